@@ -26,7 +26,7 @@ build: $(STAMP)  ## compile what has changed in core/
 	@$(BIN)/ninja -C build/core --quiet
 
 test: build  ## run the tests on JOBS processes
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 sanitize: build  ## run tests of the core with address and undefined-behavior sanitizers and checked indices
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S core -B build/sanitize -G Ninja -DSPARSEBODY_LEVELS=sanitized \

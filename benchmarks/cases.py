@@ -16,8 +16,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
-from sparsebody.study.plan import Study
-from sparsebody.study.study_files import read_study
+from sparsebody.study.plan import Study, read_study
 
 FORWARD_DYNAMICS = Path(__file__).parent / "forward_dynamics.toml"
 TILTED = (1.3, -2.1, -9.493155)  # gravity, 9.81 m/s^2 in no special direction [m/s^2]

@@ -18,9 +18,10 @@ from scipy.optimize import nnls
 
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import Evaluator, SpatialAssembler
+from sparsebody.dynamics.assembler import SpatialAssembler
+from sparsebody.dynamics.evaluators import direct_evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.solver_choice import SolverChoice
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.cost_model import COSTS, WORK
@@ -28,9 +29,8 @@ from sparsebody.factorization.cost_model import Case as Elimination
 from sparsebody.model.system import State
 from sparsebody.ordering import order
 from sparsebody.ordering.ordering_choice import candidate_orderings
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study import machine
-from sparsebody.study.timings import cpu_seconds
+from sparsebody.study.measure import cpu_seconds
 
 CHOICE = Path(__file__).parent / "results" / "choice.csv"
 MECHANISMS = ("ladder", "scissor", "lattice", "chain")
@@ -39,9 +39,7 @@ ALWAYS = ("block-ldl", "cholmod", "superlu")  # measured in their best order at 
 NEAR = 3.0  # other pairs are measured up to so many times the least predicted time
 LONGEST = 1.0  # predicted [s], above which nothing is measured
 BUDGET = 0.06  # of one measurement [s]
-ROUNDS = (
-    2  # of all measurements, the least of which counts: other work on the machine comes and goes
-)
+ROUNDS = 2  # of all measurements, the least of which counts
 TOLERABLE = 1.5  # median error of predictions
 FEWEST = 6  # measurements that four constants are fitted to
 
@@ -68,32 +66,26 @@ class Pair:
 
 def pairs(name: str, n_bodies: int) -> list[Pair]:
     """Return the pairs of a mechanism that are worth measuring, measured."""
-    given = problem(name, n_bodies)
-    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", reduction="none")
-    pattern = dynamics.structure.pattern
-    predicted = list(_predicted(name, given.system.n_bodies, pattern, dynamics.choice))
-    found = worth_measuring(predicted)
+    case = problem(name, n_bodies)
+    dynamics = ForwardDynamics(case.system, case.state, reactions="basic", formulation=SPATIAL)
+    chosen = worth_measuring(list(_predicted(name, dynamics)))
     for _ in range(ROUNDS):
-        found = [measured(pair, dynamics, given.state) for pair in found]
-    return with_regret(found)
+        chosen = [measured(pair, dynamics, case.state) for pair in chosen]
+    return with_regret(chosen)
 
 
 def worth_measuring(predicted: list[Pair]) -> list[Pair]:
     """Return the chosen pair, those near the best, and the best of some factorizations."""
     possible = [one for one in predicted if one.predicted_us < 1e6 * LONGEST or one.is_chosen]
     near = NEAR * min(one.predicted_us for one in possible)
-    best = [
-        min(same, key=lambda one: one.predicted_us)
-        for same in ([one for one in possible if one.factorization == name] for name in ALWAYS)
-        if same
-    ]
+    of_backend = ([one for one in possible if one.factorization == name] for name in ALWAYS)
+    best = [min(same, key=lambda one: one.predicted_us) for same in of_backend if same]
     return [one for one in possible if one.is_chosen or one.predicted_us <= near or one in best]
 
 
-def _predicted(
-    name: str, n_bodies: int, pattern: BlockPattern, choice: SolverChoice
-) -> Iterator[Pair]:
-    """Return every pair of a candidate ordering and a factorization with its prediction."""
+def _predicted(name: str, dynamics: ForwardDynamics) -> Iterator[Pair]:
+    """Yield every pair of a candidate ordering and a factorization with its prediction."""
+    pattern, choice, n = dynamics.structure.pattern, dynamics.choice, dynamics.system.n_bodies
     where = machine.machine()
     for ordering in dict.fromkeys([*candidate_orderings(pattern), choice.ordering]):
         case = Elimination(pattern, order(pattern, ordering))
@@ -101,56 +93,52 @@ def _predicted(
             work = WORK[backend](case)
             chosen = (ordering, backend) == (choice.ordering, choice.factorization)
             counts = (work.rows, work.entries, work.flops)
-            seconds = COSTS[backend].seconds(work)
-            yield Pair(
-                name, n_bodies, ordering, backend, chosen, *counts, 1e6 * seconds, machine=where
-            )
+            us = 1e6 * COSTS[backend].seconds(work)
+            yield Pair(name, n, ordering, backend, chosen, *counts, us, machine=where)
 
 
 def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
     """Return a pair with the least time so far of one factorization and one solve."""
     sequence = order(dynamics.structure.pattern, pair.ordering)
-    acceleration, nothing = np.empty((dynamics.system.n_bodies, 6)), np.zeros(0)
+    acceleration, no_forces = np.empty((dynamics.system.n_bodies, 6)), np.zeros(0)
     try:
-        question = dynamics.system, dynamics.structure, sequence, pair.factorization
-        evaluator = Evaluator(SpatialAssembler(*question))
-        assembler, solver = evaluator.assembler, evaluator.solver
-        assembler.assemble(state, None, nothing)
+        arguments = dynamics.system, dynamics.structure, sequence, pair.factorization
+        evaluator = direct_evaluator(SpatialAssembler(*arguments))
+        assembler = evaluator.assembler
+        assembler.assemble(state, None, no_forces)
 
         def factorize_and_solve() -> None:
-            solver.factorize(state.time)
-            solver.solve(assembler.right, state.time, goal=np.inf)  # no refinement
-            assembler.to_user_order(acceleration, nothing)
+            evaluator.factorize(state.time)
+            evaluator.solve(assembler.right, state.time, goal=np.inf)  # no refinement
+            assembler.to_user_order(acceleration, no_forces)
 
-        seconds = least_seconds(factorize_and_solve, BUDGET)
+        microseconds = np.fmin(pair.measured_us, 1e6 * least_seconds(factorize_and_solve, BUDGET))
     except SparsebodyError as error:
         return replace(pair, message=str(error))
-    microseconds = np.fmin(pair.measured_us, 1e6 * seconds)
     return replace(pair, measured_us=microseconds, ratio=pair.predicted_us / microseconds)
 
 
 def least_seconds(call: Callable[[], object], budget: float) -> float:
     """Return the least CPU time of one call."""
-    first = max(cpu_seconds(call, 1), 1e-7)
-    calls = max(1, math.ceil(0.005 / first))
+    calls = max(1, math.ceil(0.005 / max(cpu_seconds(call, 1), 1e-7)))
     times = [cpu_seconds(call, calls) for _ in range(3)]
     while calls * sum(times) < budget:
         times.append(cpu_seconds(call, calls))
     return min(times)
 
 
-def with_regret(found: list[Pair]) -> list[Pair]:
+def with_regret(rows: list[Pair]) -> list[Pair]:
     """Return pairs of one mechanism with their times over the least of them."""
-    least = min((one.measured_us for one in found if one.measured_us > 0.0), default=np.nan)
-    return [replace(one, regret=one.measured_us / least) for one in found]
+    least = min((one.measured_us for one in rows if one.measured_us > 0.0), default=np.nan)
+    return [replace(one, regret=one.measured_us / least) for one in rows]
 
 
-# ---- what comes of it ------------------------------------------------------------------------
+# ---- predictions judged -----------------------------------------------------------------------
 
 
-def fitted(found: list[Pair]) -> FloatArray | None:
+def fitted(rows: list[Pair]) -> FloatArray | None:
     """Return call, row, entry and flop constants [s] of least relative squares; None if too few."""
-    known = [one for one in found if one.measured_us > 0.0]
+    known = [one for one in rows if one.measured_us > 0.0]
     if len(known) < FEWEST:
         return None
     work, time = _work(known), np.array([1e-6 * one.measured_us for one in known])
@@ -158,13 +146,13 @@ def fitted(found: list[Pair]) -> FloatArray | None:
     return np.asarray(nnls(work / size / time[:, None], np.ones(len(time)))[0] / size)
 
 
-def _work(found: list[Pair]) -> FloatArray:
-    return np.array([[1.0, one.rows, one.entries, one.flops] for one in found])
+def _work(rows: list[Pair]) -> FloatArray:
+    return np.array([[1.0, one.rows, one.entries, one.flops] for one in rows])
 
 
-def off_by(found: list[Pair], constants: FloatArray | None = None) -> tuple[float, float]:
+def off_by(rows: list[Pair], constants: FloatArray | None = None) -> tuple[float, float]:
     """Return how many times predictions are off, too long or too short: median and worst."""
-    known = [one for one in found if one.measured_us > 0.0]
+    known = [one for one in rows if one.measured_us > 0.0]
     ratios = np.array([one.ratio for one in known])
     if constants is not None:
         ratios = 1e6 * _work(known) @ constants / [one.measured_us for one in known]
@@ -172,11 +160,11 @@ def off_by(found: list[Pair], constants: FloatArray | None = None) -> tuple[floa
     return float(np.median(factors)), float(factors.max())
 
 
-def accuracy_table(found: list[Pair]) -> Iterator[str]:
+def accuracy_table(rows: list[Pair]) -> Iterator[str]:
     """Return lines: how far each factorization's predictions are off, and constants that fit."""
     yield "predictions are off by a factor of, median (worst):"
     for name in COSTS:
-        own = [one for one in found if one.factorization == name]
+        own = [one for one in rows if one.factorization == name]
         constants = fitted(own)
         if constants is None:
             continue
@@ -188,13 +176,13 @@ def accuracy_table(found: list[Pair]) -> Iterator[str]:
         yield f'{"":12} {new_median:.2f} ({new_worst:.1f}) with "{name}": Cost({values}),'
 
 
-def regret_table(found: list[Pair]) -> Iterator[str]:
+def regret_table(rows: list[Pair]) -> Iterator[str]:
     """Return lines: the chosen pair of each mechanism beside the best one measured."""
-    for pair in found:
+    for pair in rows:
         if not pair.is_chosen:
             continue
         case = (pair.mechanism, pair.n_bodies)
-        same = [one for one in found if (one.mechanism, one.n_bodies) == case]
+        same = [one for one in rows if (one.mechanism, one.n_bodies) == case]
         best = next((one for one in same if one.regret == 1.0), pair)
         what = f"{pair.mechanism:8}{pair.n_bodies:7}  {pair.ordering}, {pair.factorization}"
         yield (
@@ -205,19 +193,17 @@ def regret_table(found: list[Pair]) -> Iterator[str]:
 
 def _text(value: object) -> str:
     if isinstance(value, float):
-        return "" if value != value else f"{value:.5g}"
+        return "" if math.isnan(value) else f"{value:.5g}"
     return str(value)
 
 
-def write(found: list[Pair], path: Path) -> None:
+def write(rows: list[Pair], path: Path) -> None:
     """Write one row for each pair."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, asdict(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {name: _text(value) for name, value in asdict(one).items()} for one in found
-        )
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(asdict(rows[0]))
+        writer.writerows(map(_text, asdict(one).values()) for one in rows)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -226,15 +212,15 @@ def write(found: list[Pair], path: Path) -> None:
 @click.option("--output", default=CHOICE, type=click.Path(path_type=Path))
 def main(mechanism: tuple[str, ...], size: tuple[int, ...], output: Path) -> None:
     """Measure orderings with factorizations, and compare with their predictions."""
-    found: list[Pair] = []
+    rows: list[Pair] = []
     for n_bodies in size or SIZES:
         for name in mechanism or MECHANISMS:
             new = pairs(name, n_bodies)
-            found += new
+            rows += new
             click.echo("\n".join(regret_table(new)))
-            write(found, output)
-    click.echo("\n".join(accuracy_table(found)))
-    worst = max((one.regret for one in found if one.is_chosen), default=np.nan)
+            write(rows, output)
+    click.echo("\n".join(accuracy_table(rows)))
+    worst = max((one.regret for one in rows if one.is_chosen), default=np.nan)
     click.echo(f"worst regret {worst:.2f}; rows in {output}")
 
 

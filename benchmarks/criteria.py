@@ -8,10 +8,8 @@ from operator import ge
 
 import numpy as np
 
-from sparsebody.study.family_rows import OURS
-from sparsebody.study.journal import case_of_row
-from sparsebody.study.measure import Row
-from sparsebody.study.promises import SIZE_SLACK, Finding, Values, judged
+from sparsebody.study.findings import OURS, SIZE_SLACK, Finding, Values, judged
+from sparsebody.study.rows import Row, case_of_row
 
 PINOCCHIO = (
     "pinocchio-aba",

@@ -7,7 +7,7 @@ Dekker (1971), Numer. Math. 18:224; Hida, Li and Bailey (2001), Quad-double arit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,10 @@ class Doubled:
     def __truediv__(self, other: Any) -> Doubled:
         other = doubled(other)
         first = self.high / other.high
-        rest = self - other * first
-        second = rest.high / other.high
-        rest = rest - other * second
-        return Doubled(*_ordered_sum(first, second)) + rest.high / other.high
+        remainder = self - other * first
+        second = remainder.high / other.high
+        remainder = remainder - other * second
+        return Doubled(*_ordered_sum(first, second)) + remainder.high / other.high
 
     def __neg__(self) -> Doubled:
         return Doubled(-self.high, -self.low)
@@ -67,9 +67,9 @@ class Doubled:
         """Return the sums along the last axis."""
         part = self
         while (n := part.high.shape[-1]) > 1:
-            rest = part[..., n - n % 2 :]
+            last = part[..., n - n % 2 :]
             part = part[..., : n - n % 2 : 2] + part[..., 1::2]
-            part = concatenate([part, rest], -1) if n % 2 else part
+            part = concatenate([part, last], -1) if n % 2 else part
         return part[..., 0]
 
     def root(self) -> Doubled:
@@ -88,26 +88,24 @@ def doubled(x: Any) -> Doubled:
     return x if isinstance(x, Doubled) else Doubled(x)
 
 
+def _rearranged(function: Callable[..., Any], parts: Sequence[Doubled]) -> Doubled:
+    """Return what a function that moves entries only makes of arrays."""
+    return Doubled(function([part.high for part in parts]), function([part.low for part in parts]))
+
+
 def stack(parts: Sequence[Doubled], axis: int) -> Doubled:
     """Join arrays along a new axis."""
-    return Doubled(
-        np.stack([part.high for part in parts], axis), np.stack([part.low for part in parts], axis)
-    )
+    return _rearranged(lambda arrays: np.stack(arrays, axis), parts)
 
 
 def concatenate(parts: Sequence[Doubled], axis: int = 0) -> Doubled:
     """Join arrays along an axis."""
-    return Doubled(
-        np.concatenate([part.high for part in parts], axis),
-        np.concatenate([part.low for part in parts], axis),
-    )
+    return _rearranged(lambda arrays: np.concatenate(arrays, axis), parts)
 
 
 def where(condition: np.ndarray, one: Doubled, other: Doubled) -> Doubled:
     """Take numbers from one array or the other."""
-    return Doubled(
-        np.where(condition, one.high, other.high), np.where(condition, one.low, other.low)
-    )
+    return _rearranged(lambda arrays: np.where(condition, *arrays), (one, other))
 
 
 def dot(a: Any, b: Any) -> Doubled:
@@ -152,7 +150,7 @@ def _sum(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _ordered_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Do the same where |a| >= |b|."""
+    """Return a + b rounded, and the rounding error, where |a| >= |b|. Dekker."""
     s = a + b
     return s, b - (s - a)
 

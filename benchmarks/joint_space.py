@@ -6,35 +6,26 @@ factor of the joint-space inertia.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from benchmarks.criteria import Results
+from benchmarks.peers.tree import Prepared
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
-from sparsebody.study.measure import Row
-from sparsebody.study.prepared import TreePrepared
-from sparsebody.study.promises import Finding, judged
+from sparsebody.study.findings import Finding, judged
+from sparsebody.study.measure import TreePrepared
+from sparsebody.study.rows import Row
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
-from sparsebody.tree.aba import ArticulatedBody
-from sparsebody.tree.crba import CompositeRigidBody
-from sparsebody.tree.loops.loops_aba import LoopsArticulatedBody
+from sparsebody.tree.loops_aba import LoopsArticulatedBody
+from sparsebody.tree.method import ArticulatedBody, CompositeRigidBody
 
 PROMISED = {  # times as long as Pinocchio, from 128 bodies on
     ("chain", "aba", "pinocchio-aba"): 1.3,
     ("chain", "crba", "pinocchio-crba"): 2.0,
     ("ladder", "loops-force", "pinocchio-constraint-dynamics"): 2.0,
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What is timed, and what tells whether it is right."""
-
-    evaluate: Callable[[], FloatArray]
-    accelerations: Callable[[], FloatArray]
 
 
 def aba(problem: Problem) -> Prepared:
@@ -52,10 +43,7 @@ def aba(problem: Problem) -> Prepared:
 def crba(problem: Problem) -> Prepared:
     """Composite-rigid-body algorithm and L' L."""
     tree = spanning_tree(problem.system)
-    method, (q, _) = (
-        CompositeRigidBody(problem.system, tree),
-        joint_coordinates(tree, problem.state),
-    )
+    method, q = CompositeRigidBody(problem.system, tree), joint_coordinates(tree, problem.state)[0]
     whole = tree_dynamics("crba", problem.system, reactions="basic")
     return Prepared(lambda: method.inertia_factor(q), lambda: whole.acceleration(problem.state))
 
@@ -64,13 +52,10 @@ def pinocchio_aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm."""
     import pinocchio as pin
 
-    from benchmarks.peers.pinocchio import Model
+    from benchmarks.peers.pinocchio import Model, prepared
 
     peer = Model(problem, "breadth-first", balls_as_hinges=False)
-    arguments = (peer.model, peer.data, peer.q, peer.v, peer.tau)
-    return Prepared(
-        lambda: pin.aba(*arguments), lambda: peer.accelerations(np.array(pin.aba(*arguments)))
-    )
+    return prepared(peer, lambda: pin.aba(*peer.arguments))
 
 
 def pinocchio_crba(problem: Problem) -> Prepared:

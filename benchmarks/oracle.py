@@ -37,6 +37,7 @@ from benchmarks.doubled import (
 from benchmarks.factors import Factor, SchurFactor, saddle_matrix
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
 from sparsebody.study.study_references import Reference
@@ -143,7 +144,7 @@ def extended_reference(
         Make the state consistent first, or take it as exact, where no rows contradict each other.
     """
     if keep is None:
-        decision = ForwardDynamics(system, state, reduction="none").rank_decision
+        decision = ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
         keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
     motion = Motion(system, state)
     equations = Equations(motion)

@@ -22,14 +22,14 @@ from benchmarks.oracle import (
 )
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Family, Problem
-from sparsebody.study.journal import case_of_row
-from sparsebody.study.measure import Row
-from sparsebody.study.prepared import SparsePrepared
-from sparsebody.study.promises import Finding, judged
+from sparsebody.study.findings import Finding, judged
+from sparsebody.study.measure import SparsePrepared
+from sparsebody.study.rows import Row, case_of_row
 from sparsebody.study.study_references import Reference
 
 LARGEST_DENSE = 60  # bodies of a dense reference
@@ -54,12 +54,12 @@ def bricard(size: int) -> Mechanism:
 
 def six_freedoms(problem: Problem) -> SparsePrepared:
     """Return the sparse method with six freedoms a body, rank by numbers alone."""
-    return _sparse(problem, reduction="none")
+    return _sparse(problem, formulation=SPATIAL)
 
 
 def extended_residuals(problem: Problem) -> SparsePrepared:
     """Return the sparse method with residuals of 31 digits."""
-    return _sparse(problem, residuals="extended")
+    return _sparse(problem, formulation=EXTENDED)
 
 
 def _sparse(problem: Problem, **options: str) -> SparsePrepared:
@@ -74,7 +74,7 @@ def truth(problem: Problem) -> Reference:
         return reference(problem)
     if problem.system.n_bodies <= LARGEST_DENSE:
         return dense_reference(problem)
-    whole = ForwardDynamics(problem.system, problem.state, reduction="none")
+    whole = ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
     kappa = whole.condition(problem.state).kappa
     return Reference(whole.acceleration(problem.state), ROUNDING * kappa, kappa)
 
@@ -107,7 +107,7 @@ def counts(rows: Sequence[Row]) -> Iterator[Finding]:
                 expected = EXPECTED[family][which](own.parameter(row["n_bodies"]))
                 values[row["n_bodies"]] = (row[column], float(expected), f" of {expected}")
             promise = f"{family}, {label}: {column.replace('_', ' ')}"
-            yield judged(promise, values, "closed form", is_kept=eq, form="g")
+            yield judged(promise, values, "closed form", is_met=eq, form="g")
 
 
 def consistent(system: System, seed: int) -> State:

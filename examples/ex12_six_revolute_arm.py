@@ -29,7 +29,7 @@ def main() -> float:
     _print("phi(2)", straight.eps[6:12, :6])
     operators = ALGORITHMS["spatial-operators"]
     inverse = [one for one in ALGORITHMS.values() if not one.is_forward]
-    times = np.linspace(0.0, 10.0, 201)
+    times = np.linspace(0.0, 10.0, 51)
     difference = 0.0
     for bodies in BODIES:
         arm = six_revolute_arm(bodies)

@@ -77,6 +77,9 @@ from .kinematics.poses import (
 from .dynamics.forward import (
     ForwardDynamics as ForwardDynamics,
 )
+from .dynamics.preparation import (
+    Formulation as Formulation,
+)
 from .methods import (
     forward_dynamics as forward_dynamics,
     inverse_dynamics as inverse_dynamics,
@@ -93,6 +96,7 @@ from .equations.inverse import (
     ActuatorForces as ActuatorForces,
 )
 from .dynamics.compliant_reactions import (
+    LeastEnergy as LeastEnergy,
     uniform_compliance as uniform_compliance,
 )
 from .tree.joint_space import (
@@ -146,10 +150,8 @@ from .analysis.cycle_bases import (
 from .certificates.certifying import (
     certify as certify,
 )
-from .corpus.index import (
+from .corpus.corpus_files import (
     read_corpus as read_corpus,
-)
-from .corpus.write import (
     write_corpus as write_corpus,
 )
 from .sparse.matrix_files import (

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.actuators import Freedom
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import ActuatorForces, InverseMethod
+from sparsebody.equations.inverse import ActuatorForces, Freedom, InverseMethod
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import MOTION_TOLERANCE
@@ -35,7 +35,7 @@ def forward_dynamics(
     method: str = SPARSE,
     body_force: FloatArray | None = None,
     tree: str = "auto",
-    reactions: str = "minimum-norm",
+    reactions: str | LeastEnergy = "minimum-norm",
     baumgarte: float | None = None,
     **options: Any,
 ) -> Accelerations:
@@ -66,6 +66,8 @@ def forward_dynamics(
             raise ModelError(
                 f"method {method!r} has no option {', '.join(options)}; give method 'sparse'"
             )
+        if isinstance(reactions, LeastEnergy):
+            raise ModelError(f"method {method!r} takes no LeastEnergy; give method 'sparse'")
         of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
         return of_tree(state, body_force=body_force)
     dynamics = ForwardDynamics(system, state, reactions=reactions, baumgarte=baumgarte, **options)

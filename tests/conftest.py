@@ -1,5 +1,6 @@
 """What every test shares: the hypothesis profile and the CHOLMOD marker."""
 
+import gc
 import importlib
 import os
 
@@ -30,6 +31,16 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
         )
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking through all that collection made, again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # so that what is bound natively is destroyed in order
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,4 +1,4 @@
-"""The rank of integer rows, exact but for the chance of one in 2^31."""
+"""Exact ranks: of integer rows, but for the chance of one in 2^31, and of cycles."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,3 +34,14 @@ def _rank(first, rows, pivot_rows):
                 break
             row = (row - row[0] * pivot_row) % PRIME
     return rank
+
+
+def cycle_rank(cycles) -> int:
+    """Return how many cycles are independent: as bits, reduced by the highest of those before."""
+    basis: list[int] = []
+    for c in range(len(cycles)):
+        bits = sum(1 << e for e in cycles[c].tolist())
+        for other in basis:
+            bits = min(bits, bits ^ other)
+        basis = sorted(filter(None, [*basis, bits]), reverse=True)
+    return len(basis)

@@ -7,7 +7,7 @@ from random_mechanisms import random_inertia, random_loops, random_rotation, ran
 
 from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import State
+from sparsebody.model.system import State, System
 from sparsebody.spatial import rotation_from_quaternion
 from sparsebody.tree import SpanningTree, spanning_tree
 
@@ -112,3 +112,23 @@ def figure_8_2_a(crank: float, arms: tuple[float, float]) -> tuple[SpanningTree,
         hinge(mechanism, f"C {i}", "world", f"rocker {i}", C)
     system = mechanism.compile()
     return spanning_tree(system, "breadth-first"), system.initial_state
+
+
+def n_four_bar_state(system: System, phi: float, rate: float = -1.2) -> State:
+    """An N-four-bar whose verticals are at an angle from the ground, horizontals staying so."""
+    top, top_speed = (
+        np.array([np.cos(phi), np.sin(phi), 0.0]),
+        rate * np.array([-np.sin(phi), np.cos(phi), 0.0]),
+    )
+    position, orientation, velocity = [], [], []
+    for name in system.body_names:
+        kind, i = name.split("-")
+        upright = kind == "vertical"
+        place = float(i) if upright else float(i) - 0.5
+        position.append([place, 0.0, 0.0] + (0.5 if upright else 1.0) * top)
+        half = phi / 2 if upright else 0.0
+        orientation.append([np.cos(half), 0.0, 0.0, np.sin(half)])
+        along_body = [0.0, rate / 2, 0.0] if upright else top_speed
+        velocity.append([0.0, 0.0, rate if upright else 0.0, *along_body])
+    arrays = (np.array(rows) for rows in (position, orientation, velocity))
+    return State(*arrays, system.initial_state.coordinate)

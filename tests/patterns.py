@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -46,6 +47,11 @@ def shuffled(pattern, seed):
     return BlockPattern(sizes, np.ascontiguousarray(ends))
 
 
+def metrics(pattern, ordering, *arguments):
+    """Return what an order that a function gives costs."""
+    return ordering_metrics(pattern, ordering(pattern, *arguments))
+
+
 @st.composite
 def patterns(draw, max_bodies=9, max_joints=14):
     """Draw sizes and ends: with world joints, parallel joints, isolated bodies, several parts."""
@@ -58,6 +64,13 @@ def patterns(draw, max_bodies=9, max_joints=14):
     return BlockPattern(
         np.array(sizes, dtype=np.intp), np.array(joints, dtype=np.intp).reshape(-1, 2)
     )
+
+
+@st.composite
+def ordered_patterns(draw, **most):
+    """Draw a pattern and any order of its blocks."""
+    pattern = draw(patterns(**most))
+    return pattern, np.array(draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
 
 
 def eliminated(pattern, order):

@@ -95,6 +95,10 @@ ORDERS = {
 }
 
 
+def natural(pattern):
+    return np.arange(pattern.n_blocks)
+
+
 def solution_error(name, matrix, order, columns=2):
     """Return the scaled error of a factorization for random right-hand sides."""
     rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, columns))

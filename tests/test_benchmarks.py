@@ -19,9 +19,9 @@ from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
-from sparsebody.study.measure import blank_row, measure, solve_reference
-from sparsebody.study.plan import PEER, Case, Series
-from sparsebody.study.study_files import read_study
+from sparsebody.study.measure import measure, solve_reference
+from sparsebody.study.plan import PEER, Case, Series, read_study
+from sparsebody.study.rows import blank_row
 
 SIZE = 8
 MECHANISMS = ("ladder", "scissor", "lattice", "chain")
@@ -57,7 +57,8 @@ CASE_OF_PEER = [
 @pytest.fixture(scope="module")
 def study():
     """The study, with little time for each case: these tests are about numbers, not speed."""
-    return replace(STUDY, settings=replace(STUDY.settings, repeats=2, batch_seconds=1e-4))
+    settings = replace(STUDY.settings, repeats=2, batch_seconds=1e-4, longest=0.01)
+    return replace(STUDY, settings=settings)
 
 
 @pytest.fixture(scope="module")

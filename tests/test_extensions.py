@@ -65,7 +65,7 @@ def midpoint_step(stage, state, acceleration, h):
 
 sb.register_ordering("last-first", bodies_last_first)
 FACTORIZATIONS["inversion"] = Backend(Inversion, needs=None, summary="the inverse, as a matrix")
-GALLERY["swing"] = GalleryEntry(swing, "a pendulum")
+GALLERY["swing"] = GalleryEntry(swing)
 INTEGRATORS["midpoint"] = Integrator(midpoint_step, order=2)
 '''
 TABLES = (FACTORIZATIONS, GALLERY, INTEGRATORS, ORDERINGS)

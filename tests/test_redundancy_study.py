@@ -11,14 +11,14 @@ from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
-from sparsebody.study.study_files import read_study
+from sparsebody.study.plan import read_study
 
 
 def rows_of(name, largest, folder):
     study = read_study(FORWARD_DYNAMICS.with_name(f"{name}.toml"))
     study = replace(study, settings=replace(study.settings, repeats=2, batch_seconds=1e-4))
     cases = [case for case in study.cases if case.size <= largest]
-    for case in cases:
+    for case in {case.reference: case for case in cases}.values():
         solve_reference(study, case, folder)
     return [measure(study, case, folder) for case in cases]
 

@@ -6,7 +6,6 @@ accelerations are differences over a step, and not the exact ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,7 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.analysis import Simulator
 
-from benchmarks.peers.tree import (
-    CARRIAGE_MASS,
-    Frames,
-    Tree,
-    TreeJoint,
-    check_loop_hinges,
-    frames,
-    inertias,
-    spanning_tree,
-)
+from benchmarks.peers.tree import Prepared, TreeJoint, TreeModel, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 
@@ -43,14 +33,11 @@ def _pose(rotation: FloatArray, position: FloatArray) -> RigidTransform:
     return RigidTransform(RotationMatrix.ProjectToRotationMatrix(rotation), position)
 
 
-class Builder:
-    """The plant of a mechanism at a state; every joint has q = 0 there."""
+class Model(TreeModel):
+    """The plant of a mechanism at a state."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.frames: Frames = frames(problem)
-        self.tree: Tree = spanning_tree(problem, "breadth-first")
-        check_loop_hinges(problem, self.tree.loops, self.frames)
+        super().__init__(problem)
         self.plant = MultibodyPlant(time_step=STEP if self.tree.loops else 0.0)
         if self.tree.loops:
             approximation = DiscreteContactApproximation.kSap
@@ -63,59 +50,52 @@ class Builder:
             for i in range(-1, problem.system.n_bodies)
         }
         self.rates: list[tuple[Any, FloatArray]] = []
-        masses = inertias(problem, self.tree.loops)
-        for joint in self.tree.joints:
-            self._add(joint, *(part[joint.body] for part in masses))
-        for j in self.tree.loops:
-            self._close(j)
+        self.fill()
         self.plant.Finalize()
 
-    def _frame(self, i: int, world: RigidTransform, name: str) -> Any:
-        local = self.poses[i].inverse().multiply(world)
-        return self.plant.AddFrame(FixedOffsetFrame(name, self.bodies[i].body_frame(), local))
-
-    def _add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+    def add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+        """Add a body with a hinge or a ball."""
         J = inertia
         about_com = RotationalInertia(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
         moments = SpatialInertia.MakeFromCentralInertia(float(mass), np.array(center), about_com)
         self.bodies[tree.body] = self.plant.AddRigidBody(f"body-{tree.body}", moments)
-        world = self._joint_pose(tree.joint)
+        world = _pose(
+            self.frames.joint_rotation[tree.joint], self.frames.joint_position[tree.joint]
+        )
         ends = [
             self._frame(i, world, f"{name}-{tree.joint}")
             for name, i in (("before", tree.parent), ("after", tree.body))
         ]
         rate = tree.sign * self.frames.rate[tree.joint]
-        if self.problem.system.joint_types[tree.joint].name == "revolute":
+        if self.is_a("revolute", tree.joint):
             joint = self.plant.AddJoint(RevoluteJoint(f"joint-{tree.joint}", *ends, [0, 0, 1]))
             self.rates.append((joint, rate[2:3]))
         else:
             joint = self.plant.AddJoint(BallRpyJoint(f"joint-{tree.joint}", *ends))
             self.rates.append((joint, rate[:3]))
 
-    def _joint_pose(self, j: int) -> RigidTransform:
-        return _pose(self.frames.joint_rotation[j], self.frames.joint_position[j])
+    def _frame(self, i: int, world: RigidTransform, name: str) -> Any:
+        local = self.poses[i].inverse().multiply(world)
+        return self.plant.AddFrame(FixedOffsetFrame(name, self.bodies[i].body_frame(), local))
 
-    def _close(self, j: int) -> None:
-        system = self.problem.system
-        first, second = int(system.predecessor[j]), int(system.successor[j])
+    def close(self, j: int) -> None:
+        """Add a ball constraint."""
+        first, second = self.ends(j)
         point = self.frames.joint_position[j]
         other, place = self.bodies[first], self.poses[first].inverse().multiply(point)
-        if system.joint_types[j].name == "point-on-plane":
-            other, place = self._carriage(j, float(system.mass[second])), np.zeros(3)
+        if self.is_a("point-on-plane", j):
+            other, place = self._add_carriage(j), np.zeros(3)
         local = self.poses[second].inverse().multiply(point)
         self.plant.AddBallConstraint(self.bodies[second], local, other, place)
 
-    def _carriage(self, j: int, mass: float) -> Any:
-        """Add a small ball that slides in the plane of joint j."""
-        ball = SpatialInertia(
-            CARRIAGE_MASS * mass, np.zeros(3), UnitInertia.SolidSphere(1e-2)
-        )  # it does not turn
+    def _add_carriage(self, j: int) -> Any:
+        """Add a small ball that slides in the plane of joint j, and does not turn."""
+        R, (mass, velocity) = self.frames.plane[j], self.carriage(j)
+        ball = SpatialInertia(mass, np.zeros(3), UnitInertia.SolidSphere(1e-2))
         body = self.plant.AddRigidBody(f"carriage-{j}", ball)
-        plane = _pose(self.frames.plane[j], self.frames.joint_position[j])
-        before = self._frame(-1, plane, f"plane-{j}")
+        before = self._frame(-1, _pose(R, self.frames.joint_position[j]), f"plane-{j}")
         joint = self.plant.AddJoint(PlanarJoint(f"slide-{j}", before, body.body_frame()))
-        R = self.frames.plane[j].T @ self.frames.joint_rotation[j]
-        rate = R @ self.frames.rate[j, 3:]
+        rate = R.T @ velocity
         self.rates.append((joint, np.array([rate[0], rate[1], 0.0])))
         return body
 
@@ -127,61 +107,41 @@ class Builder:
         return v
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A finalized plant with a simulator at the state."""
-
-    problem: Problem
-    plant: MultibodyPlant
-    bodies: list[Any]
-    simulator: Simulator
-    start: FloatArray  # positions and velocities
-    detail: str
-
-    def evaluate(self) -> None:
-        """Evaluate the time derivatives, or step once from the state."""
-        context = self.simulator.get_mutable_context()
-        self.plant.SetPositionsAndVelocities(context, self.start)
-        if self.plant.time_step() == 0.0:
-            self.plant.EvalTimeDerivatives(context)
-            return
-        context.SetTime(0.0)
-        self.simulator.Initialize()
-        self.simulator.AdvanceTo(STEP)
-
-    def accelerations(self) -> FloatArray:
-        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
-        self.evaluate()
-        context = self.simulator.get_context()
-        if self.plant.time_step() == 0.0:
-            found = [self._derivative(context, body) for body in self.bodies]
-        else:
-            after = np.array([self._velocity(context, body) for body in self.bodies])
-            mutable = self.simulator.get_mutable_context()
-            self.plant.SetPositionsAndVelocities(mutable, self.start)
-            before = np.array([self._velocity(context, body) for body in self.bodies])
-            found = list((after - before) / STEP)
-        R = frames(self.problem).rotation[:-1]
-        w, u = np.split(self.problem.state.velocity, 2, axis=1)
-        angular, linear = (np.einsum("nij,ni->nj", R, part) for part in np.swapaxes(found, 0, 1))
-        return np.concatenate([angular, linear - np.cross(w, u)], axis=1)
-
-    def _velocity(self, context: Any, body: Any) -> FloatArray:
-        v = self.plant.EvalBodySpatialVelocityInWorld(context, body)
-        return np.stack([v.rotational(), v.translational()])
-
-    def _derivative(self, context: Any, body: Any) -> FloatArray:
-        a = self.plant.EvalBodySpatialAccelerationInWorld(context, body)
-        return np.stack([a.rotational(), a.translational()])
-
-
 def discrete_update(problem: Problem) -> Prepared:
-    """Return the plant of a mechanism, ready to step."""
-    builder = Builder(problem)
-    simulator = Simulator(builder.plant)
+    """Return the plant of a mechanism: its time derivatives, or one step from the state."""
+    model = Model(problem)
+    plant, simulator = model.plant, Simulator(model.plant)
     simulator.Initialize()
-    start = np.concatenate([np.zeros(builder.plant.num_positions()), builder.velocities()])
-    bodies = [builder.bodies[i] for i in range(problem.system.n_bodies)]
-    discrete = builder.plant.time_step() > 0.0
-    detail = f"SAP, a step of {STEP:g} s" if discrete else "continuous plant"
-    return Prepared(problem, builder.plant, bodies, simulator, start, detail)
+    start = np.concatenate([np.zeros(plant.num_positions()), model.velocities()])
+    bodies = [model.bodies[i] for i in range(problem.system.n_bodies)]
+    is_discrete = plant.time_step() > 0.0
+
+    def evaluate() -> None:
+        context = simulator.get_mutable_context()
+        plant.SetPositionsAndVelocities(context, start)
+        if is_discrete:
+            context.SetTime(0.0)
+            simulator.Initialize()
+            simulator.AdvanceTo(STEP)
+        else:
+            plant.EvalTimeDerivatives(context)
+
+    def in_world(quantity: str) -> FloatArray:
+        """Return angular and linear velocities or accelerations (n, 2, 3) of bodies."""
+        context = simulator.get_context()
+        of_body = getattr(plant, f"EvalBodySpatial{quantity}InWorld")
+        found = [of_body(context, body) for body in bodies]
+        return np.array([[one.rotational(), one.translational()] for one in found])
+
+    def accelerations() -> FloatArray:
+        evaluate()
+        if is_discrete:
+            after = in_world("Velocity")
+            plant.SetPositionsAndVelocities(simulator.get_mutable_context(), start)
+            found = (after - in_world("Velocity")) / STEP
+        else:
+            found = in_world("Acceleration")
+        return spatial(problem, found[:, 0], found[:, 1])
+
+    detail = f"SAP, a step of {STEP:g} s" if is_discrete else "continuous plant"
+    return Prepared(evaluate, accelerations, detail)

@@ -13,7 +13,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import exudyn as exu
@@ -21,7 +20,14 @@ import exudyn.itemInterface as exi
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, frames, inertias
+from benchmarks.peers.tree import (
+    CARRIAGE_MASS,
+    Frames,
+    UnsupportedError,
+    frames,
+    inertias,
+    spatial,
+)
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 
@@ -66,25 +72,16 @@ def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) ->
     system = problem.system
     for j, joint_type in enumerate(system.joint_types):
         ends = [bodies[system.predecessor[j]], bodies[system.successor[j]]]
-        place, R = list(frame.joint_position[j]), frame.joint_rotation[j]
+        shared = {"itemNumbers": ends, "position": list(frame.joint_position[j]), "show": False}
+        axis = list(frame.joint_rotation[j][:, 2])
         if joint_type.name == "spherical":
-            mbs.CreateSphericalJoint(itemNumbers=ends, position=place, show=False)
+            mbs.CreateSphericalJoint(**shared)
         elif joint_type.name == "revolute":
-            mbs.CreateRevoluteJoint(
-                itemNumbers=ends,
-                position=place,
-                axis=list(R[:, 2]),
-                useGlobalFrame=True,
-                show=False,
-            )
+            mbs.CreateRevoluteJoint(axis=axis, useGlobalFrame=True, **shared)
         elif joint_type.name == "point-on-plane":
+            axes, fixed = frame.plane[j], [0, 0, 1, 0, 0, 0]
             mbs.CreateGenericJoint(
-                itemNumbers=ends,
-                position=place,
-                rotationMatrixAxes=frame.plane[j],
-                constrainedAxes=[0, 0, 1, 0, 0, 0],
-                useGlobalFrame=True,
-                show=False,
+                rotationMatrixAxes=axes, constrainedAxes=fixed, useGlobalFrame=True, **shared
             )
         else:
             raise UnsupportedError(f"joint type {joint_type.name} is not converted")
@@ -198,27 +195,39 @@ class PlanarModel:
         return np.array([offset[0], offset[1], 0.0])
 
 
-@dataclass(frozen=True, eq=False)
 class Prepared:
     """An assembled system at the state."""
 
-    problem: Problem
-    mbs: Any
-    bodies: list[Any]
-    planar: PlanarModel | None
-    detail: str
+    def __init__(self, problem: Problem) -> None:
+        frame = frames(problem)
+        axes = _plane(problem, frame)
+        self.problem, self.planar = problem, None
+        with silence():
+            self.mbs = exu.SystemContainer().AddSystem()
+            if axes is None:
+                self.bodies = _add_bodies(self.mbs, problem, frame)
+                _add_joints(self.mbs, problem, frame, self.bodies)
+            else:
+                self.planar = PlanarModel(self.mbs, problem, frame, axes)
+                self.bodies = self.planar.bodies
+            self.mbs.Assemble()
+        model = "spatial" if self.planar is None else "planar"
+        self.detail = f"{model} model, EigenSparse, per Newton iteration"
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
-        with silence():
-            solver = exu.MainSolverImplicitSecondOrder()
-            solver.InitializeSolver(self.mbs, _settings(1))
+        with silence(), self._solver(1):
             found = [self._acceleration(i) for i in range(self.problem.system.n_bodies)]
-            solver.FinalizeSolver(self.mbs, _settings(1))
-        R = frames(self.problem).rotation[:-1]
-        w, u = np.split(self.problem.state.velocity, 2, axis=1)
-        angular, linear = (np.einsum("nij,ni->nj", R, part) for part in np.swapaxes(found, 0, 1))
-        return np.concatenate([angular, linear - np.cross(w, u)], axis=1)
+        return spatial(self.problem, *np.swapaxes(found, 0, 1))
+
+    @contextlib.contextmanager
+    def _solver(self, steps: int) -> Iterator[Any]:
+        """Yield an initialized solver."""
+        settings = _settings(steps)
+        solver = exu.MainSolverImplicitSecondOrder()
+        solver.InitializeSolver(self.mbs, settings)
+        yield solver
+        solver.FinalizeSolver(self.mbs, settings)
 
     def _acceleration(self, i: int) -> FloatArray:
         """Return the angular and the classical linear acceleration (2, 3) in world axes."""
@@ -233,15 +242,11 @@ class Prepared:
 
     def measure(self) -> tuple[float, float]:
         """Return CPU and wall time [s] of one Newton iteration, over a few time steps."""
-        settings = _settings(STEPS)
-        with silence():
-            solver = exu.MainSolverImplicitSecondOrder()
-            solver.InitializeSolver(self.mbs, settings)
+        with silence(), self._solver(STEPS) as solver:
             cpu, wall = time.process_time(), time.perf_counter()
-            done = solver.SolveSteps(self.mbs, settings)
+            done = solver.SolveSteps(self.mbs, _settings(STEPS))
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             iterations = solver.it.newtonStepsCount
-            solver.FinalizeSolver(self.mbs, settings)
         if not done or iterations < 1:
             raise RuntimeError("Exudyn's Newton iteration did not converge")
         return cpu / iterations, wall / iterations
@@ -249,18 +254,4 @@ class Prepared:
 
 def newton_iteration(problem: Problem) -> Prepared:
     """Return the assembled system of a mechanism."""
-    frame = frames(problem)
-    axes = _plane(problem, frame)
-    with silence():
-        mbs = exu.SystemContainer().AddSystem()
-        if axes is None:
-            bodies = _add_bodies(mbs, problem, frame)
-            _add_joints(mbs, problem, frame, bodies)
-            planar = None
-        else:
-            planar = PlanarModel(mbs, problem, frame, axes)
-            bodies = planar.bodies
-        mbs.Assemble()
-    model = "spatial" if planar is None else "planar"
-    detail = f"{model} model, EigenSparse, per Newton iteration"
-    return Prepared(problem, mbs, bodies, planar, detail)
+    return Prepared(problem)

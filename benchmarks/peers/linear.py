@@ -6,31 +6,16 @@ is timed is the linear algebra alone, and its error is what such a solver leaves
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu
 
+from benchmarks.peers.tree import Prepared
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.study.families import Problem
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A solver ready to be called; its solution turned into accelerations outside the timing."""
-
-    evaluate: Callable[[], FloatArray]
-    accelerations_of: Callable[[FloatArray], FloatArray]
-    detail: str
-
-    def accelerations(self) -> FloatArray:
-        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
-        return self.accelerations_of(self.evaluate())
 
 
 def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:
@@ -56,7 +41,7 @@ def superlu(problem: Problem) -> Prepared:
         return x + factors.solve(right - whole @ x)
 
     detail = "factor + solve alone, COLAMD, partial pivoting, one refinement"
-    return Prepared(solve, lambda x: x[:n].reshape(-1, 6), detail)
+    return Prepared(solve, lambda: solve()[:n].reshape(-1, 6), detail)
 
 
 def cholmod(problem: Problem) -> Prepared:
@@ -75,8 +60,8 @@ def cholmod(problem: Problem) -> Prepared:
         factor.cholesky_inplace(schur)
         return np.asarray(factor.solve_A(reduced))
 
-    return Prepared(
-        solve,
-        lambda multiplier: (D_inverse @ (right[:n] - A.T @ multiplier)).reshape(-1, 6),
-        "factor + solve alone, Schur complement given, best of AMD, METIS and NESDIS",
-    )
+    def accelerations() -> FloatArray:
+        return np.asarray(D_inverse @ (right[:n] - A.T @ solve())).reshape(-1, 6)
+
+    detail = "factor + solve alone, Schur complement given, best of AMD, METIS and NESDIS"
+    return Prepared(solve, accelerations, detail)

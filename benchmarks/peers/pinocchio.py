@@ -8,24 +8,13 @@ mass on two slides, taken from the body, with a ball between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.peers.tree import (
-    CARRIAGE_MASS,
-    Frames,
-    Tree,
-    TreeJoint,
-    TreeKind,
-    UnsupportedError,
-    check_loop_hinges,
-    frames,
-    inertias,
-    spanning_tree,
-)
+from benchmarks.peers.tree import Prepared, TreeJoint, TreeKind, TreeModel, UnsupportedError
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 
@@ -57,30 +46,31 @@ DIRECT = {
 }
 
 
-class Model:
-    """A mechanism at a state, in Pinocchio's terms; every joint has q = 0 there."""
+class Model(TreeModel):
+    """A mechanism at a state, in Pinocchio's terms."""
 
     def __init__(
         self, problem: Problem, kind: TreeKind, balls_as_hinges: bool, with_data: bool = True
     ) -> None:
-        self.problem = problem
+        super().__init__(problem, kind)
         self.balls_as_hinges = balls_as_hinges
-        self.frames: Frames = frames(problem)
-        self.tree: Tree = spanning_tree(problem, kind)
-        check_loop_hinges(problem, self.tree.loops, self.frames)
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.array(problem.system.gravity), np.zeros(3))
         self.carrier = np.zeros(problem.system.n_bodies + 1, dtype=int)  # body -> joint
         self.to_com: dict[int, pin.SE3] = {-1: pin.SE3.Identity()}  # in the carrier's frame
         self.world: dict[int, pin.SE3] = {0: pin.SE3.Identity()}  # poses of Pinocchio's joints
         self.rate: list[FloatArray] = []
-        masses = inertias(problem, self.tree.loops)
-        for joint in self.tree.joints:
-            self._add(joint, *(part[joint.body] for part in masses))
-        self.contacts, self.contact_data = self._close()
+        self.contacts = pin.StdVec_RigidConstraintModel()
+        self.contact_data = pin.StdVec_RigidConstraintData()
+        self.fill()
         self.data = self.model.createData() if with_data else None
         self.q, self.v = pin.neutral(self.model), np.concatenate(self.rate)
         self.tau = np.zeros(self.model.nv)
+
+    @property
+    def arguments(self) -> tuple[object, ...]:
+        """What Pinocchio's algorithms take."""
+        return self.model, self.data, self.q, self.v, self.tau
 
     def _pose(self, j: int) -> pin.SE3:
         return pin.SE3(self.frames.joint_rotation[j], self.frames.joint_position[j])
@@ -92,11 +82,12 @@ class Model:
         self.rate.append(rate)
         return index
 
-    def _add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+    def add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+        """Add a body with a hinge, a ball or three hinges."""
         pose = self._pose(tree.joint)
         rate = tree.sign * self.frames.rate[tree.joint]
         index = int(self.carrier[tree.parent])
-        if self.problem.system.joint_types[tree.joint].name == "revolute":
+        if self.is_a("revolute", tree.joint):
             index = self._joint(index, pin.JointModelRZ(), pose, rate[2:3])
         elif self.balls_as_hinges:
             axes = (pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ())
@@ -110,43 +101,29 @@ class Model:
         moments = pin.Inertia(float(mass), np.array(center), np.array(inertia))
         self.model.appendBodyToJoint(index, moments, self.to_com[tree.body])
 
-    def _close(self) -> tuple[pin.StdVec_RigidConstraintModel, pin.StdVec_RigidConstraintData]:
-        contacts = pin.StdVec_RigidConstraintModel()
-        data = pin.StdVec_RigidConstraintData()
-        for j in self.tree.loops:
-            contacts.append(self._contact(j))
-            data.append(contacts[-1].createData())
-        return contacts, data
-
-    def _contact(self, j: int) -> pin.RigidConstraintModel:
+    def close(self, j: int) -> None:
         """Hold the point of joint j; the world, if it is there, must be the second joint."""
-        system = self.problem.system
-        first, second = int(system.successor[j]), int(system.predecessor[j])
+        second, first = self.ends(j)
         first, second = (second, first) if first < 0 else (first, second)
-        other = int(self.carrier[second])
-        if system.joint_types[j].name == "point-on-plane":
-            other = self._carriage(j, float(system.mass[first]))
-        pose = self._pose(j)
-        ends = (int(self.carrier[first]), other)
-        places = [self.world[end].actInv(pose) for end in ends]
-        return pin.RigidConstraintModel(
-            pin.ContactType.CONTACT_3D,
-            self.model,
-            ends[0],
-            places[0],
-            ends[1],
-            places[1],
-            pin.LOCAL,
+        is_on_plane = self.is_a("point-on-plane", j)
+        ends = int(self.carrier[first]), int(self.carrier[second])
+        if is_on_plane:
+            ends = ends[0], self._add_carriage(j)
+        (i, place), (k, other_place) = (
+            (end, self.world[end].actInv(self._pose(j))) for end in ends
         )
+        kind = pin.ContactType.CONTACT_3D
+        contact = pin.RigidConstraintModel(kind, self.model, i, place, k, other_place, pin.LOCAL)
+        self.contacts.append(contact)
+        self.contact_data.append(contact.createData())
 
-    def _carriage(self, j: int, mass: float) -> int:
+    def _add_carriage(self, j: int) -> int:
         """Add a point mass on two slides in the plane of joint j; return its joint."""
-        R = self.frames.plane[j]
-        pose = pin.SE3(R, self.frames.joint_position[j])
-        rate = R.T @ self.frames.joint_rotation[j] @ self.frames.rate[j, 3:]
+        R, (mass, velocity) = self.frames.plane[j], self.carriage(j)
+        pose, rate = pin.SE3(R, self.frames.joint_position[j]), R.T @ velocity
         index = self._joint(0, pin.JointModelPX(), pose, rate[:1])
         index = self._joint(index, pin.JointModelPY(), pose, rate[1:2])
-        point = pin.Inertia(CARRIAGE_MASS * mass, np.zeros(3), np.zeros((3, 3)))
+        point = pin.Inertia(mass, np.zeros(3), np.zeros((3, 3)))
         self.model.appendBodyToJoint(index, point, pin.SE3.Identity())
         return index
 
@@ -164,17 +141,9 @@ class Model:
         return result
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """An algorithm ready to be called at the state."""
-
-    model: Model
-    evaluate: Callable[[], FloatArray]
-    detail: str
-
-    def accelerations(self) -> FloatArray:
-        """Evaluate, and convert."""
-        return self.model.accelerations(np.array(self.evaluate()))
+def prepared(model: Model, algorithm: Callable[[], FloatArray], detail: str = "") -> Prepared:
+    """Return an algorithm that gives the accelerations of the joints."""
+    return Prepared(algorithm, lambda: model.accelerations(np.array(algorithm())), detail)
 
 
 def aba(problem: Problem) -> Prepared:
@@ -182,8 +151,7 @@ def aba(problem: Problem) -> Prepared:
     model = Model(problem, "breadth-first", balls_as_hinges=True)
     if model.tree.loops:
         raise UnsupportedError("ABA takes trees only")
-    arguments = (model.model, model.data, model.q, model.v, model.tau)
-    return Prepared(model, lambda: pin.aba(*arguments), "")
+    return prepared(model, lambda: pin.aba(*model.arguments))
 
 
 def constraint_dynamics(problem: Problem) -> Prepared:
@@ -191,39 +159,24 @@ def constraint_dynamics(problem: Problem) -> Prepared:
     chosen = DIRECT.get(problem.mechanism, DIRECT[ANY])
     model = Model(problem, chosen.tree, balls_as_hinges=False)
     pin.initConstraintDynamics(model.model, model.data, model.contacts, model.contact_data)
-    settings = pin.ProximalSettings(chosen.tolerance, chosen.mu, chosen.iterations)
-    return _iterated(model, pin.constraintDynamics, settings, chosen)
+    return _iterated(model, pin.constraintDynamics, chosen)
 
 
-def lcaba(problem: Problem) -> Prepared:
+def lcaba(problem: Problem, settings: Mapping[str, Settings] = FASTEST) -> Prepared:
     """Loop-constrained articulated-body algorithm with its fastest settings."""
-    return _lcaba(problem, FASTEST.get(problem.mechanism, FASTEST[ANY]))
+    chosen = settings.get(problem.mechanism, settings[ANY])
+    model = Model(problem, chosen.tree, balls_as_hinges=True)
+    pin.computeJointMinimalOrdering(model.model, model.data, model.contacts)
+    return _iterated(model, pin.lcaba, chosen)
 
 
 def lcaba_accurate(problem: Problem) -> Prepared:
     """Loop-constrained articulated-body algorithm with more, better conditioned iterations."""
-    return _lcaba(problem, ACCURATE.get(problem.mechanism, ACCURATE[ANY]))
+    return lcaba(problem, ACCURATE)
 
 
-def _lcaba(problem: Problem, chosen: Settings) -> Prepared:
-    model = Model(problem, chosen.tree, balls_as_hinges=True)
-    pin.computeJointMinimalOrdering(model.model, model.data, model.contacts)
-    settings = pin.ProximalSettings(chosen.tolerance, chosen.mu, chosen.iterations)
-    return _iterated(model, pin.lcaba, settings, chosen)
-
-
-def _iterated(
-    model: Model, algorithm: Callable[..., FloatArray], settings: pin.ProximalSettings, of: Settings
-) -> Prepared:
-    arguments = (
-        model.model,
-        model.data,
-        model.q,
-        model.v,
-        model.tau,
-        model.contacts,
-        model.contact_data,
-        settings,
-    )
+def _iterated(model: Model, algorithm: Callable[..., FloatArray], of: Settings) -> Prepared:
+    settings = pin.ProximalSettings(of.tolerance, of.mu, of.iterations)
+    arguments = (*model.arguments, model.contacts, model.contact_data, settings)
     detail = f"{of.tree} tree, mu {of.mu:g}, tolerance {of.tolerance:g}"
-    return Prepared(model, lambda: algorithm(*arguments), detail)
+    return prepared(model, lambda: algorithm(*arguments), detail)

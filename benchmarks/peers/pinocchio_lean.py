@@ -12,7 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,23 +113,28 @@ def _lines(model: stock.Model, algorithm: str, of: stock.Settings) -> Iterator[s
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What the program found and how long it took."""
+    """The program's result, and its time."""
 
-    cpu: float
-    wall: float
+    spent: tuple[float, float]
     acceleration: FloatArray
     detail: str
 
     def measure(self) -> tuple[float, float]:
         """Return CPU and wall time [s] of one evaluation, medians of several."""
-        return self.cpu, self.wall
+        return self.spent
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
         return self.acceleration
 
 
-def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: bool) -> Prepared:
+def _run(
+    problem: Problem,
+    algorithm: str,
+    settings: Mapping[str, stock.Settings],
+    balls_as_hinges: bool = True,
+) -> Prepared:
+    of = settings.get(problem.mechanism, settings[stock.ANY])
     if not target().exists():  # two minutes that no measured case may take
         raise ImportError("not compiled yet: python -m benchmarks.peers.pinocchio_lean")
     model = stock.Model(problem, of.tree, balls_as_hinges, with_data=False)
@@ -143,30 +148,27 @@ def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: 
     cpu, wall = map(float, first.split())
     joints = [pin.Motion(np.array(line.split(), dtype=float)) for line in rest]
     detail = f"C++, {of.tree} tree, mu {of.mu:g}, tolerance {of.tolerance:g}"
-    return Prepared(cpu, wall, model.of_bodies(joints), detail)
+    return Prepared((cpu, wall), model.of_bodies(joints), detail)
 
 
 def aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm; trees only."""
-    return _run(problem, "aba", stock.Settings("breadth-first", 0.0, 1), balls_as_hinges=True)
+    return _run(problem, "aba", {stock.ANY: stock.Settings("breadth-first", 0.0, 1)})
 
 
 def constraint_dynamics(problem: Problem) -> Prepared:
     """Sparse Cholesky factorization in joint space."""
-    of = stock.DIRECT.get(problem.mechanism, stock.DIRECT[stock.ANY])
-    return _run(problem, "constraint-dynamics", of, balls_as_hinges=False)
+    return _run(problem, "constraint-dynamics", stock.DIRECT, balls_as_hinges=False)
 
 
 def lcaba(problem: Problem) -> Prepared:
     """Loop-constrained articulated-body algorithm with its fastest settings."""
-    of = stock.FASTEST.get(problem.mechanism, stock.FASTEST[stock.ANY])
-    return _run(problem, "lcaba", of, balls_as_hinges=True)
+    return _run(problem, "lcaba", stock.FASTEST)
 
 
 def lcaba_accurate(problem: Problem) -> Prepared:
     """Loop-constrained articulated-body algorithm with more iterations."""
-    of = stock.ACCURATE.get(problem.mechanism, stock.ACCURATE[stock.ANY])
-    return _run(problem, "lcaba", of, balls_as_hinges=True)
+    return _run(problem, "lcaba", stock.ACCURATE)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ and no angle is singular; its frame is the joint frame S in the world.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -54,6 +55,62 @@ class Tree:
     loops: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """An engine at a state: what is timed, and the accelerations that it gives."""
+
+    evaluate: Callable[[], Any]
+    accelerations: Callable[[], FloatArray]  # (n_bodies, 6) body coordinates, angular first
+    detail: str = ""
+
+
+class TreeModel:
+    """A mechanism at a state for an engine in joint coordinates; every joint has q = 0 there."""
+
+    def __init__(self, problem: Problem, kind: TreeKind = "breadth-first") -> None:
+        self.problem = problem
+        self.frames = frames(problem)
+        self.tree = spanning_tree(problem, kind)
+        check_loop_hinges(problem, self.tree.loops, self.frames)
+
+    def fill(self) -> None:
+        """Add all bodies with their tree joints, then close the loops."""
+        masses = inertias(self.problem, self.tree.loops)
+        for joint in self.tree.joints:
+            self.add(joint, *(part[joint.body] for part in masses))
+        for j in self.tree.loops:
+            self.close(j)
+
+    def add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+        """Add the body of a tree joint; center from the body's frame, inertia about it."""
+        raise NotImplementedError
+
+    def close(self, j: int) -> None:
+        """Hold the point of loop joint j."""
+        raise NotImplementedError
+
+    def is_a(self, kind: str, j: int) -> bool:
+        """Tell whether joint j is of a type."""
+        return bool(self.problem.system.joint_types[j].name == kind)
+
+    def ends(self, j: int) -> tuple[int, int]:
+        """Return predecessor and successor of joint j, -1 for the world."""
+        return int(self.problem.system.predecessor[j]), int(self.problem.system.successor[j])
+
+    def carriage(self, j: int) -> tuple[float, FloatArray]:
+        """Return mass and velocity, in world axes, of the carriage of a sphere on a plane."""
+        mass = CARRIAGE_MASS * float(self.problem.system.mass[self.ends(j)[1]])
+        return mass, self.frames.joint_rotation[j] @ self.frames.rate[j, 3:]
+
+
+def spatial(problem: Problem, angular: FloatArray, linear: FloatArray) -> FloatArray:
+    """Return spatial accelerations in body coordinates, of classical ones (n, 3) in world axes."""
+    R = body_rotations(problem.state)
+    w, u = np.split(problem.state.velocity, 2, axis=1)
+    angular, linear = (np.einsum("nij,ni->nj", R, part) for part in (angular, linear))
+    return np.concatenate([angular, linear - np.cross(w, u)], axis=1)
+
+
 def frames(problem: Problem) -> Frames:
     """Return all frames in the world."""
     system, state = problem.system, problem.state
@@ -63,9 +120,9 @@ def frames(problem: Problem) -> Frames:
     return Frames(
         rotation,
         position,
-        np.einsum("nij,njk->nik", rotation[s], system.successor_rotation),
+        rotation[s] @ system.successor_rotation,
         position[s] + np.einsum("nij,nj->ni", rotation[s], system.successor_point),
-        np.einsum("nij,njk->nik", rotation[p], system.predecessor_rotation),
+        rotation[p] @ system.predecessor_rotation,
         joint_motion(system, state).velocity,
     )
 
@@ -76,10 +133,8 @@ def spanning_tree(problem: Problem, kind: TreeKind) -> Tree:
     Breadth first makes it as shallow as can be, depth first as deep; joints are listed depth
     first in both.
     """
-    near = _adjacency(problem)
-    reached = (_breadth_first if kind == "breadth-first" else _depth_first)(near)
     children: dict[int, list[TreeJoint]] = {}
-    for joint in reached:
+    for joint in _reached(_adjacency(problem), kind):
         children.setdefault(joint.parent, []).append(joint)
     ordered, stack = [], list(reversed(children.get(-1, [])))
     while stack:
@@ -105,29 +160,20 @@ def _adjacency(problem: Problem) -> dict[int, list[TreeJoint]]:
     return near
 
 
-def _breadth_first(near: dict[int, list[TreeJoint]]) -> list[TreeJoint]:
-    seen, queue, reached = {-1}, deque([-1]), []
-    while queue:
-        for joint in near.get(queue.popleft(), []):
-            if joint.body not in seen:
-                seen.add(joint.body)
-                queue.append(joint.body)
-                reached.append(joint)
-    return reached
-
-
-def _depth_first(near: dict[int, list[TreeJoint]]) -> list[TreeJoint]:
-    seen, reached = {-1}, []
-    stack = [iter(near.get(-1, []))]
-    while stack:
-        joint = next((joint for joint in stack[-1] if joint.body not in seen), None)
+def _reached(near: dict[int, list[TreeJoint]], kind: TreeKind) -> list[TreeJoint]:
+    """Return the joints by which a search from the world first comes to each body."""
+    seen, tree = {-1}, []
+    fringe = deque([iter(near.get(-1, []))])
+    while fringe:
+        at = 0 if kind == "breadth-first" else -1
+        joint = next((joint for joint in fringe[at] if joint.body not in seen), None)
         if joint is None:
-            stack.pop()
+            del fringe[at]
             continue
         seen.add(joint.body)
-        reached.append(joint)
-        stack.append(iter(near.get(joint.body, [])))
-    return reached
+        tree.append(joint)
+        fringe.append(iter(near.get(joint.body, [])))
+    return tree
 
 
 def check_loop_hinges(problem: Problem, loops: tuple[int, ...], frame: Frames) -> None:

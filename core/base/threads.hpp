@@ -25,15 +25,15 @@ void run_tasks(Index n_tasks, Index n_threads, const Task& task) {
   work();
 }
 
-// Calls first(i) and then second(i) for i = 0, ..., n - 1. With two threads, first(i) goes ahead on one of them by up to
-// `lead` calls, which keeps in the caches what it hands over. Neither may throw.
+// Calls first(i, n_ahead) and then second(i) for i = 0, ..., n - 1. With two threads, first(i) goes ahead on one of them by
+// up to `lead` calls, now n_ahead, which keeps in the caches what it hands over. Neither may throw.
 template <class First, class Second>
 void run_pipeline(Index n, Index n_threads, Index lead, const First& first, const Second& second) {
   if (n_threads < 2) {
-    for (Index i = 0; i < n; ++i) first(i), second(i);
+    for (Index i = 0; i < n; ++i) first(i, 0), second(i);
     return;
   }
-  struct alignas(64) Counter {
+  struct alignas(256) Counter {  // in lines of their own: processors fetch neighbouring ones, too
     std::atomic<Index> calls = 0;
     void wait_for(Index least) const {
       constexpr int spins = 1 << 12;  // some microseconds; then the other thread may need this core
@@ -43,7 +43,11 @@ void run_pipeline(Index n, Index n_threads, Index lead, const First& first, cons
     void count(Index i) { calls.store(i + 1, std::memory_order_release); }
   } firsts, seconds;
   const std::jthread other([&] {
-    for (Index i = 0; i < n; ++i) seconds.wait_for(i - lead), first(i), firsts.count(i);
+    for (Index i = 0; i < n; ++i) {
+      seconds.wait_for(i - lead);
+      first(i, i - seconds.calls.load(std::memory_order_relaxed));
+      firsts.count(i);
+    }
   });
   for (Index i = 0; i < n; ++i) firsts.wait_for(i + 1), second(i), seconds.count(i);
 }

@@ -2,6 +2,8 @@
 // (8.64) with three freedoms a body and the rows within the plane, solved by QR of the constraint columns.
 #pragma once
 
+#include <mutex>
+
 #include "dynamics/assembly.hpp"
 #include "factorization/block_qr.hpp"
 #include "spatial/double_double.hpp"
@@ -9,6 +11,7 @@
 namespace sparsebody {
 
 struct PlanarEvaluation {
+  static constexpr double largest_residual = 1e-6;  // of a solution that is one
   enum Status { good, not_finite, out_of_plane, dependent_row, inaccurate };
 
   PlanarWorkspace system;
@@ -24,10 +27,28 @@ struct PlanarEvaluation {
   ConstraintRows rows() const { return system.kept.rows; }
 
   // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
-  Status assemble(const EvaluationInput& in);
+  Status assemble(const EvaluationInput& in) {
+    PlanarWorkspace::Check check;
+    std::mutex mutex;
+    run_ranges(n_bodies(), threads, [&](Index first, Index last) {
+      const PlanarWorkspace::Check part = fill_bodies(system, in, first, last);
+      const std::lock_guard lock(mutex);
+      check.take(part);
+    });
+    fill_rows(system, system.kept, in, system.right.data() + 3 * n_bodies(), threads);
+    return !check.is_sound() ? not_finite : check.is_in_plane() ? good : out_of_plane;
+  }
   // Assembles, factorizes and solves at once. With multipliers (k_all,) the residual is that of the solution, without,
   // (0,), it may be an estimate.
-  Status accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
+  Status accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+    if (const Status status = assemble(in); status != good) return status;
+    BlockQR::Residuals residuals;
+    row = qr->factorize_and_solve(rows(), system.right, !multiplier.empty(), x, residuals);
+    if (row != BlockQR::regular) return dependent_row;
+    residual = residuals.last;
+    to_user_order(acceleration, multiplier);
+    return residual <= largest_residual ? good : inaccurate;
+  }
   // Fills x for a right-hand side from the newest factors; the residual is an estimate unless `accurate`.
   void solve(View<const double> rhs, bool accurate) { residual = qr->solve(rows(), rhs, accurate, x).last; }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
@@ -67,5 +88,6 @@ class ExtendedPlanarSystem {
   std::vector<Extended> x_;                               // (3 n,)
   std::vector<double> gap_;                               // (k,)
 };
+
 
 }  // namespace sparsebody

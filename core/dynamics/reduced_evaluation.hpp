@@ -6,6 +6,9 @@
 // saved are the rows outside the subgroups.
 #pragma once
 
+#include <array>
+#include <limits>
+
 #include "dynamics/spatial_evaluation.hpp"
 
 namespace sparsebody {
@@ -24,7 +27,16 @@ struct FixedDirections {
   Vec3<double> point_error(const Vec3<double>& x, const Mat3<double>& R) const {
     return x + R * Vec3<double>::load(point) - Vec3<double>::load(point_world);
   }
-  bool hold(const Vec3<double>& x, const Mat3<double>& R) const;
+  bool hold(const Vec3<double>& x, const Mat3<double>& R) const {
+    for (const auto& [direction, world] : {std::pair{first, first_world}, std::pair{second, second_world}}) {
+      const Vec3<double> gap = R * Vec3<double>::load(direction) - Vec3<double>::load(world);
+      if (!(std::max({std::abs(gap.x), std::abs(gap.y), std::abs(gap.z)}) <= direction_tolerance)) return false;
+    }
+    const Vec3<double> gap = point_error(x, R);
+    for (const auto& line : across)
+      if (!(std::abs(dot(Vec3<double>::load(line), gap)) <= reach)) return false;
+    return true;
+  }
 };
 inline constexpr Index fixed_columns = sizeof(FixedDirections) / sizeof(double);
 
@@ -40,22 +52,131 @@ struct ReducedEvaluation {
   Index n_coordinates() const { return unreduced.n_coordinates(); }
 
   // Fills rows and right-hand side at a state; returns regular, bad_state or outside_subgroups.
-  Index assemble(const EvaluationInput& in);
-  EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
+  Index assemble(const EvaluationInput& in) {
+    const Index status = unreduced.assemble(in);
+    if (status != block_ldl::regular) return status;
+    const bool is_within = fill_bodies();
+    fill_rows();
+    const View<double> right = unreduced.system.right;
+    std::copy(right.begin() + 6 * n_bodies(), right.end(), reduced.system.right.begin() + 6 * n_bodies());
+    return is_within ? block_ldl::regular : outside_subgroups;
+  }
+  EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+    Index status = assemble(in);
+    if (status == block_ldl::regular) status = factorize();
+    if (status != block_ldl::regular) {
+      constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+      return {status, {nan, nan}};
+    }
+    const Refinement refinement = solve(reduced.system.right, 0.0, false);
+    to_user_order(acceleration, multiplier);
+    return {status, refinement};
+  }
   Index factorize() { return reduced.factorize(); }
   Refinement solve(View<const double> right, double goal, bool is_shifted) {
     return reduced.solve(right, goal, is_shifted);
   }
-  void to_user_order(View<double, 2> acceleration, View<double> multiplier);
+  void to_user_order(View<double, 2> acceleration, View<double> multiplier) {
+    const View<double> x = reduced.solution.x(), unreduced_x = unreduced.solution.x();
+    const Index n = n_bodies();
+    for (Index i = 0; i < n; ++i) {
+      const Twist a = in_body(&basis(i, 0), freedoms[i], load(&x[6 * i]));
+      std::copy(a.begin(), a.end(), &unreduced_x[6 * i]);
+    }
+    std::copy(x.begin() + 6 * n, x.end(), unreduced_x.begin() + 6 * n);
+    unreduced.to_user_order(acceleration, multiplier);
+  }
 
  private:
-  bool fill_bodies();  // whether all are within their subgroups
-  void fill_rows();
+  using Twist = std::array<double, 6>;
+
+  static Twist load(const double* p) { return {p[0], p[1], p[2], p[3], p[4], p[5]}; }
+
+  // Q' v with d columns of Q
+  template <int d>
+  static Twist transpose_times(const double* Q, const Twist& v) {
+    Twist y{};
+    for (int r = 0; r < 6; ++r)
+      for (int c = 0; c < d; ++c) y[c] += v[r] * Q[6 * r + c];
+    return y;
+  }
+
+  template <int d>
+  static Twist times(const double* Q, const Twist& y) {
+    Twist v{};
+    for (int r = 0; r < 6; ++r)
+      for (int c = 0; c < d; ++c) v[r] += Q[6 * r + c] * y[c];
+    return v;
+  }
+
+  // Three freedoms or less are half the work.
+  static Twist on_freedoms(const double* Q, Index d, const Twist& v) {
+    return d <= 3 ? transpose_times<3>(Q, v) : transpose_times<6>(Q, v);
+  }
+
+  static Twist in_body(const double* Q, Index d, const Twist& y) { return d <= 3 ? times<3>(Q, y) : times<6>(Q, y); }
+
+  static double largest(const Twist& v) {
+    double m = 0.0;
+    for (const double a : v) m = std::max(m, std::abs(a));
+    return m;
+  }
+
+  // Whether all are within their subgroups.
+  bool fill_bodies() {
+    const SpatialWorkspace& w = unreduced.system;
+    double fastest = 0.0, outside = 0.0;
+    bool is_held = true;
+    for (Index i = 0; i < n_bodies(); ++i) {
+      const Index d = freedoms[i];
+      const double* const Q = &basis(i, 0);
+      const Twist f = on_freedoms(Q, d, load(&w.right[6 * i]));
+      std::copy(f.begin(), f.end(), &reduced.system.right[6 * i]);
+      const BodyUnit& unit = w.unit_of(i);
+      Twist v;
+      unit.to_unit(w.bodies[i].v).store(v.data());
+      fastest = std::max(fastest, unit.mass_inverse * largest(v));
+      if (d == 6) continue;
+      const Twist within = in_body(Q, d, on_freedoms(Q, d, v));
+      for (int a = 0; a < 6; ++a) v[a] -= within[a];
+      outside = std::max(outside, unit.mass_inverse * largest(v));
+      const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
+      is_held = is_held && directions.hold(w.bodies[i].x, w.bodies[i].R);
+    }
+    return is_held && outside <= direction_tolerance * fastest + rest_velocity;
+  }
+  void fill_rows() {
+    const RowTable &kept = unreduced.system.kept, &to = reduced.system.kept;
+    for (Index j = 0; j < kept.n_joints(); ++j) {
+      const Index ends[2] = {kept.predecessor[j], kept.successor[j]};
+      const bool is_varying = !has_successor_rows || kept.kind[j] == RowTable::general;
+      for (Index k = kept.first_row[j]; k < Index(kept.first_row[j + 1]); ++k)
+        for (int side = 0; side < 1 + is_varying; ++side) {
+          const Twist row = on_freedoms(&basis(ends[side], 0), freedoms[ends[side]], load(&kept.rows(k, side, 0)));
+          std::copy(row.begin(), row.end(), &to.rows(k, side, 0));
+        }
+    }
+    has_successor_rows = true;
+  }
 };
 
 // Fills positions (n, 3) with points where they have to be; returns how far away they were, relative to their reach.
 // Bodies are numbered as the user does.
-double retract(View<const double, 2> fixed, View<const double, 2> position, View<const double, 2> orientation,
-               View<double, 2> retracted);
+inline double retract(View<const double, 2> fixed, View<const double, 2> position, View<const double, 2> orientation,
+                      View<double, 2> retracted) {
+  double farthest = 0.0;
+  for (Index i = 0; i < fixed.rows(); ++i) {
+    const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
+    const double* const q = &orientation(i, 0);
+    const Vec3<double> gap = directions.point_error(Vec3<double>::load(&position(i, 0)),
+                                                    Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]));
+    for (int a = 0; a < 3; ++a) {
+      const double part = dot(Vec3<double>::load(directions.across[a]), gap);
+      retracted(i, a) = position(i, a) - part;
+      farthest = std::max(farthest, std::abs(part) / directions.reach);
+    }
+  }
+  return farthest;
+}
 
 }  // namespace sparsebody

@@ -7,7 +7,7 @@
 
 namespace sparsebody {
 
-inline constexpr Index large_mechanism = 1 << 14;  // bodies from which on memory is requested ahead
+inline constexpr Index large_mechanism = 1 << 12;  // bodies from which on memory is requested ahead
 inline constexpr Index cache_line = 8;             // doubles
 // Roots of inertia and mass of the world: what rows hold at its end must not count in their norms.
 inline constexpr double world_root = 0x1p200;

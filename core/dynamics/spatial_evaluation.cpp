@@ -51,20 +51,22 @@ Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index
                                                 const block_ldl::Storage& storage) {
   const std::vector<Chunk>& chunks = schedule.parts[part];
   const block_ldl::Layout& layout = factors->layout;
-  const bool is_assembled = part > 0 && part == layout.n_parts(), is_shared = threads_of_part() > 1;
+  const bool is_assembled = part > 0 && part == layout.n_parts();
   bool is_sound = true;
+  std::vector<std::uint8_t> is_open(chunks.size());
   Index status = block_ldl::regular;
   run_pipeline(
       Index(chunks.size()) - 1, threads_of_part(), chunks_ahead,
-      [&](Index c) {
+      [&](Index c, Index n_ahead) {
         const Chunk &chunk = chunks[c], &next = chunks[c + 1];
         if (!is_assembled) is_sound &= sparsebody::assemble(system, in, chunk, next);
-        if (is_shared) block_ldl::open_panels(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
+        is_open[c] = n_ahead > chunks_ahead / 2;  // there is time for it
+        if (is_open[c]) block_ldl::open_panels(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
       },
       [&](Index c) {
         if (status == block_ldl::regular)
           status = block_ldl::eliminate(layout, rows(), system.right, 0.0, storage, chunks[c].pivot,
-                                                chunks[c + 1].pivot, is_shared);
+                                                chunks[c + 1].pivot, is_open[c]);
       });
   return is_sound ? status : bad_state;
 }
@@ -127,7 +129,7 @@ double SpatialEvaluation::substitute() {
     const Index last = Index(chunks.size()) - 2;
     run_pipeline(
         last + 1, threads_of_part(), chunks_ahead,
-        [&](Index i) {
+        [&](Index i, Index) {
           block_ldl::substitute(layout, rows(), factors->storage(part), right, x, chunks[last - i].pivot,
                                         chunks[last - i + 1].pivot);
         },

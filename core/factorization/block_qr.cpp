@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/vec.hpp"
+#include "base/householder.hpp"
 #include "graph/elimination_tree.hpp"
 
 namespace sparsebody {
@@ -108,54 +108,31 @@ void eliminate_in_registers(double* front, const FrontShape& shape, double* R, d
   });
   rotated<n_pivots>(gamma).store(stack);
 }
-constexpr Index spare = 8;  // numbers behind the stack that vectors may write to
+constexpr Index spare = 8;   // numbers behind the stack that vectors may write to
+constexpr Index apart = 64;  // between memory of two threads: processors fetch neighbouring lines, too
 
-// The same reflection in memory, of `used` columns.
-template <int lanes, int used = lanes>
-SB_INLINE void reflect_columns(double* front, Index stride, Index n_rows, Index t, double share, Index column) {
-  const double* v = front + t * stride + t;
-  double* p = front + t * stride + column;
-  Vec<lanes> total{};
-  for (Index r = t; r < n_rows; ++r, v += stride, p += stride) total += Vec<lanes>::template load<used>(p) * *v;
-  total = total * share;
-  v = front + t * stride + t;
-  p = front + t * stride + column;
-  for (Index r = t; r < n_rows; ++r, v += stride, p += stride)
-    (Vec<lanes>::template load<used>(p) - total * *v).template store<used>(p);
-}
-double reflect(double* front, Index stride, Index n_rows, double* f, Index t) {
-  double* const top = front + t * stride + t;
-  double square = 0.0;
-  for (Index r = 0; r < n_rows - t; ++r) square += top[r * stride] * top[r * stride];
+// The same reflection in memory, of a front whose columns come in fours; v (n_rows,) is room.
+double reflect(double* front, Index stride, Index n_rows, double* f, Index t, double* v) {
+  double* const top = front + t * stride;
+  double square = 0.0, effect = 0.0;
+  for (Index r = 0; r < n_rows - t; ++r) v[r] = top[r * stride + t], square += v[r] * v[r];
   if (square == 0.0) return 0.0;
-  const double pivot = -std::copysign(std::sqrt(square), *top);
-  *top -= pivot;
-  const double share = -1.0 / (pivot * *top);  // 2 / v' v
-  double effect = 0.0;
-  for (Index r = t; r < n_rows; ++r) effect += top[(r - t) * stride] * f[r];
-  effect *= share;
-  for (Index r = t; r < n_rows; ++r) f[r] -= top[(r - t) * stride] * effect;
-  // Columns up to a multiple of four first, so that the others are loaded in fours.
-  Index column = (t + 4) / 4 * 4;
-  if (t % 4 != 3)
-    with_constant<1, 2, 3>(column - t - 1, [&](auto used) SB_UNROLL {
-      reflect_columns<4, used>(front, stride, n_rows, t, share, t + 1);
-    });
-  for (; column + 8 <= stride; column += 8) reflect_columns<8>(front, stride, n_rows, t, share, column);
-  if (column < stride) reflect_columns<4>(front, stride, n_rows, t, share, column);
-  *top = pivot;
-  return pivot;
+  const auto [pivot, beta] = dense::Reflection(v, square);
+  for (Index r = t; r < n_rows; ++r) effect += v[r - t] * f[r];
+  for (Index r = t; r < n_rows; ++r) f[r] -= v[r - t] * (beta * effect);
+  dense::reflect<Vec<4>, 4>(top, stride, v, n_rows - t, beta, (t + 1) / 4 * 4, stride);
+  return top[t] = pivot;
 }
 
-// A front of any shape: its rows, then gamma (stride,) and f (n_rows,). The rows of R go to their storage,
+// A front of any shape: its rows, then gamma (stride,), f (n_rows,) and as much room. The rows of R go to their storage,
 // Q' f - R'^-1 gamma of them into f, and what is left to the stack: row by row (n_others,) and f, then gamma.
 void eliminate(double* front, const FrontShape& shape, double* R, double* stack) {
   const auto& [size, n_rows, n_columns, stride, n_remaining] = shape;
   double* const gamma = front + n_rows * stride;
-  double* const f = gamma + stride;
+  double *const f = gamma + stride, *const v = f + std::max(n_rows, size);
   for (Index t = 0; t < size; ++t) {
     double* const R_t = R + t * stride;
-    const double pivot = t < n_rows ? reflect(front, stride, n_rows, f, t) : 0.0, inverse = 1.0 / pivot;
+    const double pivot = t < n_rows ? reflect(front, stride, n_rows, f, t, v) : 0.0, inverse = 1.0 / pivot;
     const double y = gamma[t] * inverse;
     for (Index c = 0; c < stride; ++c) {
       R_t[c] = t < n_rows ? front[t * stride + c] : 0.0;
@@ -166,7 +143,7 @@ void eliminate(double* front, const FrontShape& shape, double* R, double* stack)
   }
   if (n_rows > size + n_remaining)
     for (Index t = size; t < n_columns; ++t) {
-      reflect(front, stride, n_rows, f, t);
+      reflect(front, stride, n_rows, f, t, v);
       for (Index r = t + 1; r < n_rows; ++r) front[r * stride + t] = 0.0;
     }
   for (Index r = size; r < size + n_remaining; ++r) {
@@ -333,7 +310,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   Front next{};
   Index height = 0, largest_front = 0, n_begun = 0;
   for (Index j = 0; j < m; ++j) {
-    if (n_begun <= n_parts && part_starts[n_begun] == j) next.stack = height + spare, ++n_begun;
+    if (n_begun <= n_parts && part_starts[n_begun] == j) next.stack = height + apart, ++n_begun;
     Front front = next;
     front.size = std::uint32_t(size(j));
     front.n_rows = std::uint32_t(rows_of_children[j]);
@@ -390,7 +367,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     next.first_child = std::uint32_t(child_begin[j + 1]);
     next.start = front.start + front.size * front.stride();
     const Index rows = std::max(front.n_rows, front.size);
-    largest_front = std::max(largest_front, (rows + 1) * front.stride() + rows);
+    largest_front = std::max(largest_front, (rows + 1) * front.stride() + 2 * rows);
     fronts_.push_back(front);
   }
   fronts_.push_back(next);
@@ -399,7 +376,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   gap_ = Array<double>(pattern_.n_rows());
   const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
   for (Index p = 0; p <= n_parts; ++p)
-    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front),
+    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front + apart),
                          Array<double>(p < n_parts ? n_shared : 0)});
 }
 

@@ -177,6 +177,37 @@ struct Elimination {
   }
 };
 
+// At most six pivots, row by row: nothing is worth packing.
+Index eliminate_few(const Front& front, double shift) {
+  const Index k = front.n_pivots, stride = front.stride(), n = front.n_others;
+  double inverse[tile_rows] = {};
+  Index doubt = no_doubt;
+  for (Index t = 0; t < k; ++t) {
+    double* const row = front.values + t * stride;
+    const Pivot pivot = pivot_of(row[t], front.is_primal[t], front.reference ? front.reference[t] : 0.0, shift);
+    if (!pivot.is_safe && doubt == no_doubt) {
+      doubt = t;
+      if (shift == 0.0) return doubt;
+    }
+    inverse[t] = 1.0 / pivot.value;
+    for (Index s = t + 1; s < k; ++s) {
+      const double scaled = row[s] * inverse[t];
+      if (front.reference && front.is_primal[t]) front.reference[s] += row[s] * scaled;
+      dense::add_scaled(front.values + s * stride + s, -scaled, row + s, stride - s);
+    }
+  }
+  const double* const V = front.values + front.first_other();
+  dense::subtract_square(k, n, V, stride, inverse, !front.is_whole, front.others, front.others_stride);
+  for (Index t = 0; t < k; ++t) {
+    double* const row = front.values + t * stride;
+    if (front.reference && front.is_primal[t])
+      for (Index j = 0; j < n; ++j) front.other_reference[j] += inverse[t] * V[t * stride + j] * V[t * stride + j];
+    for (Index j = t + 1; j < stride; ++j) row[j] *= inverse[t];
+    row[t] = inverse[t];
+  }
+  return doubt;
+}
+
 }  // namespace
 
 Index scratch_size(Index n_pivots, Index n_others) {
@@ -184,13 +215,30 @@ Index scratch_size(Index n_pivots, Index n_others) {
 }
 
 Index eliminate(const Front& front, double shift, double* scratch, Index n_threads) {
+  if (front.n_pivots <= tile_rows) return eliminate_few(front, shift);
   const Elimination elimination{front.stride(), shift, scratch, n_threads};
-  double* const A = front.pivot_rows;
+  double* const A = front.values;
   const Index doubt = elimination.factorize(front.n_pivots, A, front.is_primal, front.reference);
   if (front.n_others > 0 && (doubt == no_doubt || shift != 0.0))
     elimination.reduce(front.n_pivots, A, front.is_primal, A + front.first_other(), front.n_others, front.others,
-                       padded(front.n_others), front.other_reference);
+                       front.others_stride, front.other_reference);
   return doubt;
+}
+
+void PivotRows::substitute(double* y, double* other) const {
+  const double* row = values;
+  for (Index t = 0; t < n_pivots; ++t, row += stride()) {
+    dense::add_scaled(y + t + 1, -y[t], row + t + 1, n_pivots - t - 1);
+    dense::add_scaled(other, y[t], row + first_other(), padded(n_others));
+    y[t] *= row[t];
+  }
+}
+
+void PivotRows::substitute_back(double* y, const double* other) const {
+  for (Index t = n_pivots - 1; t >= 0; --t) {
+    const double* const row = values + t * stride();
+    y[t] -= dense::dot(row + t + 1, y + t + 1, n_pivots - t - 1) + dense::dot(row + first_other(), other, n_others);
+  }
 }
 
 }  // namespace sparsebody::front_ldl

@@ -20,17 +20,27 @@ inline constexpr double parallel_flops = 2e6;  // from which on another thread p
 // Columns of storage come in fours; the spare ones are zero.
 inline Index padded(Index n) { return (n + 3) / 4 * 4; }
 
-// The upper triangle of a front, row by row.
-struct Front {
+// The pivots' rows of a front, of which the factors remain.
+struct PivotRows {
   Index n_pivots, n_others;
-  double* pivot_rows;             // (n_pivots, stride): [A, B], each padded; becomes [L1', L2'] with 1 / D
-  double* others;                 // (n_others, padded(n_others)): C
-  const std::uint8_t* is_primal;  // (n_pivots,) whose pivots are positive, those of others being negative
-  double* reference;              // (padded(n_pivots),) what pivots were before dual ones took from them
-  double* other_reference;        // likewise of the other rows
+  double* values;  // (n_pivots, stride): [A, B] from the diagonal on, each padded; becomes [L1', L2'] with 1 / D
 
   Index first_other() const { return padded(n_pivots); }
   Index stride() const { return padded(n_pivots) + padded(n_others); }
+  // y := D^-1 L1^-1 y of the pivots, and L2 L1^-1 y is added to `other` (n_others,).
+  void substitute(double* y, double* other) const;
+  // x := L1'^-1 (y - L2' other) of the pivots.
+  void substitute_back(double* y, const double* other) const;
+};
+
+// A front, row by row.
+struct Front : PivotRows {
+  double* others;                 // (n_others, others_stride): C, its upper triangle
+  Index others_stride;
+  const std::uint8_t* is_primal;  // (n_pivots,) whose pivots are positive, those of others being negative
+  double* reference;              // (padded(n_pivots),) what pivots were before dual ones took from them, or null
+  double* other_reference;        // likewise of the other rows
+  bool is_whole = false;          // both triangles of C are kept, and there are at most six pivots
 };
 
 // Numbers of scratch that `eliminate` needs.

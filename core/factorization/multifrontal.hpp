@@ -2,13 +2,54 @@
 // 34:82. D is positive in primal pivots and negative in dual ones, without interchanges, as in block LDL'.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ranges>
 #include <utility>
 
 #include "base/array.hpp"
+#include "base/dense.hpp"
+#include "base/threads.hpp"
 #include "factorization/front_ldl.hpp"
 #include "factorization/supernodes.hpp"
 
 namespace sparsebody::multifrontal {
+
+using front_ldl::Front;
+using front_ldl::padded;
+
+template <class T, int N>
+Array<T, N> copied(View<const T, N> view) {
+  auto array = Array<T, N>::uninitialized(view.shape());
+  std::copy(view.begin(), view.end(), array.begin());
+  return array;
+}
+
+// Where the columns of a front begin in the row at its column `row`: a pivot's, or another one's.
+inline double* row_of(const Front& front, Index row) {
+  if (row < front.n_pivots) return front.values + row * front.stride();
+  const Index other = row - front.first_other();
+  return front.others + other * front.others_stride - front.first_other();
+}
+
+inline double& reference_of(const Front& front, Index row) {
+  return row < front.n_pivots ? front.reference[row] : front.other_reference[row - front.first_other()];
+}
+
+// Extend-add: the upper triangle of a contribution of n rows, row by row, and its reference.
+inline void add_contribution(View<const Run> runs, const double* source, Index n, const Front& front) {
+  const double* const reference = source + n * padded(n);
+  for (const Run* run = runs.begin(); run < runs.end(); ++run)
+    for (Index i = 0; i < run->length; ++i) {
+      const double* const from = source + (run->from + i) * padded(n);
+      double* const to = row_of(front, run->to + i);
+      dense::add_scaled(to + run->to + i, 1.0, from + run->from + i, run->length - i);
+      for (const Run* other = run + 1; other < runs.end(); ++other)
+        dense::add_scaled(to + other->to, 1.0, from + other->from, other->length);
+      reference_of(front, run->to + i) += reference[run->from + i];
+    }
+}
 
 class Multifrontal {
  public:
@@ -18,29 +59,159 @@ class Multifrontal {
   Index threads = 1;  // any number gives the same bits
 
   // Lays L out for an admissible order, each subtree of the elimination tree in one piece.
-  Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order);
+  Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order)
+      : offsets_(copied(offsets)), ends_(copied(ends)), nodes_(pattern(), order), values_(nodes_.n_values),
+        workspace_(nodes_.n_workspace), x_(Index(nodes_.natural.size())), other_x_(nodes_.most_others) {}
+
+  // ---- elimination ----------------------------------------------------------------------------------------------
 
   // Fills L for A (n_dual_rows, 2, width), and where a pivot is doubtful once more with all dual ones shifted. Returns
   // `regular`, or the first row in natural order whose pivot may be nothing but rounding.
-  Index factorize(ARows rows);
+  Index factorize(ARows rows) {
+    const Index doubt = eliminate(rows, 0.0);
+    if (doubt == regular) return regular;
+    eliminate(rows, dual_shift);
+    return nodes_.natural[doubt];
+  }
   // Fills L of [1 A'; A -delta].
   void factorize_shifted(ARows rows, double delta) { eliminate(rows, -delta); }
   // Fills x for a right-hand side (n_rows,).
-  void solve(ARows rows, View<const double> rhs, View<double> x);
+  void solve(ARows rows, View<const double> rhs, View<double> x) {
+    const Index first_dual = pattern().n_primal_rows();
+    double *const y = x_.data(), *const other = other_x_.data();
+    std::copy(rhs.begin(), rhs.end(), x.begin());
+    for_each_constant([&](Index r, Index side, Index body) {
+      x[first_dual + r] -= dense::dot(&rows(r, side, 0), rhs.data() + offsets_[body], pattern().size(body));
+    });
+    for (Index i = 0; i < x_.size(); ++i) y[i] = x[nodes_.natural[i]];
+    for (Index s = 0; s < nodes_.n_nodes(); ++s) {  // L y = b, then y / D
+      const Supernode& node = nodes_.nodes[s];
+      std::fill_n(other, padded(node.n_others), 0.0);
+      factors(node).substitute(y + node.first_pivot, other);
+      const Index* const target = nodes_.others.data() + node.first_other;
+      for (Index i = 0; i < node.n_others; ++i) y[target[i]] -= other[i];
+    }
+    for (Index s = nodes_.n_nodes() - 1; s >= 0; --s) {  // L' x = y
+      const Supernode& node = nodes_.nodes[s];
+      const Index* const source = nodes_.others.data() + node.first_other;
+      for (Index i = 0; i < node.n_others; ++i) other[i] = y[source[i]];
+      factors(node).substitute_back(y + node.first_pivot, other);
+    }
+    for (Index i = 0; i < x_.size(); ++i) x[nodes_.natural[i]] = y[i];
+    for_each_constant([&](Index r, Index side, Index body) {
+      dense::add_scaled(x.data() + offsets_[body], -x[first_dual + r], &rows(r, side, 0), pattern().size(body));
+    });
+  }
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
   // angle between the row and those eliminated before it.
-  std::pair<double, Index> smallest_pivot(ARows rows) const;
+  std::pair<double, Index> smallest_pivot(ARows rows) const {
+    double least = std::numeric_limits<double>::infinity();
+    Index worst = -1;
+    for (Index s = 0; s < nodes_.n_nodes(); ++s) {
+      const Supernode& node = nodes_.nodes[s];
+      const Index stride = padded(node.n_pivots) + padded(node.n_others);
+      for (Index t = 0; t < node.n_pivots; ++t) {
+        if (nodes_.is_primal[node.first_pivot + t]) continue;
+        const Index row = nodes_.natural[node.first_pivot + t] - pattern().n_primal_rows();
+        double norm = 0.0;
+        for (const double a : rows[row]) norm += a * a;
+        const double square = -1.0 / (values_.data()[node.values + t * (stride + 1)] * norm);
+        if (!(square >= least)) least = square, worst = row;
+      }
+    }
+    return {std::sqrt(std::max(least, 0.0)), worst};
+  }
   // (n_supernodes, 2): pivots and other rows of each front.
-  Array<Index, 2> front_shapes() const;
+  Array<Index, 2> front_shapes() const {
+    Index n = 0;
+    for (Index s = 0; s < nodes_.n_nodes(); ++s) n += nodes_.nodes[s].n_pivots > 0;
+    Array<Index, 2> shapes({n, 2});
+    for (Index s = nodes_.n_nodes() - 1; s >= 0; --s)
+      if (const Supernode& node = nodes_.nodes[s]; node.n_pivots > 0)
+        shapes(--n, 0) = node.n_pivots, shapes(n, 1) = node.n_others;
+    return shapes;
+  }
 
  private:
   SaddlePattern pattern() const { return {offsets_, ends_}; }
-  Index eliminate(ARows rows, double shift);
-  Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads);
-  void assemble(Index s, ARows rows, const front_ldl::Front& front) const;
+  front_ldl::PivotRows factors(const Supernode& node) {
+    return {node.n_pivots, node.n_others, values_.data() + node.values};
+  }
+  // Returns `regular`, or the first doubtful pivot in elimination order.
+  Index eliminate(ARows rows, double shift) {
+    constexpr Index none = std::numeric_limits<Index>::max();
+    const auto run = [&](const auto& region, Index scratch, Index front_threads) {
+      Index first = none;
+      for (const Index s : region) {
+        const Index doubt = eliminate(s, rows, shift, workspace_.data() + scratch, front_threads);
+        if (doubt != regular) first = std::min(first, doubt);
+        if (first != none && shift == 0.0) break;
+      }
+      return first;
+    };
+    const Index n_tasks = Index(nodes_.tasks.size());
+    const Index n_threads = nodes_.flops > front_ldl::parallel_flops ? threads : 1;
+    std::vector<Index> first(n_tasks);
+    run_tasks(n_tasks, n_threads, [&](Index i) {
+      const Task& task = nodes_.tasks[i];
+      first[i] = run(std::views::iota(task.first, task.last), task.scratch, 1);
+    });
+    Index least = none;
+    for (const Index doubt : first) least = std::min(least, doubt);
+    if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, n_threads));
+    return least == none ? regular : least;
+  }
+  Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
+    const Supernode& node = nodes_.nodes[s];
+    const Index n_others = padded(node.n_others), n_pivots = padded(node.n_pivots);
+    const bool is_constant = node.size > 0;
+    double* const others = workspace_.data() + node.contribution;
+    const Front front{{node.n_pivots, node.n_others, is_constant ? scratch + n_pivots : values_.data() + node.values},
+                      others, n_others, nodes_.is_primal.data() + node.first_pivot, scratch,
+                      others + node.n_others * n_others};
+    std::fill_n(front.values, (node.n_pivots + node.size) * front.stride(), 0.0);
+    for (Index i = 0; i < node.n_others; ++i)
+      std::fill(others + i * n_others + i / 8 * 8, others + (i + 1) * n_others, 0.0);
+    std::fill_n(front.reference, n_pivots, 0.0);
+    std::fill_n(front.other_reference, n_others, 0.0);
+    assemble(s, rows, front);
+    if (is_constant) {
+      constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+      for (Index k = 0; k < node.size; k += std::size(ones))
+        dense::subtract_square(std::min<Index>(node.size - k, std::size(ones)), node.n_others,
+                               front.values + k * n_others, n_others, ones, true, others, n_others);
+      for (Index i = 0; i < node.n_others; ++i) front.other_reference[i] = -others[i * (n_others + 1)];
+      return regular;
+    }
+    const Index doubt = front_ldl::eliminate(front, shift, scratch + n_pivots, n_threads);
+    return doubt == front_ldl::no_doubt ? regular : node.first_pivot + doubt;
+  }
+  void assemble(Index s, ARows rows, const Front& front) const {
+    const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
+    for (Index t = 0; t < node.n_pivots; ++t)
+      if (front.is_primal[t]) front.values[t * (front.stride() + 1)] = front.reference[t] = 1.0;
+    for (Index e = node.first_entry; e < next.first_entry; ++e) {
+      const Entry& entry = nodes_.entries[e];
+      for (Index r = 0; r < entry.n_rows; ++r) {
+        const double* const row = rows.data() + (2 * (entry.a_row + r) + entry.side) * rows.shape(2);
+        double* const to = front.values + entry.offset + r * entry.row_stride;
+        for (Index c = 0; c < entry.n_columns; ++c) to[c * entry.column_stride] += row[c];
+      }
+    }
+    for (Index c = node.first_child; c < next.first_child; ++c) {
+      const Child* const child = nodes_.children.data() + c;
+      const Supernode& from = nodes_.nodes[child->node];
+      const auto runs = View<const Run>(nodes_.runs).slice(child->first_run, (child + 1)->first_run);
+      add_contribution(runs, workspace_.data() + from.contribution, from.n_others, front);
+    }
+  }
   // Calls visit(row of A, side, primal block) for the rows on constant blocks.
   template <class F>
-  void for_each_constant(F&& visit) const;
+  void for_each_constant(F&& visit) const {
+    pattern().for_each_part([&](Index r, Index side, Index body) {
+      if (nodes_.is_constant[body]) visit(r, side, body);
+    });
+  }
 
   Array<Index> offsets_;
   Array<Index, 2> ends_;

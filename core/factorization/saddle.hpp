@@ -2,9 +2,16 @@
 // one, and the Schur complement A D^-1 A' of the dual rows. Vavasis (1994), SIAM J. Matrix Anal. Appl. 15:1108.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/array.hpp"
+#include "spatial/double_double.hpp"
 
 namespace sparsebody {
 
@@ -51,57 +58,362 @@ struct Saddle {
 
 // ---- products ----------------------------------------------------------------------------------------------------
 
+inline bool is_positive_and_finite(double x) { return x > 0.0 && x < std::numeric_limits<double>::infinity(); }
+
+// f(n), of six as a constant.
+template <class F>
+void with_size(Index n, F&& f) {
+  if (n == 6) f(std::integral_constant<Index, 6>{});
+  else f(n);
+}
+
+// The product of a row of a block and a column of vectors, whose rows are `stride` apart.
+template <class Size>
+double product(Size size, const double* row, const double* x, Index stride) {
+  double total = 0.0;
+  for (Index b = 0; b < size; ++b) total += row[b] * x[b * stride];
+  return total;
+}
+
+// Calls take(row, column, product) of D x, for a block diagonal matrix D.
+template <class Take>
+void diagonal_product(const SaddlePattern& pattern, Blocks D, Columns x, Take&& take) {
+  const Index n_columns = x.shape(1), width = D.shape(2);
+  for (Index i = 0; i < pattern.n_primal(); ++i)
+    with_size(pattern.size(i), [&](auto size) {
+      const Index first = pattern.offsets[i];
+      for (Index a = 0; a < size; ++a)
+        for (Index k = 0; k < n_columns; ++k)
+          take(first + a, k,
+               product(size, D.data() + (i * width + a) * width, x.data() + first * n_columns + k, n_columns));
+    });
+}
+
+// Calls visit(r, row, first, size) for each end of each row of A, which is on the primal rows [first, first + size).
+template <class Visit>
+void for_each_end(const SaddlePattern& pattern, ARows rows, Visit&& visit) {
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    with_size(pattern.size(i), [&](auto size) { visit(r, &rows(r, side, 0), pattern.offsets[i], size); });
+  });
+}
+
+// Calls take(row, column, product) of A x for each end of each row.
+template <class Take>
+void row_product(const SaddlePattern& pattern, ARows rows, Columns x, Take&& take) {
+  const Index n_columns = x.shape(1);
+  for_each_end(pattern, rows, [&](Index r, const double* row, Index first, auto size) {
+    for (Index k = 0; k < n_columns; ++k) take(r, k, product(size, row, x.data() + first * n_columns + k, n_columns));
+  });
+}
+
+// x -= y row'
+template <class Size>
+void subtract_force(Size size, const double* row, const double* y, double* x, Index n_columns) {
+  for (Index k = 0; k < n_columns; ++k)
+    for (Index b = 0; b < size; ++b) x[b * n_columns + k] -= row[b] * y[k];
+}
+
 // A x, and A' y.
-Array<double> constraint_product(const SaddlePattern& pattern, ARows rows, View<const double> x);
-Array<double> constraint_forces(const SaddlePattern& pattern, ARows rows, View<const double> y);
+inline Array<double> constraint_product(const SaddlePattern& pattern, ARows rows, View<const double> x) {
+  Array<double> product(rows.rows());
+  row_product(pattern, rows, {x.data(), {x.size(), 1}}, [&](Index r, Index, double total) { product[r] += total; });
+  return product;
+}
+inline Array<double> constraint_forces(const SaddlePattern& pattern, ARows rows, View<const double> y) {
+  Array<double> force(pattern.n_primal_rows());
+  for_each_end(pattern, rows, [&](Index r, const double* row, Index first, auto size) {
+    for (Index a = 0; a < size; ++a) force[first + a] += row[a] * y[r];
+  });
+  return force;
+}
 // residual -= [D A'; A 0] x.
-void subtract_product(const Saddle& K, Columns x, View<double, 2> residual);
+inline void subtract_product(const Saddle& K, Columns x, View<double, 2> residual) {
+  const SaddlePattern pattern = K.pattern();
+  const Index n_columns = x.shape(1), n_primal_rows = pattern.n_primal_rows();
+  diagonal_product(pattern, K.diagonal, x, [&](Index row, Index k, double total) { residual(row, k) -= total; });
+  for_each_end(pattern, K.rows, [&](Index r, const double* row, Index first, auto size) {
+    const Index dual = (n_primal_rows + r) * n_columns;
+    for (Index k = 0; k < n_columns; ++k)
+      residual.data()[dual + k] -= product(size, row, x.data() + first * n_columns + k, n_columns);
+    subtract_force(size, row, x.data() + dual, residual.data() + first * n_columns, n_columns);
+  });
+}
 // (k, 2): what the primal and the dual residual of each column are measured against: the largest entry of f and D x,
 // and that of g and A D^-1 f, for right-hand sides (f, g).
-Array<double, 2> residual_scales(const Saddle& K, Blocks inverse, Columns x, Columns rhs);
+inline Array<double, 2> residual_scales(const Saddle& K, Blocks inverse, Columns x, Columns rhs) {
+  const SaddlePattern pattern = K.pattern();
+  const Index first = pattern.n_primal_rows();
+  Array<double, 2> scales({x.shape(1), 2}), free({first, x.shape(1)});  // D^-1 f
+  const auto enlarge = [&](Index k, Index half, double entry) {
+    scales(k, half) = std::max(scales(k, half), std::abs(entry));
+  };
+  for (Index row = 0; row < rhs.rows(); ++row)
+    for (Index k = 0; k < x.shape(1); ++k) enlarge(k, row < first ? 0 : 1, rhs(row, k));
+  diagonal_product(pattern, K.diagonal, x, [&](Index, Index k, double total) { enlarge(k, 0, total); });
+  diagonal_product(pattern, inverse, rhs, [&](Index row, Index k, double total) { free(row, k) = total; });
+  row_product(pattern, K.rows, free, [&](Index, Index k, double total) { enlarge(k, 1, total); });
+  return scales;
+}
 // right - K (high + low) of a compressed matrix, accumulated in 31 digits and rounded once.
-Array<double> exact_residual(View<const Index> indptr, View<const Index> indices, View<const double> data,
-                             View<const double> right, View<const double> high, View<const double> low);
+inline Array<double> exact_residual(View<const Index> indptr, View<const Index> indices, View<const double> data,
+                                    View<const double> right, View<const double> high, View<const double> low) {
+  Array<double> residual(right.size());
+  for (Index i = 0; i < right.size(); ++i) {
+    DoubleDouble total(right[i]);
+    for (Index entry = indptr[i]; entry < indptr[i + 1]; ++entry) {
+      const Index j = indices[entry];
+      total += DoubleDouble::product(-data[entry], high[j]);
+      if (low[j] != 0.0) total += DoubleDouble(low[j]) * DoubleDouble(-data[entry]);
+    }
+    residual[i] = total.high;
+  }
+  return residual;
+}
 
 // ---- coordinates L' x with D = L L', in which D is one ----------------------------------------------------------
 
 // Fills `unit` with A L'^-1, and `inverse_root`, zero before, with L^-1. Returns -1 or the first block of D that is
 // not positive definite.
-Index unit_rows(const Saddle& K, View<double, 3> unit, View<double, 3> inverse_root);
+inline Index unit_rows(const Saddle& K, View<double, 3> unit, View<double, 3> inverse_root) {
+  const SaddlePattern pattern = K.pattern();
+  const Index width = K.rows.shape(2);
+  Index bad = -1;
+  for (Index i = 0; i < pattern.n_primal(); ++i) {
+    const double* const D = K.diagonal.data() + i * width * width;
+    double* const inverse = inverse_root.data() + i * width * width;
+    for (Index j = 0; j < pattern.size(i); ++j) {
+      double* const row = inverse + width * j;
+      double square = D[width * j + j];
+      for (Index k = 0; k < j; ++k) {  // L_jk = (L^-1 D)_kj
+        double product = 0.0;
+        for (Index a = 0; a <= k; ++a) product += inverse[width * k + a] * D[width * j + a];
+        row[k] = product;
+        square -= product * product;
+      }
+      if (!is_positive_and_finite(square) && bad < 0) bad = i;
+      const double pivot = std::sqrt(square);
+      for (Index k = 0; k < j; ++k) {  // row j of L^-1 is -L_j L^-1 / L_jj
+        double product = 0.0;
+        for (Index a = k; a < j; ++a) product += row[a] * inverse[width * a + k];
+        row[k] = -product / pivot;
+      }
+      row[j] = 1.0 / pivot;
+    }
+  }
+
+  pattern.for_each_part([&](Index r, Index side, Index body) {
+    const double* const inverse = inverse_root.data() + body * width * width;
+    const double* const row = &K.rows(r, side, 0);
+    with_size(width, [&](auto n) {
+      for (Index a = 0; a < n; ++a) {
+        double total = 0.0;
+        for (Index b = 0; b <= a; ++b) total += inverse[n * a + b] * row[b];
+        unit(r, side, a) = total;
+      }
+    });
+  }, [&](Index r, Index side) { std::fill_n(&unit(r, side, 0), width, 0.0); });
+  return bad;
+}
 // The primal part of a right-hand side (n_rows,) becomes L^-1 times that.
-void to_unit(View<const Index> offsets, Blocks inverse_root, View<double> x);
+inline void to_unit(View<const Index> offsets, Blocks inverse_root, View<double> x) {
+  for (Index i = 0; i < inverse_root.rows(); ++i) {
+    const Index first = offsets[i], size = offsets[i + 1] - first;
+    for (Index a = size - 1; a >= 0; --a) {
+      double total = 0.0;
+      for (Index b = 0; b <= a; ++b) total += inverse_root(i, a, b) * x[first + b];
+      x[first + a] = total;
+    }
+  }
+}
 // The primal part of a solution (n_rows,) becomes L'^-1 times that.
-void from_unit(View<const Index> offsets, Blocks inverse_root, View<double> x);
+inline void from_unit(View<const Index> offsets, Blocks inverse_root, View<double> x) {
+  for (Index i = 0; i < inverse_root.rows(); ++i) {
+    const Index first = offsets[i], size = offsets[i + 1] - first;
+    for (Index a = 0; a < size; ++a) {
+      double total = 0.0;
+      for (Index b = a; b < size; ++b) total += inverse_root(i, b, a) * x[first + b];
+      x[first + a] = total;
+    }
+  }
+}
 
 // ---- values ------------------------------------------------------------------------------------------------------
 
 // Row of every element of blocks (row, column) at base + c * stride + r.
-Array<std::int32_t> row_indices(View<const Index> offsets, View<const Index> row, View<const Index> column,
-                                View<const Index> base, View<const Index> stride, Index n_values);
+inline Array<std::int32_t> row_indices(View<const Index> offsets, View<const Index> row, View<const Index> column,
+                                       View<const Index> base, View<const Index> stride, Index n_values) {
+  Array<std::int32_t> indices(n_values);
+  for (Index k = 0; k < row.size(); ++k) {
+    const Index height = offsets[row[k] + 1] - offsets[row[k]], width = offsets[column[k] + 1] - offsets[column[k]];
+    for (Index c = 0; c < width; ++c)
+      for (Index r = 0; r < height; ++r)
+        indices[base[k] + c * stride[k] + r] = std::int32_t(offsets[row[k]] + r);
+  }
+  return indices;
+}
 // Fills the scale (n_rows,) of rows and columns that makes units and masses irrelevant: D_aa ** -0.5 of primal ones,
 // the same of A D^-1 A' of dual ones. Returns -1, or the first row whose scale is not positive and finite.
-Index saddle_scales(const Saddle& K, Blocks inverse, View<double> scale);
+inline Index saddle_scales(const Saddle& K, Blocks inverse, View<double> scale) {
+  const auto& [offsets, ends, diagonal, rows] = K;
+  const SaddlePattern pattern = K.pattern();
+  const Index n_primal = pattern.n_primal(), first = pattern.n_primal_rows();
+  for (Index i = 0; i < n_primal; ++i)
+    for (Index a = 0; a < pattern.size(i); ++a) {
+      const double square = diagonal(i, a, a);
+      if (!is_positive_and_finite(square)) return offsets[i] + a;
+      scale[offsets[i] + a] = 1.0 / std::sqrt(square);
+    }
+  std::fill(scale.begin() + first, scale.end(), 0.0);
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    double square = 0.0;  // of the row in the metric of D^-1
+    const Index size = pattern.size(i);
+    const double* const row = &K.rows(r, side, 0);
+    for (Index a = 0; a < size; ++a) {
+      double part = 0.0;
+      for (Index b = 0; b < size; ++b) part += inverse(i, a, b) * row[b];
+      square += part * row[a];
+    }
+    scale[first + r] += square;
+  });
+  for (Index row = first; row < scale.size(); ++row) {
+    if (!is_positive_and_finite(scale[row])) return row;
+    scale[row] = 1.0 / std::sqrt(scale[row]);
+  }
+  return -1;
+}
 // Fills `data` with the scaled [D A'; A shift], blocks at (base, stride); what both ends of a dual block share is added.
-void fill_saddle(const Saddle& K, View<const double> scale, double shift, View<const Index, 2> diagonal_place,
-                 View<const Index, 3> below, View<const Index, 3> right, View<double> data);
+inline void fill_saddle(const Saddle& K, View<const double> scale, double shift, View<const Index, 2> diagonal_place,
+                        View<const Index, 3> below, View<const Index, 3> right, View<double> data) {
+  const auto& [offsets, ends, diagonal, rows] = K;
+  const SaddlePattern pattern = K.pattern();
+  const Index n_primal = pattern.n_primal();
+  std::fill(data.begin(), data.end(), 0.0);
+  for (Index i = 0; i < n_primal; ++i) {
+    const Index first = offsets[i], base = diagonal_place(i, 0), stride = diagonal_place(i, 1);
+    for (Index c = 0; c < pattern.size(i); ++c)
+      for (Index r = 0; r < pattern.size(i); ++r)
+        data[base + c * stride + r] = diagonal(i, r, c) * scale[first + c] * scale[first + r];
+  }
+  for (Index j = 0; j < pattern.n_dual(); ++j) {
+    const Index block = n_primal + j, first = offsets[block], first_row = first - pattern.n_primal_rows();
+    const Index size = pattern.size(block);
+    if (shift != 0.0)
+      for (Index r = 0; r < size; ++r)
+        data[diagonal_place(block, 0) + r * diagonal_place(block, 1) + r] = shift;
+    for (Index side = 0; side < 2; ++side) {
+      const Index i = ends(j, side);
+      if (i < 0) continue;
+      const Index base = below(j, side, 0), stride = below(j, side, 1);
+      const Index base_right = right(j, side, 0), stride_right = right(j, side, 1);
+      for (Index r = 0; r < size; ++r)
+        for (Index c = 0; c < pattern.size(i); ++c) {
+          const double value = rows(first_row + r, side, c) * (scale[first + r] * scale[offsets[i] + c]);
+          if (base >= 0) data[base + c * stride + r] += value;
+          if (base_right >= 0) data[base_right + r * stride_right + c] += value;
+        }
+    }
+  }
+}
 
 // ---- Schur complement --------------------------------------------------------------------------------------------
 
 // (p, side of p, q, side of q) of all block products in the lower triangle of A D^-1 A', dual blocks at `place`.
-Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> incidence, View<const Index> place);
+inline Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> incidence,
+                                      View<const Index> place) {
+  std::vector<std::array<Index, 4>> products;
+  for (Index i = 0; i + 1 < indptr.size(); ++i)
+    for (Index a = indptr[i]; a < indptr[i + 1]; ++a)
+      for (Index b = indptr[i]; b < indptr[i + 1]; ++b)
+        if (place[incidence(a, 0)] >= place[incidence(b, 0)])
+          products.push_back({incidence(a, 0), incidence(a, 1), incidence(b, 0), incidence(b, 1)});
+  Array<Index, 2> result({Index(products.size()), 4});
+  for (std::size_t k = 0; k < products.size(); ++k) std::copy_n(products[k].data(), 4, result.data() + 4 * k);
+  return result;
+}
 // Fills `data` with A D^-1 A', rows and columns scaled; contributions (k, 6) are products, base and stride.
-void fill_schur(const Saddle& K, Blocks inverse, View<const double> scale, View<const Index, 2> contributions,
-                View<double> data);
+inline void fill_schur(const Saddle& K, Blocks inverse, View<const double> scale, View<const Index, 2> contributions,
+                       View<double> data) {
+  const SaddlePattern pattern = K.pattern();
+  const ARows rows = K.rows;
+  const Index n_primal = pattern.n_primal(), first = pattern.n_primal_rows(), width = rows.shape(2);
+  Array<double, 3> half(rows.shape());  // A D^-1, rows scaled
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    const Index size = pattern.size(i);
+    for (Index a = 0; a < size; ++a) {
+      double total = 0.0;
+      for (Index b = 0; b < size; ++b) total += inverse(i, a, b) * rows(r, side, b);
+      half(r, side, a) = total * scale[first + r];
+    }
+  });
+
+  std::fill(data.begin(), data.end(), 0.0);
+  for (Index k = 0; k < contributions.rows(); ++k) {
+    const Index p = contributions(k, 0), side_p = contributions(k, 1), q = contributions(k, 2);
+    const Index side_q = contributions(k, 3), stride = contributions(k, 5), size = pattern.size(K.ends(q, side_q));
+    const Index row_p = K.offsets[n_primal + p] - first, row_q = K.offsets[n_primal + q] - first;
+    double* const block = data.data() + contributions(k, 4);
+    for (Index c = 0; c < pattern.size(n_primal + q); ++c) {
+      const double factor = scale[first + row_q + c];
+      const double* const right = rows.data() + (2 * (row_q + c) + side_q) * width;
+      for (Index r = 0; r < pattern.size(n_primal + p); ++r) {
+        const double* const left = half.data() + (2 * (row_p + r) + side_p) * width;
+        double total = 0.0;
+        for (Index a = 0; a < size; ++a) total += left[a] * right[a];
+        block[c * stride + r] += total * factor;
+      }
+    }
+  }
+}
 // A D^-1 f - g (n_dual_rows, k) of right-hand sides [f; g] (n_rows, k).
-Array<double, 2> dual_rhs(const Saddle& K, Blocks inverse, Columns rhs);
+inline Array<double, 2> dual_rhs(const Saddle& K, Blocks inverse, Columns rhs) {
+  const SaddlePattern pattern = K.pattern();
+  const Index first = pattern.n_primal_rows();
+  Array<double, 2> reduced({K.rows.rows(), rhs.shape(1)}), free({first, rhs.shape(1)});
+  std::transform(rhs.begin() + first * rhs.shape(1), rhs.end(), reduced.begin(), std::negate<>());
+  diagonal_product(pattern, inverse, rhs, [&](Index row, Index k, double total) { free(row, k) = total; });
+  row_product(pattern, K.rows, free, [&](Index r, Index k, double total) { reduced(r, k) += total; });
+  return reduced;
+}
 // [D^-1 (f - A' y); y].
-Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns rhs, Columns y);
+inline Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns rhs, Columns y) {
+  const SaddlePattern pattern = K.pattern();
+  Array<double, 2> force({pattern.n_primal_rows(), rhs.shape(1)}), x(rhs.shape());
+  std::copy_n(rhs.begin(), force.size(), force.begin());
+  for_each_end(pattern, K.rows, [&](Index r, const double* row, Index first, auto size) {  // f - A' y
+    subtract_force(size, row, &y(r, 0), &force(first, 0), y.shape(1));
+  });
+  diagonal_product(pattern, inverse, force, [&](Index row, Index k, double total) { x(row, k) = total; });
+  std::copy(y.begin(), y.end(), x.begin() + force.size());
+  return x;
+}
 
 // ---- dependence of rows ------------------------------------------------------------------------------------------
 
 // The first row of A that is zero or not finite, or -1.
-Index vanishing_row(const SaddlePattern& pattern, ARows rows);
+inline Index vanishing_row(const SaddlePattern& pattern, ARows rows) {
+  Array<double> square(rows.rows());
+  pattern.for_each_part([&](Index r, Index side, Index) {
+    for (const double a : rows[r][side]) square[r] += a * a;
+  });
+  for (Index r = 0; r < square.size(); ++r)
+    if (!is_positive_and_finite(square[r])) return r;
+  return -1;
+}
 // The largest entries of A' y and of |A|' |y|, for the dual part of y (n_rows,).
-std::pair<double, double> cancellation(const SaddlePattern& pattern, ARows rows, View<const double> y);
+inline std::pair<double, double> cancellation(const SaddlePattern& pattern, ARows rows, View<const double> y) {
+  const Index width = rows.shape(2), first = pattern.n_primal_rows();
+  Array<double, 2> wrench({pattern.n_primal(), width}), size({pattern.n_primal(), width});
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    for (Index a = 0; a < width; ++a) {
+      const double term = rows(r, side, a) * y[first + r];
+      wrench(i, a) += term;
+      size(i, a) += std::abs(term);
+    }
+  });
+  double largest = 0.0, largest_size = 0.0;
+  for (const double x : wrench) largest = std::max(largest, std::abs(x));
+  for (const double x : size) largest_size = std::max(largest_size, x);
+  return {largest, largest_size};
+}
 
 }  // namespace sparsebody

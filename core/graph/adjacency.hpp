@@ -1,6 +1,8 @@
 // Graphs in compressed rows, the edges at the nodes of a multigraph, and the graphs that follow from them.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/array.hpp"
@@ -27,6 +29,13 @@ struct GraphArrays {
   Indices operator[](Index node) const { return graph()[node]; }
 };
 
+// positions[order[p]] = p.
+inline std::vector<Index> positions(Indices order) {
+  std::vector<Index> position(order.size());
+  for (Index p = 0; p < order.size(); ++p) position[order[p]] = p;
+  return position;
+}
+
 enum class World { is_no_node, is_last_node };
 
 // The edges at every node of a multigraph, by their numbers, and the node at the other end of each:
@@ -37,28 +46,106 @@ struct Incidence {
   Graph graph() const { return {start, other}; }
 };
 
+// Where each of n rows begins to which visit(add) adds items.
+template <class Visit>
+std::vector<Index> starts(Index n, const Visit& visit) {
+  std::vector<Index> start(n + 1);
+  visit([&](Index row, auto...) { ++start[row + 1]; });
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  return start;
+}
+
+// The rows of items that visit(add) adds, add(row, item), in their sequence.
+template <class Visit>
+GraphArrays listed(Index n, const Visit& visit) {
+  std::vector<Index> start = starts(n, visit), next = start, items(start[n]);
+  visit([&](Index row, Index item) { items[next[row]++] = item; });
+  return {std::move(start), std::move(items)};
+}
+
 // ends(e, 0), ends(e, 1): the nodes of edge e; -1 is the world, which may be one more node, n_nodes.
-Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world = World::is_no_node);
+inline Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world = World::is_no_node) {
+  const bool has_world = world == World::is_last_node;
+  const auto node = [&](Index e, Index side) { return ends(e, side) < 0 && has_world ? n_nodes : ends(e, side); };
+  const auto visit_ends = [&](auto&& visit) {  // visit(node, edge, the other node or -1)
+    for (Index e = 0; e < ends.rows(); ++e) {
+      const Index a = node(e, 0), b = node(e, 1);
+      if (a >= 0) visit(a, e, a == b ? -1 : b);
+      if (b >= 0 && a != b) visit(b, e, a);
+    }
+  };
+  std::vector<Index> start = starts(n_nodes + has_world, visit_ends), next = start;
+  std::vector<Index> edges(start.back()), others(start.back());
+  visit_ends([&](Index here, Index edge, Index there) { edges[next[here]] = edge, others[next[here]++] = there; });
+  return {std::move(start), std::move(edges), std::move(others)};
+}
 
 // The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`; or all
 // items in theirs. Items of key -1 are in no group.
-GraphArrays grouped(Index n, Indices key, Indices order);
-GraphArrays grouped(Index n, Indices key);
+inline GraphArrays grouped(Index n, Indices key, Indices order) {
+  return listed(n, [&](auto&& add) {
+    for (const Index item : order)
+      if (key[item] >= 0) add(key[item], item);
+  });
+}
+inline GraphArrays grouped(Index n, Indices key) {
+  return listed(n, [&](auto&& add) {
+    for (Index item = 0; item < key.size(); ++item)
+      if (key[item] >= 0) add(key[item], item);
+  });
+}
 
 // The edges at every node, those before the others whose first end it is. ends (2, n_edges); an edge with both ends at
 // one node is listed twice.
-GraphArrays edges_at_nodes(Index n_nodes, View<const Index, 2> ends);
+inline GraphArrays edges_at_nodes(Index n_nodes, View<const Index, 2> ends) {
+  return listed(n_nodes, [&](auto&& add) {
+    for (Index side = 0; side < 2; ++side)
+      for (Index e = 0; e < ends.shape(1); ++e)
+        if (ends(side, e) >= 0) add(ends(side, e), e);
+  });
+}
 
 // The quotient graph of [D A'; A 0]: edges become nodes n_nodes + e, next to their ends. Rows are sorted.
-GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends);
+inline GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends) {
+  return listed(n_nodes + ends.rows(), [&](auto&& add) {
+    for (Index e = 0; e < ends.rows(); ++e) {
+      const auto [low, high] = std::minmax(ends(e, 0), ends(e, 1));
+      for (const Index node : {low, high == low ? -1 : high})
+        if (node >= 0) add(node, n_nodes + e), add(n_nodes + e, node);
+    }
+  });
+}
 
 // The line graph: dual blocks are joined where they share a primal one. Rows are sorted.
-GraphArrays dual_graph(const Graph& quotient, Index n_primal);
+inline GraphArrays dual_graph(const Graph& quotient, Index n_primal) {
+  const Index n_dual = quotient.size() - n_primal;
+  std::vector<Index> start(n_dual + 1), indices, seen_by(n_dual, -1);
+  indices.reserve(4 * n_dual);
+  for (Index j = 0; j < n_dual; ++j) {
+    seen_by[j] = j;
+    for (const Index primal : quotient[n_primal + j])
+      for (const Index block : quotient[primal])
+        if (const Index other = block - n_primal; seen_by[other] != j) {
+          seen_by[other] = j;
+          indices.push_back(other);
+        }
+    std::sort(indices.begin() + start[j], indices.end());
+    start[j + 1] = Index(indices.size());
+  }
+  return {std::move(start), std::move(indices)};
+}
 
 // The same graph in positions: node order[p] becomes p. Rows are not sorted.
-GraphArrays reordered(const Graph& graph, Indices order);
-
-// positions[order[p]] = p.
-std::vector<Index> positions(Indices order);
+inline GraphArrays reordered(const Graph& graph, Indices order) {
+  const std::vector<Index> position = positions(order);
+  std::vector<Index> start(graph.start.size()), indices(graph.indices.size());
+  Index to = 0;
+  for (Index p = 0; p < order.size(); ++p) {
+    start[p] = to;
+    for (const Index other : graph[order[p]]) indices[to++] = position[other];
+  }
+  start[order.size()] = to;
+  return {std::move(start), std::move(indices)};
+}
 
 }  // namespace sparsebody

@@ -1,19 +1,80 @@
 // Orders in which every joint follows its bodies or, in a tree part, its outer body.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
 
 // `order` with each dual block moved to right after the later of its primal ones.
-Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends);
+inline Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends) {
+  const Index n_dual = ends.rows(), n_primal = order.size() - n_dual;
+  std::vector<Index> rank(n_primal), later(n_dual);  // of bodies among bodies; of the later end, -1 for none
+  Index n_bodies = 0;
+  for (const Index block : order)
+    if (block < n_primal) rank[block] = n_bodies++;
+  std::vector<Index> next(n_primal + 2);  // the next free position after k bodies
+  for (Index j = 0; j < n_dual; ++j) {
+    later[j] = -1;
+    for (Index side = 0; side < 2; ++side)
+      if (ends(j, side) >= 0) later[j] = std::max(later[j], rank[ends(j, side)]);
+    ++next[later[j] + 2];
+  }
+  for (Index k = 1; k < n_primal + 2; ++k) next[k] += next[k - 1] + 1;
+  Array<Index> repaired(order.size());
+  for (Index body = 0; body < n_primal; ++body) repaired[next[rank[body] + 1] - 1] = body;
+  for (const Index block : order)
+    if (block >= n_primal) repaired[next[later[block - n_primal] + 1]++] = block;
+  return repaired;
+}
 
 // Strips leaves: primal blocks with one dual block left that follows them and has no more rows than they.
 // Returns the outer primal block of every dual one, -1 in the core, and the stripped ones, leaves first.
-std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size,
-                                                             View<const Index, 2> ends, Indices position);
+inline std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size,
+                                                                    View<const Index, 2> ends, Indices position) {
+  const Index n_dual = ends.rows(), n_primal = quotient.size() - n_dual;
+  std::vector<Index> outer(n_dual, -1), joints_left(n_primal), leaves, stripped;
+  for (Index body = 0; body < n_primal; ++body)
+    if ((joints_left[body] = quotient.degree(body)) == 1) leaves.push_back(body);
+  for (std::size_t head = 0; head < leaves.size(); ++head) {
+    const Index body = leaves[head];
+    if (joints_left[body] == 0) continue;  // its last joint went with the body at the other end
+    Index block = -1;
+    for (const Index b : quotient[body])
+      if (outer[b - n_primal] < 0) {
+        block = b;
+        break;
+      }
+    const Index joint = block - n_primal;
+    if (position[block] < position[body] || size[block] > size[body]) continue;
+    outer[joint] = body;
+    joints_left[body] = 0;
+    stripped.push_back(body);
+    const Index other = ends(joint, 0) + ends(joint, 1) - body;
+    if (other >= 0 && other != body && --joints_left[other] == 1) leaves.push_back(other);
+  }
+  return {std::move(outer), std::move(stripped)};
+}
 
 // All blocks, every primal one right before its first dual one in `duals`; those without come first.
-Array<Index> with_primal_blocks(const Graph& quotient, Indices duals);
+inline Array<Index> with_primal_blocks(const Graph& quotient, Indices duals) {
+  const Index n_primal = quotient.size() - duals.size();
+  Array<Index> order(quotient.size());
+  std::vector<bool> placed(n_primal);
+  Index to = 0;
+  for (Index body = 0; body < n_primal; ++body)
+    if (quotient.degree(body) == 0) order[to++] = body;
+  for (const Index dual : duals) {
+    for (const Index body : quotient[n_primal + dual])
+      if (!placed[body]) {
+        placed[body] = true;
+        order[to++] = body;
+      }
+    order[to++] = n_primal + dual;
+  }
+  return order;
+}
 
 }  // namespace sparsebody

@@ -1,22 +1,156 @@
 // Cycles of a graph of nodes (bodies, -1 for the world, which is the last) and edges (joints); searches around nodes.
 #pragma once
 
+#include <limits>
 #include <tuple>
 
 #include "graph/adjacency.hpp"
+#include "graph/breadth_first.hpp"
 
 namespace sparsebody {
 
+// The edges at all nodes, the world being the last one.
+struct EdgeGraph {
+  Index world;
+  View<const Index, 2> ends;
+  Incidence at = incidence(world, ends, World::is_last_node);
+
+  Index end(Index edge, int side) const { return ends(edge, side) < 0 ? world : ends(edge, side); }
+  Index other_end(Index edge, Index node) const { return end(edge, 0) + end(edge, 1) - node; }
+  Index degree(Index node) const { return at.start[node + 1] - at.start[node]; }
+};
+
+// A breadth-first search from one end of a chord; a stamp tells which search has reached a node.
+struct Search {
+  std::vector<Index> stamp, distance, came_by, queue;
+  Index head = 0, tail = 0, work = 0;
+
+  explicit Search(Index n) : stamp(n, -1), distance(n), came_by(n), queue(n) {}
+  void begin(const EdgeGraph& graph, Index node, Index search) {
+    stamp[node] = search;
+    distance[node] = 0;
+    queue[0] = node;
+    head = 0;
+    tail = 1;
+    work = graph.degree(node);
+  }
+};
+
+// A node on a shortest path between the ends of a chord. Pohl (1971): the search from either end goes on level by
+// level, always the one that has fewer edges to look at.
+inline Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index chord, Index search,
+                          Search (&sides)[2]) {
+  for (int side = 0; side < 2; ++side) sides[side].begin(graph, graph.end(chord, side), search);
+  Index meeting = -1, shortest = std::numeric_limits<Index>::max();
+  while (meeting < 0) {
+    int side = sides[0].work <= sides[1].work ? 0 : 1;
+    if (sides[side].head == sides[side].tail) side = 1 - side;
+    Search& here = sides[side];
+    const Search& there = sides[1 - side];
+    const Index end_of_level = here.tail;
+    here.work = 0;
+    while (here.head < end_of_level) {
+      const Index node = here.queue[here.head++];
+      for (Index entry = graph.at.start[node]; entry < graph.at.start[node + 1]; ++entry) {
+        const Index edge = graph.at.edge[entry], other = graph.at.other[entry];
+        if (other < 0 || !is_usable[edge] || here.stamp[other] == search) continue;
+        here.stamp[other] = search;
+        here.came_by[other] = edge;
+        here.distance[other] = here.distance[node] + 1;
+        here.queue[here.tail++] = other;
+        here.work += graph.degree(other);
+        if (there.stamp[other] != search) continue;
+        const Index length = here.distance[other] + there.distance[other];
+        if (length < shortest) {
+          meeting = other;
+          shortest = length;
+        }
+      }
+    }
+  }
+  return meeting;
+}
+
 // The depth of every node in a breadth-first forest from the world, and which edges are in the forest.
-std::pair<std::vector<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends);
+inline std::pair<std::vector<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends) {
+  const Incidence at = incidence(n_nodes, ends, World::is_last_node);
+  const Index n = n_nodes + 1;
+  std::vector<Index> depth(n, -1), queue(n);
+  Array<bool> is_tree(ends.rows());
+  for (Index k = 0; k < n; ++k) {
+    const Index root = (n - 1 + k) % n;  // the world first
+    if (depth[root] >= 0) continue;
+    depth[root] = 0;
+    queue[0] = root;
+    breadth_first(at.graph(), queue, 0, 1, [&](Index node, Index other, Index entry) {
+      if (depth[other] >= 0) return false;
+      depth[other] = depth[node] + 1;
+      is_tree[at.edge[entry]] = true;
+      return true;
+    });
+  }
+  return {std::move(depth), std::move(is_tree)};
+}
 
 // (start, edge, sign): the shortest cycle that every chord closes with the edges in `is_usable`; chords become usable,
 // one after the other, if `grows`.
-std::tuple<Array<Index>, std::vector<Index>, std::vector<Index>> closed_cycles(Index n_nodes, View<const Index, 2> ends,
-                                                                   View<const bool> is_usable,
-                                                                   View<const Index> chords, bool grows);
+inline std::tuple<Array<Index>, std::vector<Index>, std::vector<Index>> closed_cycles(Index n_nodes,
+                                                                                      View<const Index, 2> ends,
+                                                                                      View<const bool> is_usable,
+                                                                                      View<const Index> chords,
+                                                                                      bool grows) {
+  const EdgeGraph graph{n_nodes, ends};
+  std::vector<Index> edges, signs;
+  Array<bool> usable(is_usable.size());
+  std::copy(is_usable.begin(), is_usable.end(), usable.begin());
+  Array<Index> start(chords.size() + 1);
+  Search sides[2] = {Search(n_nodes + 1), Search(n_nodes + 1)};
+  for (Index c = 0; c < chords.size(); ++c) {
+    const Index chord = chords[c], meeting = meeting_node(graph, usable, chord, c, sides);
+    const Index back = sides[1].distance[meeting], length = 1 + back + sides[0].distance[meeting];
+    edges.resize(start[c] + length);
+    signs.resize(start[c] + length);
+    edges[start[c]] = chord;
+    signs[start[c]] = 1;
+    Index node = meeting, slot = start[c] + back;
+    while (sides[1].distance[node] > 0) {  // from the chord's second end to the meeting node, filled backwards
+      const Index edge = sides[1].came_by[node];
+      node = graph.other_end(edge, node);
+      edges[slot] = edge;
+      signs[slot--] = graph.end(edge, 0) == node ? 1 : -1;
+    }
+    node = meeting;
+    slot = start[c] + back + 1;
+    while (sides[0].distance[node] > 0) {  // on to its first end
+      const Index edge = sides[0].came_by[node];
+      edges[slot] = edge;
+      signs[slot++] = graph.end(edge, 0) == node ? 1 : -1;
+      node = graph.other_end(edge, node);
+    }
+    start[c + 1] = start[c] + length;
+    usable[chord] = grows;
+  }
+  return {std::move(start), std::move(edges), std::move(signs)};
+}
 
 // Up to n_nodes nodes around each seed, breadth first; label[node] is the position in the result, -1 before.
-std::vector<Index> nodes_around(const Graph& graph, Indices seeds, Index n_nodes, View<Index> label);
+inline std::vector<Index> nodes_around(const Graph& graph, Indices seeds, Index n_nodes, View<Index> label) {
+  std::vector<Index> queue(graph.size());
+  Index end = 0;
+  for (const Index seed : seeds) {
+    if (label[seed] >= 0) continue;
+    const Index most = end + n_nodes;
+    Index next = end;
+    label[seed] = next++;
+    queue[end] = seed;
+    end = breadth_first(graph, queue, end, end + 1, [&](Index, Index other, Index) {
+      if (label[other] >= 0 || next >= most) return false;
+      label[other] = next++;
+      return true;
+    });
+  }
+  queue.resize(end);
+  return queue;
+}
 
 }  // namespace sparsebody

@@ -1,7 +1,10 @@
 // The cost of factorizing in one order, and the shape of L. All arrays are by position; blocks count as dense.
 #pragma once
 
+#include <algorithm>
+
 #include "graph/adjacency.hpp"
+#include "graph/bit_rows.hpp"
 
 namespace sparsebody {
 
@@ -9,22 +12,88 @@ namespace sparsebody {
 inline double pivot_flops(double n) { return (n - 1.0) * n * (2.0 * n - 1.0) / 6.0 + n * (n - 1.0); }
 
 // Operations of eliminating `size` rows at the head of a front of `front` rows.
-inline double block_flops(Index front, Index size) { return pivot_flops(double(front)) - pivot_flops(double(front - size)); }
+inline double block_flops(Index front, Index size) {
+  return pivot_flops(double(front)) - pivot_flops(double(front - size));
+}
 
 // The first node, in positions, among each one and those that it couples to.
-Array<Index> first_coupled(const Graph& graph);
+inline Array<Index> first_coupled(const Graph& graph) {
+  Array<Index> first(graph.size());
+  for (Index i = 0; i < graph.size(); ++i) {
+    first[i] = i;
+    for (const Index j : graph[i]) first[i] = std::min(first[i], j);
+  }
+  return first;
+}
 
-Array<double> block_flops(Indices front, Indices size);
+inline Array<double> block_flops(Indices front, Indices size) {
+  Array<double> flops(front.size());
+  for (Index j = 0; j < front.size(); ++j) flops[j] = block_flops(front[j], size[j]);
+  return flops;
+}
 
 // The distance of every node from its root; a parent is numbered after its children.
-Array<Index> depths(Indices parent);
+inline Array<Index> depths(Indices parent) {
+  Array<Index> depth(parent.size());
+  for (Index i = parent.size() - 1; i >= 0; --i)
+    if (parent[i] >= 0) depth[i] = depth[parent[i]] + 1;
+  return depth;
+}
 
 // Most flops on a way from a leaf to a root.
-double critical_path(Indices parent, View<const double> flops);
+inline double critical_path(Indices parent, View<const double> flops) {
+  std::vector<double> until(parent.size());  // before a node can begin
+  double longest = 0.0;
+  for (Index i = 0; i < parent.size(); ++i) {
+    const double done = until[i] + flops[i];
+    longest = std::max(longest, done);
+    if (parent[i] >= 0) until[parent[i]] = std::max(until[parent[i]], done);
+  }
+  return longest;
+}
 
 // The greatest, over a sequence of minors, of the least weight of any node with its neighbours; it bounds the
 // weighted treewidth plus one. Minor-min-width: Gogate and Dechter (2004); Bodlaender and Koster (2011), Inf. Comput.
 // 209, 7 ("least-c"). Of two contracted nodes the lighter weight stays: a bag of a minor holds one of them at least.
-Index widest_core(const Graph& graph, Indices weight);
+inline Index widest_core(const Graph& graph, Indices weight_) {
+  const Index n = graph.size();
+  std::vector<Index> weight(weight_.begin(), weight_.end());
+  BitRows row(graph);
+  std::vector<bool> contracted(n);
+  std::vector<Index> around(n);
+  const auto weight_around = [&](Index i) {
+    Index total = weight[i];
+    row.for_each(i, [&](Index j) { total += weight[j]; });
+    return total;
+  };
+  for (Index i = 0; i < n; ++i) around[i] = weight_around(i);
+  Index widest = 0;
+  for (Index step = 0; step < n; ++step) {
+    Index light = -1, partner = -1, fewest = n + 1;
+    for (Index i = 0; i < n; ++i)
+      if (!contracted[i] && (light == -1 || around[i] < around[light])) light = i;
+    widest = std::max(widest, around[light]);
+    row.for_each(light, [&](Index j) {
+      if (const Index n_shared = row.count_shared(light, j); n_shared < fewest) {
+        partner = j;
+        fewest = n_shared;
+      }
+    });
+    contracted[light] = true;
+    row.for_each(light, [&](Index j) {
+      row.clear(j, light);
+      if (j != partner) {
+        row.set(j, partner);
+        row.set(partner, j);
+      }
+    });
+    if (partner < 0) continue;
+    weight[partner] = std::min(weight[partner], weight[light]);
+    around[partner] = weight_around(partner);
+    for (Index j = 0; j < n; ++j)
+      if (row.has(light, j) || row.has(partner, j)) around[j] = weight_around(j);
+  }
+  return widest;
+}
 
 }  // namespace sparsebody

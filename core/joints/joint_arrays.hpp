@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/array.hpp"
+#include "joints/joint_types.hpp"
 
 namespace sparsebody {
 
@@ -12,12 +13,26 @@ struct JointPoses {
   View<const double> parameter;
 };
 
+[[gnu::always_inline]] inline Transform<double> pose_of(const JointPoses& poses, Index j) {
+  return {Mat3<double>::load(&poses.E(j, 0, 0)), Vec3<double>::load(&poses.r(j, 0))};
+}
+
 // The position errors delta of all constraint rows, zero in those of prescribed coordinates.
-Array<double> position_errors(View<const Index> first_row, const JointPoses& poses);
+inline Array<double> position_errors(View<const Index> first_row, const JointPoses& poses) {
+  Array<double> error(first_row[first_row.size() - 1]);
+  visit_joints(poses.kind, poses.parameter, [&]<class J>(Index j, const J& joint) {
+    joint.error(pose_of(poses, j), error.data() + first_row[j]);
+  });
+  return error;
+}
 
 // The rows of T' and (dT/dt)' v_J of some joints.
-void fill_subspaces(View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
-                    View<const double, 2> velocity, View<double, 2> subspace, View<double> drift);
+inline void fill_subspaces(View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
+                           View<const double, 2> velocity, View<double, 2> subspace, View<double> drift) {
+  for (const Index j : joints)
+    joint_varying_rows(int(poses.kind[j]), pose_of(poses, j), Motion<double>::load(&velocity(j, 0)),
+                       &subspace(first_row[j], 0), &drift[first_row[j]]);
+}
 
 // Velocity coordinates, each the index-th of a joint: value q, dual vector W with W' S = 1 on it, and
 // (dW/dt)' v_J = -W' c. Those that are not rates of scalar positions have no value.
@@ -26,7 +41,28 @@ struct CoordinateMotions {
   Array<double, 2> dual;
   Array<double> drift;
 };
-CoordinateMotions coordinate_motions(View<const Index> joint, View<const Index> index, const JointPoses& poses,
-                                     View<const double, 2> velocity);
+inline CoordinateMotions coordinate_motions(View<const Index> joint, View<const Index> index, const JointPoses& poses,
+                                            View<const double, 2> velocity) {
+  const Index n_items = joint.size();
+  CoordinateMotions out{Array<double>(n_items), Array<double, 2>({n_items, 6}), Array<double>(n_items)};
+  for (Index i = 0; i < n_items; ++i) {
+    const Index j = joint[i], k = index[i];
+    visit_joint(int(poses.kind[j]), poses.parameter[j], [&]<class J>(const J& type) {
+      constexpr joints::JointInfo info = J::info;
+      if constexpr (info.n_velocities > 0) {
+        const Transform<double> X = pose_of(poses, j);
+        const Force<double> W = joints::active_force_subspace(type, X)[k];
+        W.store(&out.dual(i, 0));
+        out.drift[i] = -dot(joints::drift(type, X, Motion<double>::load(&velocity(j, 0))), W);
+        if constexpr (info.n_scalars > 0) {
+          double q[info.n_positions];
+          type.coordinates(X, q);
+          if (k >= info.n_velocities - info.n_scalars) out.value[i] = q[k + info.n_positions - info.n_velocities];
+        }
+      }
+    });
+  }
+  return out;
+}
 
 }  // namespace sparsebody

@@ -43,7 +43,7 @@ void bind_model(nb::module_& m) {
       m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
 
   // Structure
-  def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspaces, tolerance)">(
+  def_kernel<"planar_motion(n_bodies, frames, subgroup, first_row, subspaces, tolerance)">(
       m, &planar_motion,
       "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
       "rest means nothing.");

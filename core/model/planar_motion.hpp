@@ -6,19 +6,26 @@
 #include <vector>
 
 #include "graph/breadth_first.hpp"
+#include "joints/joint.hpp"
 #include "model/joint_motion.hpp"
 
 namespace sparsebody::model {
 
-// What a joint demands of the normal, the z axis being its own.
-enum class NormalOf : Index { other, about_z, along_z, rigid };
+using joints::Subgroup;
+
+// Whether a joint has its z axis along the normal; translations lie across it.
+inline bool is_about_z(Subgroup subgroup) { return subgroup == Subgroup::rotation || subgroup == Subgroup::planar; }
+
+inline bool is_planar(Subgroup subgroup) {
+  return is_about_z(subgroup) || subgroup == Subgroup::translation || subgroup == Subgroup::rigid;
+}
 
 // Whether the rows of a joint keep bodies parallel to a plane by three, and marks these in is_outer. All rows must act
 // either in the plane or out of it.
-inline bool keeps_plane(NormalOf kind, const Vec3<double>& normal, const Subspaces& subspaces, Index first,
+inline bool keeps_plane(Subgroup subgroup, const Vec3<double>& normal, const Subspaces& subspaces, Index first,
                         Index last, View<bool> is_outer, double tolerance) {
-  if (kind == NormalOf::about_z && std::sqrt(normal.x * normal.x + normal.y * normal.y) > tolerance) return false;
-  if (kind == NormalOf::along_z && std::abs(normal.z) > tolerance) return false;
+  if (is_about_z(subgroup) && std::sqrt(normal.x * normal.x + normal.y * normal.y) > tolerance) return false;
+  if (subgroup == Subgroup::translation && std::abs(normal.z) > tolerance) return false;
   int n_outer = 0;
   bool is_pure = true;
   for (Index k = first; k < last && is_pure; ++k) {
@@ -44,7 +51,7 @@ struct PlanarMotion {
 };
 
 // Breadth first from the world, the normal being that of its first joint that has one.
-inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const Index> kind,
+inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const Index> subgroup,
                                   View<const Index> first_row, const Subspaces& subspaces, double tolerance) {
   PlanarMotion plane{Array<double, 3>({n + 1, 3, 3}), Array<Index>(n), Array<Index>(n),
                      Array<bool>(subspaces.size())};
@@ -52,7 +59,7 @@ inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const
   for (Index j = 0; j < frames.size(); ++j) ends(j, 0) = frames.predecessor[j], ends(j, 1) = frames.successor[j];
   const Incidence at = incidence(n, ends, World::is_last_node);
   const auto first = std::find_if(at.edge.begin() + at.start[n], at.edge.end(),
-                                  [&](Index j) { return NormalOf(kind[j]) == NormalOf::about_z; });
+                                  [&](Index j) { return is_about_z(Subgroup(subgroup[j])); });
   if (first == at.edge.end()) return plane;
   std::vector<Vec3<double>> normal(n + 1);
   normal[n] = (frames.predecessor[*first] < 0 ? frames.X_P(*first) : frames.X_S(*first)).E.row(2);
@@ -61,11 +68,12 @@ inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const
   is_reached[n] = true;
   plane.n_reached = breadth_first(at.graph(), queue, 0, 1, [&](Index body, Index other, Index entry) {
     const Index j = at.edge[entry];
-    if (is_reached[other] || NormalOf(kind[j]) == NormalOf::other) return false;
+    if (is_reached[other] || !is_planar(Subgroup(subgroup[j]))) return false;
     const bool is_outward = frames.successor[j] == (other == n ? -1 : other);
     const auto X_near = is_outward ? frames.X_P(j) : frames.X_S(j), X_far = is_outward ? frames.X_S(j) : frames.X_P(j);
     const Vec3<double> in_joint = X_near.E * normal[body];
-    if (!keeps_plane(NormalOf(kind[j]), in_joint, subspaces, first_row[j], first_row[j + 1], plane.is_outer, tolerance))
+    if (!keeps_plane(Subgroup(subgroup[j]), in_joint, subspaces, first_row[j], first_row[j + 1], plane.is_outer,
+                     tolerance))
       return false;
     normal[other] = transpose_times(X_far.E, in_joint);
     plane.joint[other] = j;

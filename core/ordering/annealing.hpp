@@ -1,12 +1,15 @@
 // Simulated annealing of the elimination order of a graph, on predicted flops. Kirkpatrick, Gelatt and Vecchi (1983).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
-
+#include <numeric>
 #include <numpy/random/bitgen.h>
 
 #include "graph/adjacency.hpp"
+#include "graph/fill.hpp"
 
 namespace sparsebody {
 
@@ -35,15 +38,60 @@ class Random {
 class Annealing {
  public:
   // most_visits: of nodes, by all steps together.
-  Annealing(const Graph& graph, Indices size, Indices start, Index most_visits, bitgen_t* bits);
+  Annealing(const Graph& graph, Indices size, Indices start, Index most_visits, bitgen_t* bits)
+      : start_(graph.start.begin(), graph.start.end()), indices_(graph.indices.begin(), graph.indices.end()),
+        size_(size.begin(), size.end()), graph_{start_, indices_}, most_visits_(most_visits), random_(bits),
+        current_(start), trial_(start), child_(size_.size()), sibling_(size_.size()), seen_in_(size_.size()),
+        best_(start.begin(), start.end()) {
+    const Index n = Index(size_.size());
+    eliminate(0, n);
+    accept(0, n);
+    flops_ = best_flops_ = std::accumulate(current_.flops.begin(), current_.flops.end(), 0.0);
+  }
 
   // Goes on for `visits` more at most; returns false at the end.
-  bool run(Index visits);
+  bool run(Index visits) {
+    const Index last = std::min(most_visits_, n_visited_ + visits);
+    while (n_visited_ < last) {
+      const auto [first, middle, end] = next_runs();
+      n_visited_ += end - first + 1;
+      for (Index k = first; k < end; ++k) {
+        const Index p = k < middle ? k + end - middle : k - middle + first;
+        trial_.order[p] = current_.order[k];
+        trial_.position[current_.order[k]] = p;
+      }
+      const double change = eliminate(first, end);
+      const double temperature = warm * std::pow(cold / warm, double(n_visited_) / double(most_visits_));
+      if (change <= 0.0 || random_.uniform() < std::exp(-change / (temperature * flops_))) {
+        accept(first, end);
+        flops_ += change;
+        if (flops_ < best_flops_ * (1.0 - smallest_improvement)) {
+          best_flops_ = flops_;
+          best_ = current_.order;
+        }
+      } else {
+        for (Index k = first; k < end; ++k) trial_.position[current_.order[k]] = k;
+      }
+    }
+    return n_visited_ < most_visits_;
+  }
 
   // The best order met.
   Array<Index> best() const { return best_; }
 
  private:
+  static constexpr double warm = 2e-3, cold = 1e-5;       // temperatures, as shares of the flops
+  static constexpr double share_of_moves = 0.6;           // of single nodes past a neighbour; the others exchange runs
+  static constexpr double smallest_improvement = 1.0e-9;  // of the best flops, relative
+
+  // The node that is eliminated first, -1 if there is none.
+  static Index earliest(const std::int32_t* nodes, Index count, const std::vector<Index>& position) {
+    Index best = -1;
+    for (Index k = 0; k < count; ++k)
+      if (best == -1 || position[nodes[k]] < position[best]) best = nodes[k];
+    return best;
+  }
+
   // An order, and what eliminating the nodes in it makes of the graph.
   struct Elimination {
     explicit Elimination(Indices order);
@@ -61,9 +109,82 @@ class Annealing {
     Index first, middle, end;  // [first, middle) and [middle, end) are exchanged
   };
 
-  Runs next_runs();
-  double eliminate(Index first, Index end);
-  void accept(Index first, Index end);
+  // Either a node goes right past a neighbour, or two runs of any length change places.
+  Runs next_runs() {
+    const Index n = Index(size_.size()), node = random_.below(n), here = current_.position[node];
+    if (random_.uniform() < share_of_moves) {
+      Index other;
+      if (current_.n_below[node] > 0 && random_.uniform() < 0.5)
+        other = current_.below(node)[random_.below(current_.n_below[node])];
+      else if (graph_.degree(node) > 0)
+        other = graph_[node][random_.below(graph_.degree(node))];
+      else
+        return {here, here + 1, here + 1};
+      const Index there = current_.position[other];
+      return here < there ? Runs{here, here + 1, there + 1} : Runs{there, here, here + 1};
+    }
+    const auto length = [&] { return Index(std::exp(random_.uniform() * std::log(0.5 * double(n)))); };
+    const Index first_length = length(), second_length = length();
+    const Index middle = std::min(here + first_length, n);
+    return {here, middle, std::min(middle + second_length, n)};
+  }
+  // Fills trial_ for the positions [first, end); returns how much the flops change. What was eliminated before has its
+  // fronts already, and hands them on to its new parent.
+  double eliminate(Index first, Index end) {
+    for (Index k = first; k < end; ++k) child_[trial_.order[k]] = -1;
+    const auto add_child = [&](Index parent, Index node) { sibling_[node] = std::exchange(child_[parent], node); };
+    for (Index k = 0; k < first; ++k) {
+      const Index node = current_.order[k];
+      Index parent = current_.parent[node];
+      if (parent < 0 || current_.position[parent] < first || current_.position[parent] >= end) continue;
+      parent = earliest(current_.below(node), current_.n_below[node], trial_.position);
+      trial_.parent[node] = parent;
+      add_child(parent, node);
+    }
+    double change = 0.0;
+    for (Index k = first; k < end; ++k) {
+      const Index node = trial_.order[k], step = ++n_eliminated_;
+      std::int32_t* below = trial_.below(node);
+      Index count = 0, rows = 0;
+      const auto append = [&](Index other) {
+        seen_in_[other] = step;
+        below[count++] = std::int32_t(other);
+        rows += size_[other];
+      };
+      seen_in_[node] = step;
+      for (const Index other : graph_[node])
+        if (trial_.position[other] > k) append(other);
+      for (Index child = child_[node]; child >= 0; child = sibling_[child]) {
+        const Elimination& source = current_.position[child] >= first ? trial_ : current_;
+        const std::int32_t* of_child = source.below(child);
+        for (Index m = 0; m < source.n_below[child]; ++m)
+          if (seen_in_[of_child[m]] != step) append(of_child[m]);
+      }
+      trial_.n_below[node] = count;
+      const Index parent = trial_.parent[node] = earliest(below, count, trial_.position);
+      if (parent >= 0 && trial_.position[parent] < end) add_child(parent, node);
+      trial_.flops[node] = block_flops(rows + size_[node], size_[node]);
+      change += trial_.flops[node] - current_.flops[node];
+    }
+    return change;
+  }
+  // Takes over what trial_ holds for the positions [first, end), and the new parents of what comes before.
+  void accept(Index first, Index end) {
+    for (Index k = 0; k < first; ++k) {
+      const Index node = current_.order[k], parent = current_.parent[node];
+      if (parent >= 0 && current_.position[parent] >= first && current_.position[parent] < end)
+        current_.parent[node] = trial_.parent[node];
+    }
+    for (Index k = first; k < end; ++k) {
+      const Index node = trial_.order[k];
+      current_.order[k] = node;
+      current_.position[node] = k;
+      current_.parent[node] = trial_.parent[node];
+      current_.flops[node] = trial_.flops[node];
+      current_.n_below[node] = trial_.n_below[node];
+      std::copy_n(trial_.below(node), trial_.n_below[node], current_.below(node));
+    }
+  }
 
   const std::vector<Index> start_, indices_, size_;
   const Graph graph_;
@@ -74,5 +195,9 @@ class Annealing {
   Index n_eliminated_ = 0, n_visited_ = 0;
   double flops_ = 0.0, best_flops_ = 0.0;
 };
+
+Annealing::Elimination::Elimination(Indices start)
+    : order(start.begin(), start.end()), position(positions(start)), parent(order.size(), -1), n_below(order.size()),
+      flops(order.size()), below_(new std::int32_t[order.size() * order.size()]) {}
 
 }  // namespace sparsebody

@@ -1,5 +1,11 @@
 #include "ordering/annealing.hpp"
-#include "ordering/orderings.hpp"
+#include "ordering/dissection.hpp"
+#include "ordering/level_sweep.hpp"
+#include "ordering/minimum_degree.hpp"
+#include "ordering/minimum_fill.hpp"
+#include "ordering/pathwidth_sweep.hpp"
+#include "ordering/search_from_world.hpp"
+#include "ordering/sloan.hpp"
 #include "python/graphs.hpp"
 
 namespace sparsebody {

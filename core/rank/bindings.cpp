@@ -1,8 +1,9 @@
 #include "python/signature.hpp"
 #include "rank/circulations.hpp"
-#include "rank/decisions.hpp"
 #include "rank/multifrontal_qr.hpp"
-#include "rank/rows.hpp"
+#include "rank/pebble_game.hpp"
+#include "rank/schur_pivots.hpp"
+#include "rank/small_rank.hpp"
 
 namespace sparsebody {
 

@@ -1,24 +1,29 @@
-"""A mechanism with other joints, and whether it moves as the one it was made from."""
+"""Joints to replace so that a mechanism is properly constrained and moves as before.
+
+A joint that carries less leaves the rank of the constraints, and with it the motion, as it is, if
+the wrenches that it no longer carries were redundant: its new freedoms must do work, independently
+of each other, on wrenches that balance by themselves. Loop by loop, a joint that is in no earlier
+redundant loop takes all that can circulate in its loop, so that no choice spoils another; where
+several loops share redundancy, choices are made one after the other on the whole null space. What
+is advised is tried then: rank, redundancy and accelerations in two poses.
+
+References
+----------
+Featherstone (2008), sec. 8.10, on overconstraint; sec. 3.6 and 4.4 on joints.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from sparsebody.analysis.advice_choices import (
-    MOST_REDUNDANT,
-    Choice,
-    LoopChoices,
-    choices_by_loop,
-    pose_at,
-    relaxations,
-)
-from sparsebody.analysis.determined_reactions import constraints, determined_reactions, listed
+from sparsebody.analysis.advice_choices import LoopAdvice, Replacement, choices_by_loop, pose_at
+from sparsebody.analysis.determined_reactions import determined_reactions
 from sparsebody.analysis.null_space import joint_sizes
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
@@ -41,18 +46,9 @@ def with_replaced_joints(
 ) -> Mechanism:
     """Return a copy of a mechanism with some joints of another type, or without them.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        It stays as it is.
-    substitutes : mapping of joint names to (type, turn) or None
-        The new type, and the axes of both new joint frames in the old ones, whose origins they
-        keep; None takes the joint away.
-
-    Raises
-    ------
-    ModelError
-        For a joint that is not there, or one whose coordinates are in use by a drive or a force.
+    `substitutes`: the new type, and the axes of both new joint frames in the old ones, whose
+    origins they keep; None takes the joint away. Raises ModelError for a joint that is not there,
+    or one whose coordinates are in use by a drive or a force.
     """
     in_use = {f.joint for f in mechanism.forces.values() if isinstance(f, JointForce)}
     for name in substitutes:
@@ -197,65 +193,6 @@ def _row_terms(system: System, rows: FloatArray, acceleration: FloatArray) -> Fl
     return np.asarray(rows * np.where((ends >= 0)[:, :, None], acceleration[ends], 0.0))
 
 
-TOO_MANY = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"
-
-
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """A joint of another type, or none, in the place of one."""
-
-    joint: str
-    old: JointType
-    new: JointType | None  # None: take the joint away
-    turn: FloatArray  # (3, 3) axes of both new joint frames in the old ones
-    n_removed: int  # constraint rows that this saves
-
-    def __str__(self) -> str:
-        if self.new is None:
-            return f"remove joint {self.joint!r} ({self.old.name})"
-        signs, places = self.turn.sum(axis=0), np.abs(self.turn).argmax(axis=0)
-        axes = [f"{'-' * int(signs[k] < 0)}{'xyz'[places[k]]}" for k in range(3)]
-        turned = "" if axes == ["x", "y", "z"] else f", its axes along {', '.join(axes)} of the old"
-        return f"joint {self.joint!r}: {self.new.name} instead of {self.old.name}{turned}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers, strings, lists and dicts."""
-        return {
-            "joint": self.joint,
-            "old": self.old.name,
-            "new": None if self.new is None else self.new.name,
-            "turn": self.turn.tolist(),
-            "rows_removed": self.n_removed,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class LoopAdvice:
-    """What to do about one redundant loop, or about several that share their redundancy."""
-
-    joints: tuple[str, ...]
-    loops: int  # how many loops these are
-    redundant: int  # constraint rows
-    choices: tuple[tuple[Replacement, ...], ...]  # any one of them will do; the first is taken
-    tried: tuple[str, ...] = ()  # where they leave a rest: what each joint could be replaced by
-
-    @property
-    def remaining(self) -> int:
-        """Redundant rows that the choice leaves."""
-        taken = self.choices[0] if self.choices else ()
-        return self.redundant - sum(replacement.n_removed for replacement in taken)
-
-    def lines(self) -> Iterator[str]:
-        """Say what there is to choose from."""
-        where = listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
-        yield f"{constraints(self.redundant)} in {where}"
-        for k, choice in enumerate(self.choices):
-            yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
-        if self.remaining:
-            yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
-            yield f"  {listed(self.tried, 4, '; ')}"
-
-
 @dataclass(frozen=True, eq=False)
 class Advice:
     """Replacements that make a mechanism properly constrained, and how they stood the trial."""
@@ -343,12 +280,13 @@ def advise(mechanism: Mechanism, state: State | None = None, *, seed: int = 0) -
     report = determined_reactions(system, there)
     poses = [pose_at(system, state, dynamics), pose_at(system, there)]
     is_singular = len(dynamics.redundant_rows) > report.dimension
-    loop_choices = choices_by_loop(system, report, poses[1:] if is_singular else poses)
-    loops = tuple(_loop_advice(system, choices) for choices in loop_choices)
+    loops = tuple(choices_by_loop(system, report, poses[1:] if is_singular else poses))
     advice = Advice(loops, None, is_singular)
     if not advice.replacements:
         return advice
-    return Advice(loops, _tried(mechanism, system, advice, state, there, seed), is_singular)
+    advised = apply_advice(mechanism, advice).compile()
+    check = check_advice(system, advised, (state, there), advice.remaining, seed + 1)
+    return Advice(loops, check, is_singular)
 
 
 def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -> Mechanism:
@@ -357,52 +295,6 @@ def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -
     return with_replaced_joints(
         mechanism, {r.joint: None if r.new is None else (r.new, r.turn) for r in replacements}
     )
-
-
-def _loop_advice(system: System, loop_choices: LoopChoices) -> LoopAdvice:
-    advice = LoopAdvice(
-        tuple(system.joint_names[int(j)] for j in loop_choices.joints),
-        loop_choices.loops,
-        loop_choices.redundant,
-        tuple(
-            tuple(_replacement(system, choice) for choice in together)
-            for together in loop_choices.choices
-            if together
-        ),
-    )
-    if not advice.remaining:
-        return advice
-    tried = _could_be(system, loop_choices.joints) if loop_choices.is_looked_at else (TOO_MANY,)
-    return replace(advice, tried=tried)
-
-
-def _replacement(system: System, choice: Choice) -> Replacement:
-    relaxation = choice.relaxation
-    return Replacement(
-        system.joint_names[choice.joint],
-        system.joint_types[choice.joint],
-        relaxation.new,
-        relaxation.turn,
-        relaxation.n_removed,
-    )
-
-
-def _could_be(system: System, joints: IntArray) -> tuple[str, ...]:
-    """Return what there is in place of each joint, with the rows that it saves."""
-    options = []
-    for j in joints.tolist():
-        old = system.joint_types[j]
-        others = {f"{r.name} (-{r.n_removed})": None for r in relaxations(old)}
-        options.append(f"{old.name} {system.joint_names[j]!r}: {', '.join(others)}")
-    return tuple(options)
-
-
-def _tried(
-    mechanism: Mechanism, system: System, advice: Advice, state: State, there: State, seed: int
-) -> AdviceCheck:
-    """Return how the advised mechanism compares at both poses."""
-    advised = apply_advice(mechanism, advice).compile()
-    return check_advice(system, advised, (state, there), advice.remaining, seed + 1)
 
 
 TURN = 0.1  # [rad], and as a share of the sizes of the joints

@@ -1,30 +1,31 @@
-"""Joint types that can stand in for another: they allow all its motions, and some more.
+"""Replacements of joints, loop by loop, or together in loops that share their redundancy.
 
-Candidates come from JOINT_TYPES, with joint frames turned by quarter turns, and are found by
-trying: whatever pose the old type can take, the new one must be able to take.
+A joint type can stand in for another if it allows all its motions, and some more. Candidates come
+from JOINT_TYPES, with joint frames turned by quarter turns, and are found by trying: whatever pose
+the old type can take, the new one must be able to take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import combinations, permutations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody.analysis.determined_reactions import ReactionReport
+from sparsebody.analysis.determined_reactions import ReactionReport, constraints, listed
 from sparsebody.analysis.null_space import (
     Circulations,
     circulations,
     cycle_wrenches,
     joint_sizes,
-    null_basis,
+    null_wrenches,
     successor_frames,
 )
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model.joints import JOINT_TYPES, JointType
@@ -56,64 +57,47 @@ class Relaxation:
         return _extra(self.new, self.turn, old.motion_subspace(old.coordinates(E, r)), E, r)
 
 
+_SIGNED_AXES = (
+    np.eye(3)[:, list(axes)] * signs + 0.0
+    for axes in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
+)
+QUARTER_TURNS = [axes for axes in _SIGNED_AXES if np.linalg.det(axes) > 0.0]  # identity first
+
+
 @cache
 def relaxations(old: JointType) -> tuple[Relaxation, ...]:
     """Return what can stand in for a joint type, those that save most rows last.
 
-    Types that need a number of their own (a pitch, a length) are left aside.
+    Types that need a number of their own (a pitch, a length) are left aside; those with fewest
+    freedoms are tried first.
     """
     rng = np.random.default_rng(0)
-    poses = [old.transform(_random_position(rng, old)) for _ in range(N_POSES)]
+    poses = [plucker_parts(old.transform(_random_position(rng, old))) for _ in range(N_POSES)]
+    types = [kind() for name, kind in JOINT_TYPES.items() if name != "free" and not fields(kind)]
+    types.sort(key=lambda joint_type: joint_type.n_velocities)
     replacements: list[Relaxation] = []
     spans: list[FloatArray] = []
-    for new in (*_types(), None):
+    for new in (*types, None):
         if new is not None and new.n_constraints >= old.n_constraints:
             continue
         for turn in QUARTER_TURNS if new is not None else QUARTER_TURNS[:1]:
             motions = _motions(old, new, turn, poses)
-            if motions is None or any(
-                np.allclose(motions, span, atol=RELAXATION_TOLERANCE) for span in spans
-            ):
+            if motions is None or any(_is_same(motions, span) for span in spans):
                 continue
             spans.append(motions)
-            relaxation = _relaxation(old, new, turn, poses, motions)
-            if relaxation.n_removed:
-                replacements.append(relaxation)
+            E, r = poses[0]
+            extra = _extra(new, turn, old.motion_subspace(old.coordinates(E, r)), E, r)
+            is_constant = _is_same(motions, motions[0])
+            if len(extra):
+                replacements.append(
+                    Relaxation(new, turn, len(extra), extra if is_constant else None)
+                )
     return tuple(sorted(replacements, key=lambda relaxation: relaxation.n_removed))
 
 
-def _relaxation(
-    old: JointType,
-    new: JointType | None,
-    turn: FloatArray,
-    poses: list[FloatArray],
-    motions: FloatArray,
-) -> Relaxation:
-    E, r = plucker_parts(poses[0])
-    extra = _extra(new, turn, old.motion_subspace(old.coordinates(E, r)), E, r)
-    is_constant = np.allclose(motions, motions[0], atol=RELAXATION_TOLERANCE)
-    return Relaxation(new, turn, len(extra), extra if is_constant else None)
-
-
-def _types() -> list[JointType]:
-    """Return one joint of every type that needs no number, those with fewest freedoms first."""
-    types = [kind() for name, kind in JOINT_TYPES.items() if name != "free" and not fields(kind)]
-    return sorted(types, key=lambda joint_type: joint_type.n_velocities)
-
-
-def _quarter_turns() -> list[FloatArray]:
-    """Return the 24 rotations of a cube, the identity first."""
-    turns = []
-    for axes in permutations(range(3)):
-        for signs in product((1.0, -1.0), repeat=3):
-            turn = np.zeros((3, 3))
-            turn[list(axes), range(3)] = signs
-            if np.linalg.det(turn) > 0.0:
-                turns.append(turn)
-    return turns
-
-
-QUARTER_TURNS = _quarter_turns()
+def _is_same(one: FloatArray, other: FloatArray) -> bool:
+    return np.allclose(one, other, atol=RELAXATION_TOLERANCE)
 
 
 def _random_position(rng: np.random.Generator, joint_type: JointType) -> FloatArray:
@@ -125,17 +109,20 @@ def _random_position(rng: np.random.Generator, joint_type: JointType) -> FloatAr
 
 
 def _motions(
-    old: JointType, new: JointType | None, turn: FloatArray, poses: list[FloatArray]
+    old: JointType,
+    new: JointType | None,
+    turn: FloatArray,
+    poses: list[tuple[FloatArray, FloatArray]],
 ) -> FloatArray | None:
     """Return (n_poses, 6, 6) projectors on the new freedoms in S axes; None if a pose is barred."""
     projectors = []
-    for pose in poses:
-        S = _freedoms(new, turn, *plucker_parts(pose))
+    for E, r in poses:
+        S = _freedoms(new, turn, E, r)
         if S is None:
             return None
         Q = np.linalg.qr(S)[0]
-        old_S = old.motion_subspace(old.coordinates(*plucker_parts(pose)))
-        if not np.allclose(Q @ (Q.T @ old_S), old_S, atol=RELAXATION_TOLERANCE):
+        old_S = old.motion_subspace(old.coordinates(E, r))
+        if not _is_same(Q @ (Q.T @ old_S), old_S):
             return None
         projectors.append(Q @ Q.T)
     return np.array(projectors)
@@ -149,9 +136,7 @@ def _freedoms(
         return np.eye(6)
     turned, shifted = turn.T @ E @ turn, turn.T @ r
     q = new.coordinates(turned, shifted)
-    if not np.allclose(
-        new.transform(q), plucker_transform(turned, shifted), atol=RELAXATION_TOLERANCE
-    ):
+    if not _is_same(new.transform(q), plucker_transform(turned, shifted)):
         return None
     S = new.motion_subspace(q)
     return np.concatenate([turn @ S[:3], turn @ S[3:]])
@@ -174,17 +159,77 @@ def _extra(
         block[k : k + 3] = basis[:, share > 0.5]
         apart.append(block)
     separated = np.concatenate(apart, axis=1)
-    is_apart = separated.shape == Q.shape and np.allclose(
-        separated @ separated.T, Q @ Q.T, atol=RELAXATION_TOLERANCE
-    )
+    is_apart = separated.shape == Q.shape and _is_same(separated @ separated.T, Q @ Q.T)
     return np.asarray(separated.T if is_apart else Q.T)
 
 
-ROBUST = 0.05  # least singular value, of wrenches and freedoms of unit size
+@dataclass(frozen=True, eq=False)
+class Replacement:
+    """A joint of another type, or none, in the place of one."""
+
+    joint: str
+    old: JointType
+    new: JointType | None  # None: take the joint away
+    turn: FloatArray  # (3, 3) axes of both new joint frames in the old ones
+    n_removed: int  # constraint rows that this saves
+
+    def __str__(self) -> str:
+        if self.new is None:
+            return f"remove joint {self.joint!r} ({self.old.name})"
+        signs, places = self.turn.sum(axis=0), np.abs(self.turn).argmax(axis=0)
+        axes = [f"{'-' * int(signs[k] < 0)}{'xyz'[places[k]]}" for k in range(3)]
+        turned = "" if axes == ["x", "y", "z"] else f", its axes along {', '.join(axes)} of the old"
+        return f"joint {self.joint!r}: {self.new.name} instead of {self.old.name}{turned}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dicts."""
+        return {
+            "joint": self.joint,
+            "old": self.old.name,
+            "new": None if self.new is None else self.new.name,
+            "turn": self.turn.tolist(),
+            "rows_removed": self.n_removed,
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class LoopAdvice:
+    """What to do about one redundant loop, or about several that share their redundancy."""
+
+    joints: tuple[str, ...]
+    loops: int  # how many loops these are
+    redundant: int  # constraint rows
+    choices: tuple[tuple[Replacement, ...], ...]  # any one of them will do; the first is taken
+    tried: tuple[str, ...] = ()  # where they leave a rest: what each joint could be replaced by
+
+    @property
+    def remaining(self) -> int:
+        """Redundant rows that the choice leaves."""
+        taken = self.choices[0] if self.choices else ()
+        return self.redundant - sum(replacement.n_removed for replacement in taken)
+
+    def lines(self) -> Iterator[str]:
+        """Say what there is to choose from."""
+        where = listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
+        yield f"{constraints(self.redundant)} in {where}"
+        for k, choice in enumerate(self.choices):
+            yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
+        if self.remaining:
+            yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
+            yield f"  {listed(self.tried, 4, '; ')}"
+
+
+ROBUST = 0.05  # least singular value, of wrenches and freedoms of unit size
+MOST_JOINTS = 12  # of a loop that are looked at
+MOST_CHOICES = 4
+AS_GOOD = 0.3  # share of the best clearness that makes a choice as good as any
+MOST_REDUNDANT = 1200  # rows, for the null space is dense
+FAINT = 1e-3  # singular value, of orthonormal null vectors, below which nothing is taken
+FEW = 100  # redundant rows up to which taking joints away is tried although it is not needed
+TOO_MANY = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"
+
+
+class Choice(NamedTuple):
     """A relaxation of one joint."""
 
     joint: int
@@ -237,48 +282,29 @@ def clearness(work: FloatArray) -> float:
     return float(np.linalg.svd(work, compute_uv=False)[-1])
 
 
-MOST_JOINTS = 12  # of a loop that are looked at
-MOST_CHOICES = 4
-AS_GOOD = 0.3  # share of the best clearness that makes a choice as good as any
-
-
 def choose_in_loop(
     system: System, loop: int, own: IntArray, poses: list[Pose]
 ) -> list[list[Choice]]:
     """Return choices, the best first; each takes all that circulates in the loop, at all poses.
 
-    Parameters
-    ----------
-    loop : int
-        A cycle of the basis.
-    own : (n,) int array
-        Its joints that may be replaced.
-    poses : list of Pose
-        Where to look.
+    `own` (n,) are joints of the loop that may be replaced.
     """
     size = int(poses[-1].circulations.dimension[loop])
     if any(int(pose.circulations.dimension[loop]) != size for pose in poses):
         return []
     wrenches = [pose.wrenches(loop) for pose in poses]
-    joints = own[:MOST_JOINTS].tolist()
     for n, varies in ((1, False), (1, True), (2, False), (2, True)):
-        works = [
-            (choice, _works(system, loop, choice, poses, wrenches))
-            for j in joints
-            for choice in _candidates(system, j, size, n, varies)
-        ]
+        works = []
+        for j in own[:MOST_JOINTS].tolist():
+            for relaxation in relaxations(system.joint_types[j]):
+                suits = relaxation.n_removed == size if n == 1 else relaxation.n_removed < size
+                if suits and (varies or relaxation.extra is not None):
+                    choice = Choice(j, relaxation)
+                    works.append((choice, _works(system, loop, choice, poses, wrenches)))
         choices = _together(works, n, size)
         if choices:
             return choices
     return []
-
-
-def _candidates(system: System, joint: int, size: int, n: int, varies: bool) -> Iterator[Choice]:
-    """Yield what may be one of n choices: with `varies`, new freedoms that vary in S as well."""
-    for relaxation in relaxations(system.joint_types[joint]):
-        suits = relaxation.n_removed == size if n == 1 else relaxation.n_removed < size
-        if suits and (varies or relaxation.extra is not None):
-            yield Choice(joint, relaxation)
 
 
 def _works(
@@ -315,37 +341,25 @@ def _together(
     return [choices for _, choices in ranked[:MOST_CHOICES]]
 
 
-MOST_REDUNDANT = 1200  # rows, for the null space is dense
-FAINT = 1e-3  # singular value, of orthonormal null vectors, below which nothing is taken
-FEW = 100  # redundant rows up to which taking joints away is tried although it is not needed
-
-
 def choose_in_cluster(
     system: System, joints: IntArray, free: BoolArray, size: int, pose: Pose
 ) -> list[list[Choice]]:
     """Return one or two choices, which may leave a rest; none where it would take too long.
 
-    Each replacement has to take wrenches that earlier ones have left. The second choice prefers
-    the last joints among equal ones.
-
-    Parameters
-    ----------
-    joints : (n,) int array
-        Of a biconnected component.
-    free : (n_joints,) bool array
-        Joints that may be replaced.
-    size : int
-        Redundant rows of the component.
+    Each replacement has to take wrenches that earlier ones have left. The second choice prefers the
+    last joints among equal ones. `joints` (n,): of a biconnected component. `free` (n_joints,):
+    joints that may be replaced. `size`: redundant rows of the component.
     """
     if size > MOST_REDUNDANT:
         return []
-    wrench = _null_wrenches(system, joints, pose)
+    constraint = pose.dynamics.evaluate(pose.state).constraint
+    wrench = null_wrenches(pose.dynamics, constraint, joints, np.eye)
+    wrench = np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape)
     order = np.arange(len(joints))
     combinations: list[list[Choice]] = []
     for may_remove in (False, True):
         for way in (order, order[::-1]):
-            left = _Left(system, joints, pose, size, wrench.copy())
-            combinations.append(_greedy(left, way, free, may_remove))
+            combinations.append(_greedy(system, joints, free, size, pose, wrench, way, may_remove))
         combinations.sort(key=lambda choices: (size - _n_removed(choices), len(choices)))
         if size > FEW and _n_removed(combinations[0]) == size:
             break
@@ -356,69 +370,40 @@ def _n_removed(choices: list[Choice]) -> int:
     return sum(choice.relaxation.n_removed for choice in choices)
 
 
-def _null_wrenches(system: System, joints: IntArray, pose: Pose) -> FloatArray:
-    """Return (n, 6, k) orthonormal null vectors as wrenches, forces and moments / joint size."""
-    structure = kkt_structure(system)
-    constraint = pose.dynamics.evaluate(pose.state).constraint
-    keep = np.ones(system.n_rows, dtype=bool)
-    keep[pose.dynamics.redundant_rows] = False
-    dual_of = np.full(system.n_joints, -1, dtype=np.intp)
-    dual_of[structure.joints] = np.arange(len(structure.joints))
-    null = null_basis(structure.matrix(constraint), keep, dual_of[joints])
-    place = np.full(system.n_joints, -1, dtype=np.intp)
-    place[joints] = np.arange(len(joints))
-    wrench = np.zeros((len(joints), 6, null.multiplier.shape[1]))
-    np.add.at(
-        wrench,
-        place[system.row_joint[null.rows]],
-        constraint.subspace[null.rows][:, :, None] * null.multiplier[:, None, :],
-    )
-    wrench[:, :3] /= joint_sizes(system)[joints][:, None, None]
-    return np.asarray(np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape))
-
-
-@dataclass(eq=False)
-class _Left:
-    """What circulates in a cluster, less what choices have taken."""
-
-    system: System
-    joints: IntArray
-    pose: Pose
-    size: int
-    wrench: FloatArray  # (n_joints, 6, k) null vectors, projected
-
-    def __post_init__(self) -> None:
-        self.sizes = joint_sizes(self.system)
-        self.flat = self.wrench.reshape(-1, self.wrench.shape[2])
-
-    def work(self, i: int, choice: Choice) -> tuple[float, FloatArray]:
-        """Return how clearly a choice would take its share, and the directions that it takes."""
-        extra = self.pose.extra(self.system, choice, float(self.sizes[choice.joint]))
-        work = extra @ self.wrench[i]
-        clear = clearness(work)
-        return clear, np.linalg.svd(work, full_matrices=False)[2] if clear >= FAINT else work
-
-    def take(self, choice: Choice, right: FloatArray) -> None:
-        """Project on what the choice leaves."""
-        self.flat -= (self.flat @ right.T) @ right
-        self.size -= choice.relaxation.n_removed
-
-
-def _greedy(left: _Left, order: IntArray, free: BoolArray, may_remove: bool) -> list[Choice]:
-    """Choose until nothing is left, the clearest of those that save most rows first.
+def _greedy(
+    system: System,
+    joints: IntArray,
+    free: BoolArray,
+    size: int,
+    pose: Pose,
+    wrench: FloatArray,
+    order: IntArray,
+    may_remove: bool,
+) -> list[Choice]:
+    """Choose until nothing is left of `wrench`, the clearest of those that save most rows first.
 
     What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
     (1978), on accelerated greedy algorithms.
     """
-    taken: dict[int, Choice] = {}
+    wrench = wrench.copy()
+    flat = wrench.reshape(-1, wrench.shape[2])  # the same memory
+    lengths, taken = joint_sizes(system), dict[int, Choice]()
     for n_removed in range(6, 0, -1):
-        waiting = _waiting(left, order, free, n_removed, may_remove)
-        heapify(waiting)
-        while waiting and n_removed <= left.size:
+        waiting = [
+            (-1.0, place, k, Choice(j, relaxation))
+            for place, j in enumerate(joints[order].tolist())
+            for k, relaxation in enumerate(relaxations(system.joint_types[j]))
+            if free[j]
+            and relaxation.n_removed == n_removed
+            and (may_remove or relaxation.new is not None)
+        ]
+        while waiting and n_removed <= size:
             _, place, k, choice = heappop(waiting)
             if choice.joint in taken:
                 continue
-            clear, right = left.work(int(order[place]), choice)
+            extra = pose.extra(system, choice, float(lengths[choice.joint]))
+            work = extra @ wrench[order[place]]
+            clear = clearness(work)
             if clear < FAINT:
                 continue
             again = (-round(clear, 2), place, k, choice)
@@ -426,38 +411,15 @@ def _greedy(left: _Left, order: IntArray, free: BoolArray, may_remove: bool) -> 
                 heappush(waiting, again)
                 continue
             taken[choice.joint] = choice
-            left.take(choice, right)
+            right = np.linalg.svd(work, full_matrices=False)[2]
+            flat -= (flat @ right.T) @ right
+            size -= n_removed
     return list(taken.values())
-
-
-def _waiting(
-    left: _Left, order: IntArray, free: BoolArray, n_removed: int, may_remove: bool
-) -> list[tuple[float, int, int, Choice]]:
-    """Return the choices that save so many rows, with bounds on how clear they are."""
-    waiting = []
-    for place, i in enumerate(order.tolist()):
-        j = int(left.joints[i])
-        for k, relaxation in enumerate(relaxations(left.system.joint_types[j])):
-            suits = relaxation.n_removed == n_removed <= left.size
-            if free[j] and suits and (may_remove or relaxation.new is not None):
-                waiting.append((-1.0, place, k, Choice(j, relaxation)))
-    return waiting
-
-
-@dataclass(frozen=True, eq=False)
-class LoopChoices:
-    """What could be done about a loop, or about several together."""
-
-    joints: IntArray  # (n,)
-    loops: int  # how many loops these are
-    redundant: int  # constraint rows
-    choices: list[list[Choice]]  # any one of them will do
-    is_looked_at: bool = True  # False where that would take too long
 
 
 def choices_by_loop(
     system: System, report: ReactionReport, poses: list[Pose]
-) -> Iterator[LoopChoices]:
+) -> Iterator[LoopAdvice]:
     """Yield the choices of all loops, then those of clusters of loops.
 
     Biconnected components become clusters where loops share redundancy, or where a loop finds no
@@ -466,7 +428,9 @@ def choices_by_loop(
     cycles, dimension = report.circulations.cycles, report.circulations.dimension
     is_small = report.component_dimension <= MOST_REDUNDANT
     is_cluster = (report.shared_dimension > 0) & is_small
-    free, choices_of = replaceable(system), {}
+    choices_of = {}
+    free = np.ones(system.n_joints, dtype=bool)
+    free[system.coordinates.joint] = False  # drives and forces use them
     in_earlier = np.zeros(system.n_joints, dtype=bool)
     is_redundant = dimension[cycles.cycle] > 0
     n_loops = np.bincount(cycles.edge[is_redundant], minlength=system.n_joints)
@@ -481,20 +445,35 @@ def choices_by_loop(
             is_cluster[component] = is_small[component] and not choices_of[loop]
     for loop, choices in choices_of.items():
         if not is_cluster[report.component[cycles[loop][0]]]:
-            yield LoopChoices(cycles[loop], 1, int(dimension[loop]), choices)
+            yield _loop_advice(system, cycles[loop], 1, int(dimension[loop]), choices)
     of_loop = report.component[cycles.edge[cycles.start[:-1]]]
     for c in np.flatnonzero(is_cluster | (report.shared_dimension > 0)):
         joints, n = np.flatnonzero(report.component == c), int(np.count_nonzero(of_loop == c))
         if is_cluster[c]:
             size = int(report.component_dimension[c])
             choices = choose_in_cluster(system, joints, free, size, poses[-1])
-            yield LoopChoices(joints, n, size, choices)
+            yield _loop_advice(system, joints, n, size, choices)
         else:
-            yield LoopChoices(joints, n, int(report.shared_dimension[c]), [], False)
+            yield _loop_advice(system, joints, n, int(report.shared_dimension[c]), None)
 
 
-def replaceable(system: System) -> BoolArray:
-    """Return (n_joints,) whether no drive or force uses a joint's coordinates."""
-    free = np.ones(system.n_joints, dtype=bool)
-    free[system.coordinates.joint] = False
-    return free
+def _loop_advice(
+    system: System, joints: IntArray, loops: int, redundant: int, choices: list[list[Choice]] | None
+) -> LoopAdvice:
+    """Return choices by the names of joints; None where they are too many to be looked at."""
+    names, types = system.joint_names, system.joint_types
+    replacements = tuple(
+        tuple(Replacement(names[j], types[j], r.new, r.turn, r.n_removed) for j, r in together)
+        for together in choices or ()
+        if together
+    )
+    advice = LoopAdvice(tuple(names[int(j)] for j in joints), loops, redundant, replacements)
+    if not advice.remaining:
+        return advice
+    if choices is None:
+        return replace(advice, tried=(TOO_MANY,))
+    tried = []
+    for j in joints.tolist():
+        others = {f"{r.name} (-{r.n_removed})": None for r in relaxations(types[j])}
+        tried.append(f"{types[j].name} {names[j]!r}: {', '.join(others)}")
+    return replace(advice, tried=tuple(tried))

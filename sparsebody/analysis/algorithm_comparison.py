@@ -12,9 +12,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.plain_ldl import PlainLDLSymbolic, analyze
+from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
@@ -115,7 +116,10 @@ def compare_algorithms(
     AssemblyError
         If the joints of the mechanism do not close.
     """
-    _check(eps, most_flops)
+    if len(eps) == 0 or not all(0.0 <= value < math.inf for value in eps):
+        raise ShapeError(f"eps is {list(eps)}; give zero or small positive numbers, such as 1e-8")
+    if not most_flops >= 0.0:
+        raise ShapeError(f"most_flops is {most_flops}; give a number that is not negative")
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system) if state is None else state
     equations = _equations(system, state)
@@ -125,17 +129,9 @@ def compare_algorithms(
     return AlgorithmComparison(pattern, tuple(lines), orders)
 
 
-def _check(eps: Sequence[float], most_flops: float) -> None:
-    """Refuse what makes no sense before anything is computed."""
-    if len(eps) == 0 or not all(0.0 <= value < math.inf for value in eps):
-        raise ShapeError(f"eps is {list(eps)}; give zero or small positive numbers, such as 1e-8")
-    if not most_flops >= 0.0:
-        raise ShapeError(f"most_flops is {most_flops}; give a number that is not negative")
-
-
 def _equations(system: System, state: State) -> _Equations:
     """Return (8.64) in body coordinates with independent rows, and its solution."""
-    dynamics = ForwardDynamics(system, state, reduction="none", reactions="basic")
+    dynamics = ForwardDynamics(system, state, formulation=SPATIAL, reactions="basic")
     evaluation = dynamics.evaluate(state)
     constraint = evaluation.constraint
     force = evaluation.applied - evaluation.bias
@@ -162,16 +158,11 @@ def _line(
                 continue
             errors[value] = equations.error(numeric.solve(equations.right_hand_side))
             if math.isnan(seconds):
-                counted, seconds = float(numeric.flops), _seconds(symbolic, equations, value)
+                counted, times = float(numeric.flops), []
+                for _ in range(_TRIALS):
+                    begin = thread_time()
+                    symbolic.factorize(equations.matrix, value).solve(equations.right_hand_side)
+                    times.append(thread_time() - begin)
+                seconds = min(times)
     entry = ALGORITHMS[name]
     return AlgorithmLine(name, entry.summary, entry.source, metrics, counted, seconds, errors)
-
-
-def _seconds(symbolic: PlainLDLSymbolic, equations: _Equations, eps: float) -> float:
-    """Return the least processor time of some factorizations and solutions."""
-    times = []
-    for _ in range(_TRIALS):
-        begin = thread_time()
-        symbolic.factorize(equations.matrix, eps).solve(equations.right_hand_side)
-        times.append(thread_time() - begin)
-    return min(times)

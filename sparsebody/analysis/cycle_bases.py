@@ -69,22 +69,16 @@ class LoopBasisComparison:
     is_planar: bool | None  # whether the body-joint graph is; None if faces were not asked for
 
 
-def _check(names: Sequence[str], seed: int) -> None:
-    """Refuse names of no basis, and seeds that are none."""
-    if seed < 0:
-        raise ModelError(f"seed is {seed}; give a number that is not negative")
-    for name in names:
-        if name not in LOOP_BASES:
-            raise UnknownNameError(f"no loop basis {name!r}; there are {', '.join(LOOP_BASES)}")
-
-
 def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     """Return the basis; the tree is that of fundamental loops."""
     joints, ends = _constrained(system)
     freedoms = _freedoms(system)[joints]
     cycles: Cycles | None
     if name in FUNDAMENTAL:
-        cycles = fundamental_cycles(system.n_bodies, ends, _is_tree(tree, joints, ends))
+        in_tree_first = np.argsort(tree.tree_index[joints] < 0, kind="stable")
+        is_tree = np.zeros(len(joints), dtype=bool)  # or spans what its free joints span
+        is_tree[in_tree_first] = _united(in_tree_first, ends, tree.n_bodies)
+        cycles = fundamental_cycles(system.n_bodies, ends, is_tree)
     elif name == "minimum":
         cycles = minimum_cycles(system.n_bodies, ends, freedoms)
     elif name == "short":
@@ -115,15 +109,6 @@ def _tree(system: System, name: str, seed: int) -> SpanningTree:
     tree_joints = shuffled[_united(shuffled, ends, system.n_bodies)]
     names = [system.joint_names[int(j)] for j in joints[tree_joints]]
     return spanning_tree(system, _GENERAL, joints=names)
-
-
-def _is_tree(tree: SpanningTree, joints: IntArray, ends: IntArray) -> BoolArray:
-    """Return which joints with rows are in the tree, or span what its free joints span."""
-    in_tree = tree.tree_index[joints] >= 0
-    sequence = np.argsort(~in_tree, kind="stable")
-    is_tree = np.zeros(len(joints), dtype=bool)
-    is_tree[sequence] = _united(sequence, ends, tree.n_bodies)
-    return is_tree
 
 
 def _united(sequence: IntArray, ends: IntArray, n_bodies: int) -> BoolArray:
@@ -164,7 +149,11 @@ def compare_loop_bases(
         If there are more than MOST_LOOPS loops, or the seed is negative.
     """
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
-    _check(names, seed)
+    if seed < 0:
+        raise ModelError(f"seed is {seed}; give a number that is not negative")
+    unknown = [name for name in names if name not in LOOP_BASES]
+    if unknown:
+        raise UnknownNameError(f"no loop basis {unknown[0]!r}; there are {', '.join(LOOP_BASES)}")
     joints, ends = _constrained(system)
     dimension = int(np.sum(~_united(np.arange(len(joints)), ends, system.n_bodies)))
     if dimension > MOST_LOOPS:
@@ -183,6 +172,9 @@ def compare_loop_bases(
 def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
     system = tree.system
     freedoms, length = _freedoms(system), np.diff(cycles.start)
+    closing = cycles.edge[cycles.start[:-1]]  # rows of these alone: Featherstone (2008), table 8.4
+    total = np.bincount(cycles.cycle, freedoms[cycles.edge], minlength=len(cycles))
+    nnz_tree_k = int(np.diff(system.first_row)[closing] @ (total - freedoms[closing]))
     return LoopBasisLine(
         name=name,
         tree=name.removesuffix(" tree") if name in FUNDAMENTAL else _GENERAL,
@@ -193,7 +185,7 @@ def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
         nnz_coupling=36 * _pairs(_shared(cycles, freedoms)),
         nnz_product=36 * _pairs(_reach(cycles, freedoms, tree)),
         nnz_h=tree.n_inertia_nonzeros,
-        nnz_tree_k=_tree_nonzeros(system, cycles, freedoms) if name in FUNDAMENTAL else None,
+        nnz_tree_k=nnz_tree_k if name in FUNDAMENTAL else None,
     )
 
 
@@ -232,10 +224,3 @@ def _reach(cycles: Cycles, freedoms: IntArray, tree: SpanningTree) -> csr_array:
     column = np.where(index >= 0, base[index], tree.n_bodies + shared.col)
     shape = len(cycles), tree.n_bodies + len(freedoms)
     return coo_array((np.ones(len(column), dtype=np.int32), (shared.row, column)), shape).tocsr()
-
-
-def _tree_nonzeros(system: System, cycles: Cycles, freedoms: IntArray) -> int:
-    """Return the nonzeros of K of Featherstone (2008), table 8.4: rows of the loop joints alone."""
-    rows = np.diff(system.first_row)[cycles.edge[cycles.start[:-1]]]
-    total = np.bincount(cycles.cycle, freedoms[cycles.edge], minlength=len(cycles))
-    return int(rows @ (total - freedoms[cycles.edge[cycles.start[:-1]]]))

@@ -19,17 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.analysis.null_space import (
-    N_SAMPLES,
-    Circulations,
-    circulations,
-    joint_sizes,
-    random_null_vectors,
-)
+from sparsebody.analysis.null_space import N_SAMPLES, Circulations, circulations, null_wrenches
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.accelerations import joint_wrenches
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.names import Names
@@ -226,12 +219,19 @@ def determined_reactions(
     constraint = dynamics.evaluate(state).constraint
     component, size = _components(system, dynamics)
     loops = circulations(system, state, constraint.subspace, seed)
-    by_loops = _by_component(loops, component, len(size))
+    by_loops = np.zeros(len(size), dtype=np.intp)  # dimensions of their circulations
+    np.add.at(by_loops, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     unique = loops.share <= CIRCULATION_TOLERANCE
     sample, gap = loops.sample, _clearness(loops.share)
+    carried = np.zeros((system.n_joints, 6))  # the largest part of some row
+    np.maximum.at(carried, system.row_joint, np.abs(constraint.subspace))
     is_open = size > (0 if method == "random" else by_loops)
     if is_open.any() and method != "loops":
-        wrench = _random_wrenches(dynamics, constraint, is_open[component] & (component >= 0), seed)
+        rng, wrench = np.random.default_rng(seed), np.zeros_like(sample)
+        drawn = np.flatnonzero(is_open[component] & (component >= 0))
+        wrench[drawn] = null_wrenches(
+            dynamics, constraint, drawn, lambda n: rng.normal(size=(n, N_SAMPLES))
+        )
         sample = sample.copy()
         for c in np.flatnonzero(is_open):
             joints = np.flatnonzero(component == c)
@@ -242,7 +242,7 @@ def determined_reactions(
     used = [LOOPS] * bool(np.any(by_loops) and method != "random") + [RANDOM] * bool(is_open.any())
     return ReactionReport(
         joint_names=system.joint_names,
-        carried=_carried(system, constraint.subspace),
+        carried=carried > 1e-12,
         unique=unique,
         freedom=_ranks(np.where(unique[:, :, None], 0.0, sample)),
         dimension=int(np.maximum(size, by_loops).sum()),
@@ -266,32 +266,6 @@ def _components(system: System, dynamics: ForwardDynamics) -> tuple[IntArray, In
     return component, np.bincount(of_row, minlength=n).astype(np.intp)
 
 
-def _by_component(loops: Circulations, component: IntArray, n: int) -> IntArray:
-    """Return (n,) the dimensions of the circulations in the loops of each component."""
-    total = np.zeros(n, dtype=np.intp)
-    np.add.at(total, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
-    return total
-
-
-def _random_wrenches(
-    dynamics: ForwardDynamics, constraint: ConstraintRows, joints: BoolArray, seed: int
-) -> FloatArray:
-    """Return (n_joints, 6, N_SAMPLES) random null vectors, forces and moments / joint size."""
-    system = dynamics.system
-    structure = kkt_structure(system)
-    keep = np.ones(system.n_rows, dtype=bool)
-    keep[dynamics.redundant_rows] = False
-    duals = np.flatnonzero(joints[structure.joints])
-    null = random_null_vectors(structure.matrix(constraint), keep, duals, N_SAMPLES, seed)
-    multiplier = np.zeros((N_SAMPLES, system.n_rows))
-    multiplier[:, null.rows] = null.multiplier.T
-    wrench = np.stack(
-        [joint_wrenches(system, constraint.subspace, drawn) for drawn in multiplier], axis=2
-    )
-    wrench[:, :3] /= joint_sizes(system)[:, None, None]
-    return wrench
-
-
 def _clearness(share: FloatArray) -> float:
     """Return the smallest part that counts by the largest that does not."""
     is_large = share > CIRCULATION_TOLERANCE
@@ -306,13 +280,6 @@ def _zeros(size: FloatArray) -> tuple[BoolArray, float]:
     ratio = ordered[1:] / np.maximum(ordered[:-1], 1e-300)
     k = int(np.argmax(ratio))
     return size <= ordered[k], float(ratio[k])
-
-
-def _carried(system: System, subspace: FloatArray) -> BoolArray:
-    """Return (n_joints, 6) which components some row of the joint has."""
-    largest = np.zeros((system.n_joints, 6))
-    np.maximum.at(largest, system.row_joint, np.abs(subspace))
-    return np.asarray(largest > 1e-12)
 
 
 def _ranks(sample: FloatArray) -> IntArray:

@@ -18,20 +18,21 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
+from sparsebody.dynamics.preparation import Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
-from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
-from sparsebody.tree.loops.loop_properties import (
+from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters
+from sparsebody.tree.loop_properties import (
     assemblies,
     loop_properties,
     nearby_mobilities,
     rank_of_loops,
 )
-from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.tree_choice import spanning_tree
 
 
@@ -113,12 +114,13 @@ def inspect_mechanism(
         ordering=ordering,
         factorization=factorization,
         reactions="basic",
-        reduction=reduction,
+        formulation=Formulation(reduction=reduction),
     )
     counts = count_mobility(system, dynamics)
     solution, condition = dynamics(state), dynamics.condition(state)
     explained: dict[str, Any] = dynamics.explain()
     error, worst = _initial_error(system)
+    redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
     return Inspection(
         name=system.name,
         bodies=counts.bodies,
@@ -133,7 +135,7 @@ def inspect_mechanism(
         constraint_rows=counts.constraint_rows,
         rank=dynamics.rank,
         redundant_rows=counts.redundant_rows,
-        redundant_joints=_redundant_joints(system, dynamics),
+        redundant_joints=dict(Counter(system.joint_names[j] for j in redundant)),
         generic=generic_mobility(system),
         generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
@@ -163,11 +165,6 @@ def _initial_error(system: System) -> tuple[float, str | None]:
         return 0.0, None
     worst = int(np.argmax(error))
     return float(error[worst]), system.joint_names[system.row_joint[worst]]
-
-
-def _redundant_joints(system: System, dynamics: ForwardDynamics) -> dict[str, int]:
-    joints, counts = np.unique(system.row_joint[dynamics.redundant_rows], return_counts=True)
-    return {system.joint_names[j]: int(n) for j, n in zip(joints, counts, strict=True)}
 
 
 def _plain(value: Any) -> Any:
@@ -215,17 +212,7 @@ class ClosedLoops:
 
 
 def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
-    """Return the properties of the loops at a consistent state, None for trees.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State
-        A consistent state.
-    rank : int
-        Of all its constraint rows.
-    """
+    """Return the properties of the loops at a consistent state, None for trees."""
     clusters = loop_clusters(spanning_tree(system, TREE))
     if len(clusters.loop) == 0:
         return None

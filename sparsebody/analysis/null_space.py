@@ -25,6 +25,8 @@ from scipy.sparse import csc_array
 
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.factorization.block_qr import analyze
 from sparsebody.kinematics.joint_motion import body_rotations
@@ -36,6 +38,8 @@ from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
+MOST_STEPS = 6  # corrections
+FEWER = 0.5  # a correction is worth it where it makes the residual this much smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +82,7 @@ def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArr
 def circulations(system: System, state: State, subspace: FloatArray, seed: int = 0) -> Circulations:
     """Return what can circulate in the cycles of a short basis.
 
-    Parameters
-    ----------
-    system, state : System, State
-        A consistent state.
-    subspace : (n_rows, 6) float array
-        T' in S coordinates at this state.
-    seed : int
-        Of the random samples.
+    `subspace` (n_rows, 6) is T' in S coordinates at this state.
     """
     constrained = np.flatnonzero(np.diff(system.first_row) > 0)
     ends = np.stack([system.predecessor[constrained], system.successor[constrained]], axis=1)
@@ -119,10 +116,7 @@ def cycle_wrenches(
     """Return (n_joints of the cycle, 6, dimension) what circulates, in S axes, moments / length."""
     entries = slice(loops.cycles.start[cycle], loops.cycles.start[cycle + 1])
     joints, sign = loops.cycles.edge[entries], loops.cycles.sign[entries]
-    basis, L = (
-        loops.wrench[cycle, : loops.dimension[cycle]],
-        loops.length[cycle],
-    )
+    basis, L = loops.wrench[cycle, : loops.dimension[cycle]], loops.length[cycle]
     arm = (loops.center[cycle] - origin[joints]) / L
     force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
     moment = basis[:, :3] + np.cross(arm[:, None], force)
@@ -130,83 +124,51 @@ def cycle_wrenches(
     return np.asarray(sign[:, None, None] * np.swapaxes(wrench, 1, 2))
 
 
-MOST_STEPS = 6  # corrections
-FEWER = 0.5  # a correction is worth it where it makes the residual this much smaller
+Weights = Callable[[int], FloatArray]
+"""(n, k) coefficients of n left-out rows: random ones, or `numpy.eye` for a dense basis."""
 
 
-@dataclass(frozen=True, eq=False)
-class NullVectors:
-    """Multipliers lambda with A' lambda = 0 of some joints' rows."""
+def null_wrenches(
+    dynamics: ForwardDynamics, constraint: ConstraintRows, joints: IntArray, weights: Weights
+) -> FloatArray:
+    """Return (n, 6, k) null vectors as wrenches of the joints, forces and moments / joint size.
 
-    rows: IntArray  # (n_rows,) which rows of A
-    multiplier: FloatArray  # (n_rows, k)
-    residual: float  # largest |A' lambda| by the largest |lambda|, rows of unit norm
-
-
-def random_null_vectors(
-    matrix: SaddleMatrix, keep: BoolArray, duals: IntArray, n_vectors: int, seed: int = 0
-) -> NullVectors:
-    """Return random elements of the null space of A' restricted to some joints.
-
-    Parameters
-    ----------
-    matrix : SaddleMatrix
-        With all rows of A.
-    keep : (n_dual_rows,) bool array
-        A maximal set of independent rows.
-    duals : (n,) int array
-        Dual blocks whose rows depend on each other only: whole biconnected components.
-    n_vectors : int
-        How many.
-    seed : int
-        Of the random numbers.
+    They are whole biconnected components: their rows depend on each other only.
     """
-    weight = np.random.default_rng(seed)
+    system, structure = dynamics.system, kkt_structure(dynamics.system)
+    keep = np.ones(system.n_rows, dtype=bool)
+    keep[dynamics.redundant_rows] = False
+    place = np.full(system.n_joints, -1, dtype=np.intp)
+    place[joints] = np.arange(len(joints))
+    duals = np.flatnonzero(place[structure.joints] >= 0)
+    rows, multiplier = null_vectors(structure.matrix(constraint), keep, duals, weights)
+    wrench = np.zeros((len(joints), 6, multiplier.shape[1]))
+    terms = constraint.subspace[rows][:, :, None] * multiplier[:, None, :]
+    np.add.at(wrench, place[system.row_joint[rows]], terms)
+    wrench[:, :3] /= joint_sizes(system)[joints][:, None, None]
+    return wrench
 
-    def weights(n: int) -> FloatArray:
-        return weight.normal(size=(n, n_vectors))
 
-    return _null_vectors(matrix, keep, duals, weights)
+def null_vectors(
+    matrix: SaddleMatrix, keep: BoolArray, duals: IntArray, weights: Weights
+) -> tuple[IntArray, FloatArray]:
+    """Return rows (n,) of A and multipliers (n, k) of them with A' lambda = 0.
 
-
-def null_basis(matrix: SaddleMatrix, keep: BoolArray, duals: IntArray) -> NullVectors:
-    """Return the basis that has a one at each left-out row, dense; see `random_null_vectors`."""
-    return _null_vectors(matrix, keep, duals, np.eye)
-
-
-def _null_vectors(
-    matrix: SaddleMatrix,
-    keep: BoolArray,
-    duals: IntArray,
-    weights: Callable[[int], FloatArray],
-) -> NullVectors:
-    """Solve A_K' y = A_D' w and return (y, -w)."""
-    pattern = matrix.pattern
-    label = np.full(pattern.n_primal, -1, dtype=np.intp)
-    part = part_of_rows(matrix, duals, label)
+    `keep` (n_dual_rows,) is a maximal set of independent rows. Solves A_K' y = A_D' w for the rows
+    of some joints; (y, -w) are the multipliers.
+    """
+    part = part_of_rows(matrix, duals, np.full(matrix.pattern.n_primal, -1, dtype=np.intp))
     kept = keep[part.index]
-    norm = _norms(matrix, part.index)
-    n = part.pattern.n_primal
-    by_dual = np.repeat(np.arange(part.pattern.n_dual), part.pattern.block_sizes[n:])
-    w = np.asarray(weights(int(np.count_nonzero(~kept))))
-    everything = SaddleMatrix(part.pattern, np.empty((n, 0, 0)), np.empty((n, 0, 0)), part.rows)
-    A = constraint_matrix(everything).tocsr()
-    force = np.asarray(A[~kept].T @ w)
-    solved = _least_squares(part.pattern, by_dual[kept], part.rows[kept], A[kept].T.tocsc(), force)
-    scaled = np.zeros((len(kept), w.shape[1]))
-    scaled[kept], scaled[~kept] = solved, -w
-    size = np.abs(scaled).max(initial=0.0)
-    residual = float(np.abs(A.T @ scaled).max(initial=0.0) / size) if size > 0.0 else 0.0
-    multiplier = np.divide(
-        scaled, norm[:, None], out=np.zeros_like(scaled), where=norm[:, None] > 0.0
+    on_body = matrix.pattern.ends[matrix.row_block[part.index]] >= 0
+    norm = np.linalg.norm(matrix.rows[part.index] * on_body[:, :, None], axis=(1, 2))[:, None]
+    whole = SaddleMatrix.of_rows(part.pattern, part.rows)
+    A, w = constraint_matrix(whole).tocsr(), np.asarray(weights(int(np.count_nonzero(~kept))))
+    scaled = np.empty((len(kept), w.shape[1]))
+    scaled[~kept] = -w
+    scaled[kept] = _least_squares(
+        part.pattern, whole.row_block[kept], part.rows[kept], A[kept].T.tocsc(), A[~kept].T @ w
     )
-    return NullVectors(part.index, multiplier, residual)
-
-
-def _norms(matrix: SaddleMatrix, rows: IntArray) -> FloatArray:
-    """Return (n,) the norms of rows of A."""
-    on_body = matrix.pattern.ends[matrix.row_block[rows]] >= 0
-    return np.linalg.norm(matrix.rows[rows] * on_body[:, :, None], axis=(1, 2))
+    return part.index, np.divide(scaled, norm, out=np.zeros_like(scaled), where=norm > 0.0)
 
 
 def _least_squares(

@@ -1,6 +1,6 @@
 """What elimination orders cost, ours and other people's.
 
-An order is admissible if it needs no pivoting (`sparse/admissibility.py`); one that is not is
+An order is admissible if it needs no pivoting (`sparse/elimination_tree.py`); one that is not is
 judged as it is, for factorizations that pivot, and repaired, for those that do not.
 """
 
@@ -132,8 +132,13 @@ def compared(
 
     Orderings that take the `positions` (n_primal, 3) of the bodies get them.
     """
+    bearable = [
+        name
+        for name in available_orderings(pattern.n_blocks)
+        if ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE
+    ]
     choices = {}
-    for name in dict.fromkeys(names or _bearable(pattern)):
+    for name in dict.fromkeys(names or bearable):
         try:
             choices[name] = choose_solver(pattern, name, factorization, positions)
         except OrderingError:
@@ -146,11 +151,6 @@ def compared(
         {name: choice.order for name, choice in choices.items()},
         automatic,
     )
-
-
-def _bearable(pattern: BlockPattern) -> list[str]:
-    names = available_orderings(pattern.n_blocks)
-    return [name for name in names if ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +166,10 @@ class ForeignComparison:
 
     def judged(self, order: IntArray, name: str) -> ForeignComparison:
         """Return the comparison with an order of the blocks or scalar rows of the file."""
-        block_order, remark = _in_blocks(self._source, order)
-        lines = judge_order(
-            self.comparison.pattern, positions(self.block)[block_order], name, remark
-        )
+        pattern, place = self.comparison.pattern, positions(self.block)
+        of_file = BlockPattern(pattern.block_sizes[place], np.zeros((0, 2), dtype=np.intp))
+        blocks, remark = _in_blocks(of_file, order)
+        lines = judge_order(pattern, place[blocks], name, remark)
         return ForeignComparison(self.comparison.with_lines(*lines), self.block)
 
     @property
@@ -180,14 +180,6 @@ class ForeignComparison:
         if isinstance(pattern, BlockPattern):
             return f"{size}: [D A'; A 0] of {pattern.n_primal} bodies and {pattern.n_dual} joints"
         return f"{size}: not a matrix of bodies and joints; times are those of LU with pivoting"
-
-    @property
-    def _source(self) -> Blocks:
-        """The blocks as they are numbered in the file."""
-        pattern = self.comparison.pattern
-        sizes = np.empty(pattern.n_blocks, dtype=np.intp)
-        sizes[self.block] = pattern.block_sizes
-        return BlockPattern(sizes, np.zeros((0, 2), dtype=np.intp))
 
 
 def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> ForeignComparison:
@@ -208,10 +200,11 @@ def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> For
     """
     saddle = saddle_blocks(pattern)
     if saddle is not None:
-        return ForeignComparison(compared(saddle.pattern, names), saddle.block)
+        bodies_and_joints, block = saddle
+        return ForeignComparison(compared(bodies_and_joints, names), block)
     names = list(dict.fromkeys(names)) or available_general_orderings()
     orders = {name: general_order(pattern, name) for name in names}
-    lines = [_pivoted_line(pattern, order, name) for name, order in orders.items()]
+    lines = [_line(pattern, order, name) for name, order in orders.items()]
     comparison = OrderingComparison(pattern, by_flops(lines), orders, "")
     return ForeignComparison(comparison, np.arange(pattern.n_blocks))
 
@@ -224,14 +217,14 @@ def judge_order(
     The `joints` (n_dual,) are names, of which one is told that comes too early.
     """
     if not isinstance(pattern, BlockPattern):
-        return (_pivoted_line(pattern, order, name, _joined("given", remark)),)
+        return (_line(pattern, order, name, "given", remark),)
     early = early_joints(pattern, order)
     if len(early) == 0:
-        return (_line(pattern, order, name, _joined("admissible", remark)),)
+        return (_line(pattern, order, name, "admissible", remark),)
     who = repr(joints[early[0]]) if len(joints) else f"dual block {early[0]}"
     told = f"{len(early)} joints before their bodies, first {who}: needs pivoting"
     return (
-        _pivoted_line(pattern, order, name, _joined(told, remark)),
+        _line(pattern, order, name, told, remark, pivoting=True),
         _line(pattern, repair(pattern, order), f"{name}, repaired", "admissible"),
     )
 
@@ -242,12 +235,8 @@ def judge_order_of_mechanism(
     """Return the comparison with an order of the mechanism's blocks or scalar rows.
 
     They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all joints, of
-    which joints without a kept row are then left out.
-
-    Raises
-    ------
-    ShapeError
-        If the order fits neither; the message lists the lengths that do.
+    which joints without a kept row are then left out. Raises ShapeError if the order fits neither;
+    the message lists the lengths that do.
     """
     structure = comparison.structure
     if structure is None:
@@ -257,7 +246,8 @@ def judge_order_of_mechanism(
         if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
             blocks, remark = _in_blocks(candidate.pattern, order)
             kept, left = _restricted(blocks, candidate, structure)
-            told = _joined(remark, f"{left} joints without kept rows left out" if left else "")
+            told = f"{left} joints without kept rows left out" if left else ""
+            told = "; ".join(filter(None, (remark, told)))
             joints = [structure.system.joint_names[j] for j in structure.joints]
             lines = judge_order(structure.pattern, kept, name, told, joints)
             return comparison.with_lines(*lines)
@@ -286,16 +276,14 @@ def _in_blocks(pattern: Blocks, order: IntArray) -> tuple[IntArray, str]:
     return blocks, "" if is_whole else "rows of a block apart: blocks by their last rows"
 
 
-def _line(pattern: BlockPattern, order: IntArray, name: str, remark: str) -> OrderingLine:
-    best, times = choose_factorization(pattern, order)
-    return OrderingLine(name, ordering_metrics(pattern, order), best, times[best], remark)
-
-
-def _pivoted_line(pattern: Blocks, order: IntArray, name: str, remark: str = "") -> OrderingLine:
-    times = pivoted_seconds(pattern, order)
+def _line(
+    pattern: Blocks, order: IntArray, name: str, *remarks: str, pivoting: bool = False
+) -> OrderingLine:
+    """Return the line of an order with the fastest factorization, of those that pivot or of all."""
+    if pivoting or not isinstance(pattern, BlockPattern):
+        times = pivoted_seconds(pattern, order)
+    else:
+        times = choose_factorization(pattern, order)[1]
     best = min(times, key=lambda one: times[one])
+    remark = "; ".join(filter(None, remarks))
     return OrderingLine(name, ordering_metrics(pattern, order), best, times[best], remark)
-
-
-def _joined(*remarks: str) -> str:
-    return "; ".join(filter(None, remarks))

@@ -1,40 +1,18 @@
-"""Springs, dampers and efforts along the lines between points of two bodies."""
+"""Forces on the bodies: gravity, loads, springs, dampers and efforts, elastic elements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.elastic_forces import add_elastic_forces
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
-
-
-def add_point_forces(system: System, state: State, effort: FloatArray, force: FloatArray) -> None:
-    """Add the point forces at a state to `force` (n_bodies, 6) in body coordinates.
-
-    `effort` (n_point_forces,) pushes the points apart [N].
-
-    Raises
-    ------
-    ModelError
-        If two points coincide.
-    """
-    springs = system.point_forces
-    points = springs.first, springs.second, springs.first_point, springs.second_point
-    bad = model.add_point_forces(
-        (*points, springs.stiffness, springs.rest_length, springs.damping, effort),
-        (state.position, state.orientation, state.velocity),
-        force,
-    )
-    if bad >= 0:
-        name = springs.names[bad]
-        raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
 
 
 def bias_forces(system: System, velocity: FloatArray) -> FloatArray:
@@ -75,41 +53,40 @@ def applied_forces(
 def model_loads(
     system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
 ) -> FloatArray:
-    """Return the forces of the model except gravity, (n_bodies, 6) in body coordinates."""
+    """Return the forces of the model except gravity, (n_bodies, 6) in body coordinates.
+
+    Raises ModelError if the points of a point force coincide, or an effort is not finite.
+    """
     force = np.zeros((system.n_bodies, 6))
     if len(system.external_forces.body):
         _add_external_forces(system, body_rotations(state), force)
     if len(system.joint_forces.item):
         _add_joint_forces(system, state, motion, coordinates, force)
     if len(system.point_forces.first):
-        add_point_forces(system, state, point_efforts(system, state.time), force)
+        _add_point_forces(system, state, force)
     if len(system.elastic):
-        add_elastic_forces(system, state, force)
+        _add_elastic_forces(system, state, force)
     return force
 
 
 def _add_external_forces(system: System, rotation: FloatArray, force: FloatArray) -> None:
     loads = system.external_forces
-    turned = rotation[loads.body]
-    moment, push = (
-        np.where(
-            loads.in_world[:, None], np.einsum("nij,ni->nj", turned, loads.wrench[:, part]), given
-        )
-        for part, given in ((slice(0, 3), loads.wrench[:, :3]), (slice(3, 6), loads.wrench[:, 3:]))
-    )
-    wrench = np.concatenate([moment + np.cross(loads.point, push), push], axis=1)
-    np.add.at(force, loads.body, wrench)
+    parts = loads.wrench.reshape(-1, 2, 3)  # moments and forces
+    in_body = np.einsum("nij,npi->npj", rotation[loads.body], parts)
+    wrench = np.where(loads.in_world[:, None, None], in_body, parts)
+    wrench[:, 0] += np.cross(loads.point, wrench[:, 1])
+    np.add.at(force, loads.body, wrench.reshape(-1, 6))
 
 
 def _efforts(
-    functions: Sequence[TimeFunction], time: float, who: Callable[[int], str]
+    functions: Sequence[TimeFunction], time: float, name: Callable[[int], str]
 ) -> FloatArray:
-    """Values of the time functions; `who` names the k-th force in an error."""
+    """Values of the time functions; `name` tells the k-th force in an error."""
     efforts = np.array([function(time)[0] for function in functions])
     if not np.isfinite(efforts).all():
         bad = int(np.argmin(np.isfinite(efforts)))
         raise ModelError(
-            f"the effort of {who(bad)} is {efforts[bad]} at t = {time:.6g} s; it must be finite"
+            f"the effort of {name(bad)} is {efforts[bad]} at t = {time:.6g} s; it must be finite"
         )
     return efforts
 
@@ -129,20 +106,8 @@ def point_efforts(system: System, time: float) -> FloatArray:
     return _efforts(lines.effort, time, lambda k: f"point force {lines.names[k]!r}")
 
 
-def joint_force_values(system: System, state: State, coordinates: CoordinateMotion) -> FloatArray:
-    """Return tau (n_joint_forces,) of springs, dampers and efforts on joint coordinates."""
-    springs = system.joint_forces
-    q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
-    effort = joint_efforts(system, state.time)
-    return np.asarray(effort - springs.stiffness * (q - springs.rest) - springs.damping * qd)
-
-
 def add_joint_wrenches(
-    system: System,
-    motion: JointMotion,
-    joint: IntArray,
-    wrench: FloatArray,
-    force: FloatArray,
+    system: System, motion: JointMotion, joint: IntArray, wrench: FloatArray, force: FloatArray
 ) -> None:
     """Add wrenches (n, 6) in S of joints to their successors, the opposites to their predecessors.
 
@@ -158,7 +123,55 @@ def _add_joint_forces(
     coordinates: CoordinateMotion,
     force: FloatArray,
 ) -> None:
-    item = system.joint_forces.item
-    tau = joint_force_values(system, state, coordinates)
+    """Add springs, dampers and efforts on joint coordinates, tau = u - k (q - q_0) - d qd."""
+    springs, item = system.joint_forces, system.joint_forces.item
+    q, qd = coordinates.value[item], coordinates.rate[item]
+    effort = joint_efforts(system, state.time)
+    tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
     wrench = coordinates.dual[item] * tau[:, None]
     add_joint_wrenches(system, motion, system.coordinates.joint[item], wrench, force)
+
+
+def _add_point_forces(system: System, state: State, force: FloatArray) -> None:
+    """Add springs, dampers and efforts along the lines between points of two bodies."""
+    springs, effort = system.point_forces, point_efforts(system, state.time)
+    points = springs.first, springs.second, springs.first_point, springs.second_point
+    bad = model.add_point_forces(
+        (*points, springs.stiffness, springs.rest_length, springs.damping, effort),
+        (state.position, state.orientation, state.velocity),
+        force,
+    )
+    if bad >= 0:
+        name = springs.names[bad]
+        raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticMotion:
+    """Stretches z of compliant joints, bushings and beams, and the forces z + D dz/dt on them."""
+
+    value: FloatArray  # (n, 6) z [sqrt(J)], zero beyond the rows of an element
+    rate: FloatArray  # (n, 6) dz/dt
+    force: FloatArray  # (n, 6) z + D dz/dt
+    rows: FloatArray  # (n, 6, 2, 6) dz/dt per velocity of predecessor and successor
+
+    @property
+    def energy(self) -> float:
+        """The sum of z'z / 2 [J]."""
+        return 0.5 * float(np.sum(self.value**2))
+
+
+def elastic_motion(system: System, state: State) -> ElasticMotion:
+    """Return what elastic elements are stretched by, and what they resist with."""
+    bodies = state.position, state.orientation, state.velocity
+    value, rate, rows = model.elastic_motion(system.elastic.arrays, bodies)
+    damping = np.einsum("nij,nj->ni", system.elastic.damping, rate)
+    return ElasticMotion(value, rate, value + damping, rows)
+
+
+def _add_elastic_forces(system: System, state: State, force: FloatArray) -> None:
+    motion, elastic = elastic_motion(system, state), system.elastic
+    wrench = -np.einsum("ni,nisa->sna", motion.force, motion.rows)
+    for body, of_side in zip((elastic.predecessor, elastic.successor), wrench, strict=True):
+        moves = body >= 0
+        np.add.at(force, body[moves], of_side[moves])

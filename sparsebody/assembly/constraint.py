@@ -92,21 +92,10 @@ def rows_on_bodies(
     drift: FloatArray,
     threads: int = 1,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return rows t' of joints on the bodies.
+    """Return rows t' of joints on the bodies, t' v_J, and gamma where d(t' v_J)/dt = 0.
 
-    Parameters
-    ----------
-    joint : (n,) int array
-        The joint of each row.
-    subspace, drift : (n, 6) and (n,) float arrays
-        t', a column of T or W in S coordinates, and (dt/dt)' v_J.
-
-    Returns
-    -------
-    rows : (n, 2, 6) float array
-        t' on the predecessor's and the successor's velocity, in body coordinates.
-    velocity, acceleration : (n,) float arrays
-        t' v_J, and rows times accelerations where d(t' v_J)/dt = 0.
+    subspace (n, 6): t', a column of T or W in S coordinates; drift (n,): (dt/dt)' v_J. The rows
+    (n, 2, 6) act on the predecessor's and the successor's velocity, in body coordinates.
     """
     return model.constraint_rows(
         joint, system.joint_frames, motion.on_bodies, subspace, drift, threads

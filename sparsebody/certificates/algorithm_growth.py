@@ -40,10 +40,8 @@ class AlgorithmGrowth:
     @property
     def line(self) -> Line:
         """For plot_growth."""
-        ends, values = np.zeros(0), np.zeros(0)
-        if self.fit is not None:
-            ends = np.array([self.fit.smallest, self.fit.largest])
-            values = self.fit(ends)
+        ends = np.array([] if self.fit is None else [self.fit.smallest, self.fit.largest])
+        values = ends if self.fit is None else self.fit(ends)
         return Line(self.name, self.n_bodies, self.flops, ends, values, self.name == "auto")
 
 

@@ -178,16 +178,14 @@ class Certificate:
             yield f"auto takes {name} at {bodies} bodies, which this is not about"
         for name, fit in self.growth.items():
             yield f"{name} grows as {fit}"
-        if self.fill is not None and self.proof is None:
-            yield f"nnz_l: {self._fill_words()}"
-        yield from self._bound_lines()
-
-    def _fill_words(self) -> str:
-        assert self.fill is not None
         fill = self.fill
-        n_log_n = f"n ({fill.constant:.3g} + {fill.slope:.3g} log2 n)"
-        errors = f"off by {fill.error:.1%}, a power of n by {fill.power_error:.1%}"
-        return f"{n_log_n} is {errors}" + (": n log n" if fill.is_better else "")
+        if fill is not None and self.proof is None:
+            yield (
+                f"nnz_l: n ({fill.constant:.3g} + {fill.slope:.3g} log2 n) is off by "
+                f"{fill.error:.1%}, a power of n by {fill.power_error:.1%}"
+                + (": n log n" if fill.is_better else "")
+            )
+        yield from self._bound_lines()
 
     def _bound_lines(self) -> Iterator[str]:
         known = [one for one in self.sizes if one.front_bound]
@@ -211,9 +209,8 @@ class Certificate:
         """Return header and rows of its sizes, for people."""
         timed = any(one.seconds is not None for one in self.sizes)
         header = ("bodies", "front", "every order", "nnz(L)", "flops", "local exponents")
-        local = zip(
-            *(["-", *map("{:.2f}".format, v)] for v in self.local_exponents.values()), strict=True
-        )
+        slopes = np.array(list(self.local_exponents.values())).T
+        local = ["- - -", *(" ".join(map("{:.2f}".format, row)) for row in slopes)]
         rows = [
             (
                 f"{one.n_bodies}",
@@ -221,33 +218,17 @@ class Certificate:
                 "-" if one.front_bound is None else f"{one.front_bound}",
                 f"{one.nnz_l}",
                 f"{one.flops:.4g}",
-                " ".join(slopes),
+                exponents,
                 *([f"{1e6 * (one.seconds or 0.0):.4g} us"] if timed else []),
             )
-            for one, slopes in zip(self.sizes, local, strict=True)
+            for one, exponents in zip(self.sizes, local, strict=True)
         ]
         return (*header, "time") if timed else header, rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
-        return {
-            "family": self.family,
-            "method": self.method,
-            "ordering": self.ordering,
-            "asked": self.asked,
-            "automatic": list(self.automatic),
-            "claim": self.claim,
-            "text": str(self),
-            "status": self.status,
-            "width": self.width,
-            "proof": None if self.proof is None else asdict(self.proof),
-            "sizes": [asdict(one) for one in self.sizes],
-            "growth": {name: asdict(fit) for name, fit in self.growth.items()},
-            "local_exponents": self.local_exponents,
-            "fill": None if self.fill is None else asdict(self.fill),
-            "excess": self.excess,
-            "bound_is_for": self.bound_is_for,
-        }
+        derived = ("claim", "status", "width", "local_exponents", "excess")
+        return asdict(self) | {"text": str(self)} | {name: getattr(self, name) for name in derived}
 
 
 def column(sizes: Sequence[Measured], name: str) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -38,10 +38,8 @@ from sparsebody.ordering.entry import ANY_SIZE
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study.families import Problem
-from sparsebody.study.fits import Growth
+from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
 from sparsebody.study.plan import Settings
-from sparsebody.study.prepared import Prepared, SparsePrepared, TreePrepared
-from sparsebody.study.timings import timings
 from sparsebody.tree import tree_dynamics
 from sparsebody.tree.tree_choice import TREE_CHOICES
 
@@ -49,6 +47,7 @@ METHODS = {"sparse": ordered, "loops-aba": recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024}
 _LARGEST_BOUNDED = 1_100  # bodies of members whose fronts are bounded from below
 _SMALL_BOUNDED = 130  # the same where fronts are bounded from above anyway
+FITTED = (*MEASURED, "front_bound", "seconds")
 _NOTHING = BlockPattern(np.zeros(0, dtype=np.intp), np.zeros((0, 2), dtype=np.intp))
 
 Timer = Callable[[Member], float]
@@ -111,13 +110,18 @@ def certify(
     proof = proof_of_bounded_fronts(lambda value: at(grown.member(value)), FIRST, eliminated)
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
     sizes = tuple(_measured(one, most, seconds) for one in eliminated)
+    known = {name: [one for one in sizes if getattr(one, name) is not None] for name in FITTED}
+    fits = {
+        name: asymptotic(column(some, "n_bodies"), column(some, name))
+        for name, some in known.items()
+    }
     return Certificate(
         family=grown.name,
         method=method,
         ordering=_name(choice),
         asked=requested,
         sizes=sizes,
-        growth=_growth(sizes),
+        growth={name: fit for name, fit in fits.items() if fit is not None},
         fill=logarithmic_growth(*(column(sizes, name) for name in ("n_bodies", "nnz_l"))),
         proof=proof,
         bound_is_for="admissible order" if _is_admissible(eliminated[-1]) else "order",
@@ -181,27 +185,13 @@ def _measured(one: Eliminated, most: int, seconds: Timer | None) -> Measured:
     )
 
 
-def _growth(sizes: Sequence[Measured]) -> dict[str, Growth]:
-    """Return the power laws of all that is known at two sizes at least."""
-    fits = {}
-    for name in (*MEASURED, "front_bound", "seconds"):
-        known = [one for one in sizes if getattr(one, name) is not None]
-        law_of_name = asymptotic(column(known, "n_bodies"), column(known, name))
-        if law_of_name is not None:
-            fits[name] = law_of_name
-    return fits
-
-
 # ---- times ---------------------------------------------------------------------------------
 
 
 def timer(method: str, choice: Ordering | Tree) -> Timer:
     """Return what measures the CPU time [s] of one evaluation of the accelerations of a member.
 
-    Raises
-    ------
-    ModelError
-        For an ordering or a tree that has no name.
+    Raises ModelError for an ordering or a tree that has no name.
     """
     if not isinstance(choice, str):
         raise ModelError(
@@ -211,15 +201,12 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
 
     def seconds(member: Member) -> float:
         assert member.system is not None
-        problem = Problem(member.system.name, member.system, member.system.initial_state)
-        return float(timings(_prepared(method, choice, problem), _SETTINGS)["seconds_min"])
+        system, state = member.system, member.system.initial_state
+        problem = Problem(system.name, system, state)
+        if method != "sparse":
+            dynamics = tree_dynamics(method, system, choice, reactions="basic")
+            return float(timings(TreePrepared(problem, dynamics), _SETTINGS)["seconds_min"])
+        sparse = ForwardDynamics(system, state, ordering=choice, reactions="basic")
+        return float(timings(SparsePrepared(problem, sparse), _SETTINGS)["seconds_min"])
 
     return seconds
-
-
-def _prepared(method: str, choice: str, problem: Problem) -> Prepared:
-    system, state = problem.system, problem.state
-    if method == "sparse":
-        dynamics = ForwardDynamics(system, state, ordering=choice, reactions="basic")
-        return SparsePrepared(problem, dynamics)
-    return TreePrepared(problem, tree_dynamics(method, system, choice, reactions="basic"))

@@ -28,9 +28,8 @@ from sparsebody.sparse.elimination_tree import (
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.subtree_rules import Label
 from sparsebody.study.families import Family, check_family
-from sparsebody.tree.loops.front_order import SIZE, least_elimination
-from sparsebody.tree.loops.front_order import Elimination as TreeElimination
-from sparsebody.tree.loops.front_tables import LINK
+from sparsebody.tree.fronts import LINK, SIZE, least_elimination
+from sparsebody.tree.fronts import Elimination as TreeElimination
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import spanning_tree
 
@@ -95,13 +94,7 @@ class GrowingFamily:
 
 
 def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Family:
-    """Return a mechanism of the gallery as a family, with parameters that stay.
-
-    Raises
-    ------
-    UnknownNameError
-        If the gallery has no such mechanism.
-    """
+    """Return a mechanism of the gallery as a family, with parameters that stay."""
     if name not in GALLERY:
         raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
     return Family(name, name, parameters or {})
@@ -137,10 +130,7 @@ def growing_family(family: FamilyLike) -> GrowingFamily:
 def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
     """Return the size parameters of members of 16, 32, ... bodies up to the largest.
 
-    Raises
-    ------
-    ModelError
-        If they are fewer than four, or the largest is too large.
+    Raises ModelError if they are fewer than four, or the largest is too large.
     """
     if largest > MOST:
         raise ModelError(f"largest is {largest}; give {MOST} bodies or fewer")
@@ -207,33 +197,19 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     A front has a link, its parent and the loops that are open there, each counted in full; the
     recursion itself keeps link and parent in the same rows where it can.
     """
-    tree_elimination = least_elimination(tree_of(member, choice))
-    graph, sizes, kinds = elimination_graph(tree_elimination)
+    system = system_of(member)
+    tree = spanning_tree(system, choice) if isinstance(choice, str) else choice(system)
+    found = least_elimination(tree)
+    graph, sizes, kinds = elimination_graph(found)
     front = int(weighted_counts(graph, sizes).max(initial=0))
-    return Eliminated(
-        member,
-        graph,
-        sizes,
-        kinds,
-        tree_elimination.size.numbers,
-        tree_elimination.size.work,
-        front,
-    )
+    return Eliminated(member, graph, sizes, kinds, found.size.numbers, found.size.work, front)
 
 
-def tree_of(member: Member, choice: Tree) -> SpanningTree:
-    """Return a spanning tree of a mechanism.
-
-    Raises
-    ------
-    ModelError
-        If the family is one of patterns.
-    """
+def system_of(member: Member) -> System:
+    """Return the mechanism; raise ModelError if the family is one of patterns."""
     if member.system is None:
         raise ModelError("a spanning tree takes a mechanism, and the family has patterns only")
-    return (
-        spanning_tree(member.system, choice) if isinstance(choice, str) else choice(member.system)
-    )
+    return member.system
 
 
 def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, IntArray, IntArray]:
@@ -247,25 +223,14 @@ def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, I
     ends = tree_elimination.loops.ends
     loop, side = np.nonzero(ends >= 0)
     pairs = np.concatenate(
-        [
-            np.stack([links, tree.parent[links]], axis=1),
-            np.stack([ends[loop, side], n + loop], axis=1),
-        ]
+        [np.c_[links, tree.parent[links]], np.c_[ends[loop, side], n + loop]], dtype=np.intp
     )
     sequence = np.array(
         [s.node if s.kind == LINK else n + s.node for s in tree_elimination.steps], np.intp
     )
-    place = positions(sequence)
-    sizes = np.concatenate([np.full(n, SIZE), np.diff(tree_elimination.loops.first_row)])[sequence]
-    return (
-        elimination_of(_adjacency(place[pairs], len(sequence))),
-        sizes.astype(np.intp),
-        (sequence >= n).astype(np.intp),
-    )
-
-
-def _adjacency(pairs: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Return the neighbours of n nodes, (indptr, indices), from pairs of them."""
+    pairs = positions(sequence)[pairs]
     both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
-    start = np.searchsorted(both[:, 0], np.arange(n + 1))
-    return start.astype(np.intp), np.ascontiguousarray(both[:, 1], dtype=np.intp)
+    start = np.searchsorted(both[:, 0], np.arange(len(sequence) + 1)).astype(np.intp)
+    graph = elimination_of((start, np.ascontiguousarray(both[:, 1])))
+    sizes = np.concatenate([np.full(n, SIZE), np.diff(tree_elimination.loops.first_row)])[sequence]
+    return graph, sizes.astype(np.intp), (sequence >= n).astype(np.intp)

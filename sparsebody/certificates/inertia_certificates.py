@@ -14,12 +14,12 @@ from sparsebody.certificates.eliminations import (
     Member,
     growing_family,
     measured_values,
-    tree_of,
+    system_of,
 )
 from sparsebody.errors import ModelError
 from sparsebody.study.fits import Growth
 from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
-from sparsebody.tree.tree_choice import joint_freedoms
+from sparsebody.tree.tree_choice import joint_freedoms, spanning_tree
 
 LARGEST = 1024
 TREES = ("minimum-nonzeros", "breadth-first", "depth-first")
@@ -99,16 +99,9 @@ class InertiaCertificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
-        return {
-            "family": self.family,
-            "method": "crba",
-            "claim": self.claim,
-            "text": str(self),
-            "status": "proved" if self.quadratic else "observed",
-            "quadratic": self.quadratic,
-            "sizes": [asdict(one) for one in self.sizes],
-            "growth": {name: asdict(fit) for name, fit in self.growth.items()},
-        }
+        status = "proved" if self.quadratic else "observed"
+        words = {"method": "crba", "text": str(self), "status": status, "claim": self.claim}
+        return asdict(self) | words | {"quadratic": self.quadratic}
 
 
 def certify_inertia(family: FamilyLike, *, largest: int = LARGEST) -> InertiaCertificate:
@@ -143,9 +136,7 @@ def certify_inertia(family: FamilyLike, *, largest: int = LARGEST) -> InertiaCer
 
 
 def _inertia_size(member: Member) -> InertiaSize:
-    trees = {name: tree_of(member, name).n_inertia_nonzeros for name in TREES}
-    system = member.system
-    assert system is not None  # a tree was found
+    system = system_of(member)
     bound = nonzero_bound(system)
     return InertiaSize(
         n_bodies=member.n_bodies,
@@ -153,5 +144,5 @@ def _inertia_size(member: Member) -> InertiaSize:
         from_world=bound.from_world,
         widest_layer=bound.widest_layer,
         fewest_freedoms=int(joint_freedoms(system).min(initial=6)),
-        nonzeros=trees,
+        nonzeros={name: spanning_tree(system, name).n_inertia_nonzeros for name in TREES},
     )

@@ -53,14 +53,8 @@ def proof_of_bounded_fronts(
 ) -> Proof | None:
     """Return a proof that fronts stay bounded, None where none is found.
 
-    Parameters
-    ----------
-    at : callable
-        The elimination at a value of the size parameter.
-    first : int
-        The least value of it.
-    measured : sequence of Eliminated
-        Members of growing size, much larger ones than the first SAMPLE among them.
+    `at`: the elimination at a value of the size parameter. `first`: the least value of it.
+    `measured`: members of growing size, much larger ones than the first SAMPLE among them.
     """
     if is_growing(measured):
         return None

@@ -17,7 +17,7 @@ from sparsebody.classical.arm_links import (
     fill_transforms,
 )
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import numbers, vector
+from sparsebody.model.columns import numbers, vector
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -209,23 +209,12 @@ class Arm:
         if parent is not None:
             raise ModelError("arm: a tree needs modified parameters; give convention='modified'")
         for i in range(n):  # to the frame at the near end
-            R = _turn(alpha[i])
+            R = np.asarray(rotation_about([1.0, 0.0, 0.0], alpha[i]))
             centers[i] = R @ centers[i] + [a[i], 0.0, 0.0]
             tensors[i] = R @ tensors[i] @ R.T
-        return cls(
-            parents_of(None, n),
-            revolute,
-            theta,
-            d,
-            np.concatenate([[0.0], a[:-1]]),
-            np.concatenate([[0.0], alpha[:-1]]),
-            masses,
-            centers,
-            tensors,
-            g,
-            tip_length=float(a[-1]),
-            tip_twist=float(alpha[-1]),
-        )
+        length, twist = (np.concatenate([[0.0], x[:-1]]) for x in (a, alpha))
+        frames, bodies = (revolute, theta, d, length, twist), (masses, centers, tensors)
+        return cls(parents_of(None, n), *frames, *bodies, g, float(a[-1]), float(alpha[-1]))
 
     @property
     def n(self) -> int:
@@ -235,23 +224,17 @@ class Arm:
     @cached_property
     def links(self) -> Links:
         """The constants that algorithms take; cosines and sines of right angles are exact."""
-        cos_twist, sin_twist = _cosine_and_sine(self.twist)
-        cos_half, sin_half = _cosine_and_sine(self.twist / 2.0)
-        moment = self.mass[:, None] * self.com
+        twists = *_cosine_and_sine(self.twist), *_cosine_and_sine(self.twist / 2.0)
+        body = self.mass.copy(), self.com.copy(), self.inertia.copy()  # that can be written to
         return Links(
             self.parent.copy(),
             self.revolute.copy(),
-            cos_twist,
-            sin_twist,
-            cos_half,
-            sin_half,
+            *twists,
             self.length.copy(),
-            self.mass.copy(),
-            self.com.copy(),
-            moment,
-            self.inertia.copy(),
-            _pseudo_inertia(self.mass, self.com, self.inertia),
-            spatial_inertia(self.mass, self.com, self.inertia),
+            *body,
+            self.mass[:, None] * self.com,
+            _pseudo_inertia(*body),
+            spatial_inertia(*body),
             *_directions(self.revolute),
             np.eye(4),
         )
@@ -312,10 +295,6 @@ def _cosine_and_sine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
     cosine[np.abs(cosine) < _ROUNDED] = 0.0
     sine[np.abs(sine) < _ROUNDED] = 0.0
     return cosine, sine
-
-
-def _turn(twist: float) -> FloatArray:
-    return np.asarray(rotation_about([1.0, 0.0, 0.0], twist))
 
 
 def _directions(revolute: BoolArray) -> tuple[FloatArray, FloatArray]:

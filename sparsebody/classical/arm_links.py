@@ -42,8 +42,8 @@ class Links(NamedTuple):
     length: FloatArray  # (n,) along the parent's x axis to the joint [m]
     mass: FloatArray  # (n,) [kg]
     com: FloatArray  # (n, 3) center of mass [m]
-    moment: FloatArray  # (n, 3) mass times com [kg m]
     inertia: FloatArray  # (n, 3, 3) about the center of mass [kg m^2]
+    moment: FloatArray  # (n, 3) mass times com [kg m]
     pseudo_inertia: FloatArray  # (n, 4, 4) integral of (x, y, z, 1)' (x, y, z, 1) dm
     spatial_inertia: FloatArray  # (n, 6, 6) angular part first
     subspace: FloatArray  # (n, 6) joint velocity for qd = 1, angular part first

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.algorithm import Algorithm
+from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import Counts, general_arm
@@ -47,9 +47,9 @@ class Cost:
     @property
     def exponents(self) -> dict[str, float]:
         """Fitted powers of n of operations and times; NaN with one size."""
-        fits = (self.counted, self.compiled, self.python)
-        names = ("operations", "compiled", "python")
-        return {name: _exponent(values) for name, values in zip(names, fits, strict=True)}
+        values = {"operations": self.counted, "compiled": self.compiled, "python": self.python}
+        fits = {name: fitted(times) for name, times in values.items()}
+        return {name: fit.exponent if fit else float("nan") for name, fit in fits.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
@@ -64,54 +64,35 @@ class Cost:
 
 def measured(algorithm: Algorithm, counts: Counts, sizes: Sequence[int] = ()) -> Cost:
     """Return the cost of an algorithm; without `sizes`, doubled ones until a call takes long."""
-    chosen = sizes or _doubled(LARGEST[algorithm.growth])
+    doublings = (LARGEST[algorithm.growth] // _SMALLEST).bit_length()
+    chosen = sizes or [_SMALLEST * 2**k for k in range(doublings)]
     patience = dict.fromkeys(_PATIENCE, math.inf) if sizes else _PATIENCE
-    return Cost(
-        algorithm.name,
-        counts,
-        _compiled_times(algorithm.kernel, chosen, patience["compiled"]) if IS_COMPILED else {},
-        _python_times(interpreted(algorithm.kernel), chosen, patience["python"]),
-    )
+    compiled, plain = algorithm.kernel, interpreted(algorithm.kernel)
+
+    def compiled_time(n: int) -> float:
+        return max(_least_time(partial(compiled, *_instant(n))) - _call_time(), _RESOLUTION)
+
+    def python_time(n: int) -> float:
+        return _least_time(partial(plain, *(lifted(part, float) for part in _instant(n))))
+
+    compiled_times = _times(compiled_time, chosen, patience["compiled"]) if IS_COMPILED else {}
+    python_times = _times(python_time, chosen, patience["python"])
+    return Cost(algorithm.name, counts, compiled_times, python_times)
 
 
 def fitted(values: dict[int, float]) -> Growth | None:
     """Return the power of n through the largest sizes; None with fewer than two sizes."""
-    if not values:
-        return None
-    sizes = np.array(sorted(values), dtype=float)
-    times = np.array([values[int(n)] for n in sizes])
-    return growth(sizes[-_FITTED:], times[-_FITTED:])
+    sizes, times = np.array(sorted(values.items()), dtype=float).reshape(-1, 2)[-_FITTED:].T
+    return growth(sizes, times) if values else None
 
 
-def _doubled(largest: int) -> list[int]:
-    return [_SMALLEST * 2**k for k in range((largest // _SMALLEST).bit_length())]
-
-
-def _exponent(values: dict[int, float]) -> float:
-    fit = fitted(values)
-    return float("nan") if fit is None else fit.exponent
-
-
-def _compiled_times(
-    kernel: Callable[[Links, Motion], FloatArray], sizes: Sequence[int], patience: float
+def _times(
+    time_of: Callable[[int], float], sizes: Sequence[int], patience: float
 ) -> dict[int, float]:
-    """Return times without what any call from Python takes: of small arms that would be most."""
+    """Return times by size, until a call takes long."""
     times: dict[int, float] = {}
     for n in sizes:
-        spent = _least_time(partial(kernel, *_instant(n)))
-        times[n] = max(spent - _call_time(), _RESOLUTION)
-        if spent > patience and len(times) >= _FITTED:
-            break
-    return times
-
-
-def _python_times(
-    kernel: Callable[[Links, Motion], FloatArray], sizes: Sequence[int], patience: float
-) -> dict[int, float]:
-    times: dict[int, float] = {}
-    for n in sizes:
-        links, motion = _instant(n)
-        times[n] = _least_time(partial(kernel, lifted(links, float), lifted(motion, float)))
+        times[n] = time_of(n)
         if times[n] > patience and len(times) >= _FITTED:
             break
     return times
@@ -126,7 +107,10 @@ def _instant(n: int) -> tuple[Links, Motion]:
 
 @cache
 def _call_time() -> float:
-    """Return the CPU time of a call of a compiled function that does nothing [s]."""
+    """Return the CPU time of a call from Python of a compiled function that does nothing [s].
+
+    Of small arms it would be most.
+    """
     call = partial(_nothing, *_instant(_SMALLEST))
     return min(_least_time(call) for _ in range(5))
 
@@ -170,8 +154,7 @@ def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:
 
 
 def _line(cost: Cost, values: dict[int, float]) -> Line:
-    n = np.array(sorted(values), dtype=float)
-    y = np.array([values[int(size)] for size in n])
+    n, y = np.array(sorted(values.items()), dtype=float).T
     fit = fitted(values)
     ends = np.empty(0) if fit is None else np.array([fit.smallest, fit.largest])
     at_ends = ends if fit is None else fit(ends)

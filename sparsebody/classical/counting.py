@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from types import FunctionType
 from typing import Any, TypeVar
@@ -29,30 +29,21 @@ class Tally:
 
     def __sub__(self, other: Tally) -> Tally:
         """Return what was counted since `other`."""
-        return Tally(*(a - b for a, b in zip(self.values, other.values, strict=True)))
+        return Tally(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
-    @property
-    def values(self) -> tuple[int, int, int, int]:
-        """The four numbers."""
-        return (
-            self.multiplications,
-            self.additions,
-            self.trivial_multiplications,
-            self.trivial_additions,
-        )
+    def multiply(self, is_trivial: bool) -> None:
+        """Count a multiplication."""
+        self.multiplications += not is_trivial
+        self.trivial_multiplications += is_trivial
+
+    def add(self, is_trivial: bool) -> None:
+        """Count an addition."""
+        self.additions += not is_trivial
+        self.trivial_additions += is_trivial
 
 
 class Counted:
-    """A number whose arithmetic is counted.
-
-    Parameters
-    ----------
-    value : float
-        What it is.
-    tally : Tally
-        Where its operations are counted.
-    known : bool
-        Whether it is a constant that is known before the motion.
+    """A number whose arithmetic is counted, and which may be known before the motion, a constant.
 
     Examples
     --------
@@ -78,7 +69,11 @@ class Counted:
 
     def __mul__(self, other: Any) -> Counted:
         value, known = _parts(other)
-        return self._product(self.value * value, other_value=value, other_known=known)
+        both = self.known and known
+        is_zero = (self.known and self.value == 0.0) or (known and value == 0.0)
+        is_one = (self.known and abs(self.value) == 1.0) or (known and abs(value) == 1.0)
+        self.tally.multiply(both or is_zero or is_one)
+        return Counted(self.value * value, self.tally, both or is_zero)
 
     def __rmul__(self, other: Any) -> Counted:
         return self * other
@@ -86,10 +81,7 @@ class Counted:
     def __truediv__(self, other: Any) -> Counted:
         value, known = _parts(other)
         trivial = (self.known and (known or self.value == 0.0)) or (known and abs(value) == 1.0)
-        if trivial:
-            self.tally.trivial_multiplications += 1
-        else:
-            self.tally.multiplications += 1
+        self.tally.multiply(trivial)
         return Counted(self.value / value, self.tally, self.known and trivial)
 
     def __rtruediv__(self, other: Any) -> Counted:
@@ -97,36 +89,24 @@ class Counted:
 
     def __add__(self, other: Any) -> Counted:
         value, known = _parts(other)
-        return self._sum(self.value + value, other_value=value, other_known=known)
+        return self._sum(self.value + value, value, known)
 
     def __radd__(self, other: Any) -> Counted:
         return self + other
 
     def __sub__(self, other: Any) -> Counted:
         value, known = _parts(other)
-        return self._sum(self.value - value, other_value=value, other_known=known)
+        return self._sum(self.value - value, value, known)
 
     def __rsub__(self, other: Any) -> Counted:
         return -(self - other)
-
-    def _product(self, value: float, other_value: float, other_known: bool) -> Counted:
-        both = self.known and other_known
-        zero = (self.known and self.value == 0.0) or (other_known and other_value == 0.0)
-        one = (self.known and abs(self.value) == 1.0) or (other_known and abs(other_value) == 1.0)
-        if both or zero or one:
-            self.tally.trivial_multiplications += 1
-        else:
-            self.tally.multiplications += 1
-        return Counted(value, self.tally, both or zero)
 
     def _sum(self, value: float, other_value: float, other_known: bool) -> Counted:
         both = self.known and other_known
         if both and abs(value) < _ROUNDED * abs(other_value):
             value = 0.0  # what cancels is known to
-        if both or (self.known and self.value == 0.0) or (other_known and other_value == 0.0):
-            self.tally.trivial_additions += 1
-        else:
-            self.tally.additions += 1
+        has_zero = (self.known and self.value == 0.0) or (other_known and other_value == 0.0)
+        self.tally.add(both or has_zero)
         return Counted(value, self.tally, both)
 
 

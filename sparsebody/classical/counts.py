@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.algorithm import Algorithm
+from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import (
     Links,
@@ -19,7 +21,6 @@ from sparsebody.classical.arm_links import (
     fill_transforms,
 )
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
-from sparsebody.classical.polynomials import Polynomial, exact_polynomial
 from sparsebody.errors import ShapeError, UnknownNameError
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
@@ -66,9 +67,8 @@ def check_geometry(name: str) -> None:
 def count(algorithm: Algorithm, arm: Arm) -> Tally:
     """Return the operations of one run, from the rotations and translations of the joints on."""
     tally = Tally()
-    links = lifted(arm.links, lambda x: Counted(x, tally, known=True))
-    motion = _counted_motion(arm, tally)
-    before = Tally(*tally.values)
+    links, motion, _ = _counted(arm, tally)
+    before = replace(tally)
     interpreted(algorithm.kernel)(links, motion)
     return tally - before
 
@@ -80,49 +80,31 @@ def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
     """
     check_geometry(geometry)
     tally = Tally()
-    arm = GEOMETRIES[geometry](n)
-    links, motion = (
-        lifted(arm.links, lambda x: Counted(x, tally, known=True)),
-        empty_motion(n, object),
-    )
-    angles = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
-    _fill_rotations(arm, links, angles, tally, motion)
-    rotations = tally.multiplications
-    _fill_euler_parameters(links, angles, tally, motion)
-    return {
-        "rotations and translations": rotations,
-        "Euler parameters": tally.multiplications - rotations,
-    }
+    *_, rotations = _counted(GEOMETRIES[geometry](n), tally)
+    of_euler = tally.multiplications - rotations
+    return {"rotations and translations": rotations, "Euler parameters": of_euler}
 
 
-def _counted_motion(arm: Arm, tally: Tally) -> Motion:
+def _counted(arm: Arm, tally: Tally) -> tuple[Links, Motion, int]:
+    """Return counted links and a motion in general position, and the products of rotations."""
+
     def known(x: float) -> Counted:
         return Counted(x, tally, known=True)
+
+    def unknown(values: FloatArray) -> FloatArray:
+        return lifted_array(values, lambda x: Counted(x, tally))
 
     n = arm.n
     links, motion = lifted(arm.links, known), empty_motion(n, object)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
-    _fill_rotations(arm, links, q, tally, motion)
-    _fill_euler_parameters(links, q, tally, motion)
-    motion.qd[:], motion.qdd[:] = _unknown(q, tally), _unknown(q, tally)
+    turns, half_turns = ((unknown(np.cos(x)), unknown(np.sin(x))) for x in (q, q / 2.0))
+    interpreted(fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
+    rotations = tally.multiplications
+    interpreted(fill_euler_parameters)(links, *half_turns, motion)
+    motion.qd[:], motion.qdd[:] = unknown(q), unknown(q)
     motion.wrench[:] = known(0.0)
     motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)
-    return motion
-
-
-def _fill_rotations(arm: Arm, links: Links, q: FloatArray, tally: Tally, motion: Motion) -> None:
-    d = lifted_array(arm.offset, lambda x: Counted(x, tally, known=True))
-    cosine, sine = _unknown(np.cos(q), tally), _unknown(np.sin(q), tally)
-    interpreted(fill_transforms)(links, cosine, sine, d, motion)
-
-
-def _fill_euler_parameters(links: Links, q: FloatArray, tally: Tally, motion: Motion) -> None:
-    cosine, sine = _unknown(np.cos(q / 2.0), tally), _unknown(np.sin(q / 2.0), tally)
-    interpreted(fill_euler_parameters)(links, cosine, sine, motion)
-
-
-def _unknown(values: FloatArray, tally: Tally) -> FloatArray:
-    return lifted_array(values, lambda x: Counted(x, tally))
+    return links, motion, rotations
 
 
 @dataclass(frozen=True)
@@ -168,17 +150,95 @@ def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
 
 
 def _fitted(name: str, geometry: str, tallies: Mapping[int, Tally]) -> Counts:
-    def polynomial(values: Mapping[int, int]) -> Polynomial:
-        return exact_polynomial(values, checks=_CHECKS)
-
-    multiplied = {n: tally.multiplications for n, tally in tallies.items()}
-    added = {n: tally.additions for n, tally in tallies.items()}
-    return Counts(
-        name,
-        geometry,
-        polynomial(multiplied),
-        polynomial(added),
-        polynomial({n: multiplied[n] + t.trivial_multiplications for n, t in tallies.items()}),
-        polynomial({n: added[n] + t.trivial_additions for n, t in tallies.items()}),
-        min(tallies),
+    tables = np.array([astuple(tally) for tally in tallies.values()])
+    columns = *tables[:, :2].T, *(tables[:, :2] + tables[:, 2:]).T
+    products, sums, all_products, all_sums = (
+        exact_polynomial(dict(zip(tallies, column.tolist(), strict=True)), checks=_CHECKS)
+        for column in columns
     )
+    return Counts(name, geometry, products, sums, all_products, all_sums, min(tallies))
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """coefficients[0] + coefficients[1] n + ..., exact."""
+
+    coefficients: tuple[Fraction, ...]
+
+    def __call__(self, n: int) -> Fraction:
+        """Return its value."""
+        total = Fraction(0)
+        for coefficient in reversed(self.coefficients):
+            total = total * n + coefficient
+        return total
+
+    @property
+    def degree(self) -> int:
+        """The highest power of n."""
+        return len(self.coefficients) - 1
+
+    def __str__(self) -> str:
+        """As a paper prints it, the highest power first.
+
+        Examples
+        --------
+        >>> str(Polynomial((Fraction(-48), Fraction(0), Fraction(7, 3))))
+        '7/3 n^2 - 48'
+        """
+        words = ""
+        for power in range(self.degree, -1, -1):
+            c = self.coefficients[power]
+            if c:
+                sign = ("-" if c < 0 else "") if not words else (" - " if c < 0 else " + ")
+                n = "n" if power == 1 else f"n^{power}"
+                size = "" if abs(c) == 1 and power else str(abs(c))
+                words += sign + " ".join(part for part in (size, n if power else "") if part)
+        return words or "0"
+
+
+def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
+    """Return the polynomial of least degree through all values, found from all but some of them.
+
+    Parameters
+    ----------
+    values : dict of int to int
+        Counts by size.
+    checks : int
+        How many of the largest sizes must be met without having been used.
+
+    Raises
+    ------
+    ShapeError
+        If there are too few sizes, or no polynomial of so low a degree goes through all.
+
+    Examples
+    --------
+    >>> str(exact_polynomial({n: 3 * n * n - 2 for n in range(1, 6)}))
+    '3 n^2 - 2'
+    """
+    sizes = sorted(values)
+    if len(sizes) <= checks:
+        raise ShapeError(
+            f"there are counts at {len(sizes)} sizes; count at {checks + 1} or more, of which "
+            f"{checks} are to check with"
+        )
+    for degree in range(len(sizes) - checks):
+        polynomial = _interpolated({n: values[n] for n in sizes[: degree + 1]})
+        if all(polynomial(n) == values[n] for n in sizes):
+            return polynomial
+    raise ShapeError(
+        f"the counts {list(values.values())} at n = {sizes} are no polynomial in n of degree "
+        f"{len(sizes) - checks - 1} or less; count at more sizes, or leave out the smallest"
+    )
+
+
+def _interpolated(values: Mapping[int, int]) -> Polynomial:
+    """By Newton's divided differences, expanded as by Horner."""
+    sizes, differences = list(values), [Fraction(value) for value in values.values()]
+    for k in range(1, len(sizes)):
+        pairs = enumerate(pairwise(differences[k - 1 :]), start=k)
+        differences[k:] = [(b - a) / (sizes[i] - sizes[i - k]) for i, (a, b) in pairs]
+    total: list[Fraction] = []
+    for n, c in zip(reversed(sizes), reversed(differences), strict=True):
+        total = [a - n * b for a, b in zip([c, *total], [*total, Fraction(0)], strict=True)]
+    return Polynomial(tuple(total))

@@ -2,37 +2,31 @@
 
 Bodies are numbered from the tip (1) to the base (n), and so are rows and columns of operators:
 body k is link n - k of the arm, whose links count from 0 at the base. What belongs to joints is
-taken and returned in the arm's own order.
+taken and returned in the arm's own order. Blocks are 6x6, of any kind of number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import spsolve_triangular
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.counting import interpreted
 from sparsebody.classical.kernels.operator_recursions import velocity_terms
-from sparsebody.classical.operator_blocks import (
-    STORAGES,
-    ArticulatedBlocks,
-    Matrix,
-    articulated_blocks,
-    assembled,
-    body_masses,
-    identity,
-    series_times,
-    shift_operators,
-    summed_series,
-    turn_operators,
-)
-from sparsebody.errors import ModelError
-from sparsebody.model.checks import vector
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.model.columns import vector
 from sparsebody.spatial import rotation_about
+
+Matrix = Any  # a NumPy array, of floats or of objects, or a SciPy sparse array
+STORAGES = ("dense", "sparse")
+_CANCELLED = 1e-13  # relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +79,14 @@ class SpatialOperators:
             raise ModelError(f"arm: tip is link {link!r}; give the index of a link, 0 to {last}")
         if storage not in STORAGES:
             raise ModelError(f"arm: storage is {storage!r}; give one of {STORAGES}")
-        end = np.zeros((1, 3))
-        turn = np.eye(3)
+        end, turn = np.zeros((1, 3)), np.eye(3)
         if link == last:
             end[0, 0] = arm.tip_length
             turn = np.asarray(rotation_about([1.0, 0.0, 0.0], arm.tip_twist))
-        shift = (shift_operators(end) @ turn_operators(turn[None]))[0]
         still = np.zeros(arm.n)
-        return cls(arm.links, arm.motion(q, still, still), link, shift, storage)
+        return cls(
+            arm.links, arm.motion(q, still, still), link, _shifts(end, turn[None])[0], storage
+        )
 
     @property
     def n(self) -> int:
@@ -109,14 +103,13 @@ class SpatialOperators:
     @cached_property
     def shifts(self) -> FloatArray:
         """(n, 6, 6) phi(k+1, k), from body k = 1, ... to the one that it hangs on."""
-        motion = self.motion
-        return (shift_operators(motion.translation) @ turn_operators(motion.rotation))[::-1]
+        return _shifts(self.motion.translation, self.motion.rotation)[::-1]
 
     @cached_property
     def eps(self) -> Matrix:
         """(6n, 6n) phi(k+1, k) below the diagonal; eps^n = 0."""
         hung = np.flatnonzero(self.parent < self.n)
-        return self._assembled(self.parent[hung], hung, self.shifts[hung], (self.n, self.n))
+        return assembled(self.storage, self.parent[hung], hung, self.shifts[hung], (self.n, self.n))
 
     @cached_property
     def phi(self) -> Matrix:
@@ -142,15 +135,38 @@ class SpatialOperators:
     def B(self) -> Matrix:
         """(6n, 6) phi(k, 0) at the body that has the tip."""
         body = np.array([self.n - 1 - self.tip])
-        return self._assembled(body, np.zeros_like(body), self.tip_shift[None], (self.n, 1))
+        return assembled(self.storage, body, 0 * body, self.tip_shift[None], (self.n, 1))
 
     # --- the articulated-body operators ---
 
     @cached_property
     def articulated(self) -> ArticulatedBlocks:
-        """Their blocks."""
-        subspace = self.links.subspace[::-1]
-        return articulated_blocks(self.parent, self.shifts, subspace, self.masses)
+        """Their blocks, for which P = M + eps (1 - G H) P eps*, from the tips to the base.
+
+        Raises
+        ------
+        SingularSystemError
+            Naming the joint, if D is not positive, or is what rounding leaves of what it was before
+            the joints of the children were let go.
+        """
+        n, shifts, H, masses = self.n, self.shifts, self.links.subspace[::-1], self.masses
+        P, held, is_rounded = masses.copy(), masses.copy(), self._is_float
+        D, G = np.empty((n, 1, 1), P.dtype), np.empty((n, 6, 1), P.dtype)
+        for k, p in enumerate(self.parent):
+            U = P[k] @ H[k]
+            D[k] = H[k] @ U
+            least = _CANCELLED * (H[k] @ held[k] @ H[k]) if is_rounded else 0
+            if D[k, 0, 0] == 0 or (is_rounded and not D[k, 0, 0] > least):
+                raise SingularSystemError(
+                    f"joint {n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give the "
+                    "links that it carries an inertia about its axis, or mass along it"
+                )
+            G[k, :, 0] = U / D[k, 0, 0]
+            if p < n:
+                if is_rounded:
+                    held[p] += shifts[k] @ P[k] @ shifts[k].T
+                P[p] += shifts[k] @ (P[k] - G[k] * U) @ shifts[k].T
+        return ArticulatedBlocks(P, D, G)
 
     @property
     def P(self) -> Matrix:
@@ -276,9 +292,96 @@ class SpatialOperators:
 
     def _diagonal(self, blocks: FloatArray) -> Matrix:
         place = np.arange(self.n)
-        return self._assembled(place, place, blocks, (self.n, self.n))
+        return assembled(self.storage, place, place, blocks, (self.n, self.n))
 
-    def _assembled(
-        self, rows: IntArray, columns: IntArray, blocks: FloatArray, shape: tuple[int, int]
-    ) -> Matrix:
-        return assembled(self.storage, rows, columns, blocks, shape)
+
+class ArticulatedBlocks(NamedTuple):
+    """Blocks of the articulated-body operators, bodies from the tip to the base."""
+
+    P: FloatArray  # (n, 6, 6) articulated inertias
+    D: FloatArray  # (n, 1, 1) H P H*
+    G: FloatArray  # (n, 6, 1) P H* D^-1
+
+
+def cross_matrix(vectors: FloatArray) -> FloatArray:
+    """Return l~ (n, 3, 3) of vectors l (n, 3): l~ x = l × x."""
+    matrix = np.zeros((len(vectors), 3, 3), vectors.dtype)
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        matrix[:, c, b], matrix[:, b, c] = vectors[:, a], -vectors[:, a]
+    return matrix
+
+
+def shift_operators(vectors: FloatArray) -> FloatArray:
+    """Return [1, l~; 0, 1] (n, 6, 6): forces, moment first, moved from the end of l to its start.
+
+    Its transpose moves velocities from the start to the end. Liu (2011), phi(2).
+    """
+    operators = np.zeros((len(vectors), 6, 6), vectors.dtype)
+    operators[:, range(6), range(6)] = 1
+    operators[:, :3, 3:] = cross_matrix(vectors)
+    return operators
+
+
+def _shifts(vectors: FloatArray, rotations: FloatArray) -> FloatArray:
+    """Return these times [R, 0; 0, R] (n, 6, 6) of rotations (n, 3, 3)."""
+    turns = np.zeros((len(rotations), 6, 6), rotations.dtype)
+    turns[:, :3, :3] = turns[:, 3:, 3:] = rotations
+    return np.asarray(shift_operators(vectors) @ turns)
+
+
+def body_masses(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> FloatArray:
+    """Return M(k) = [J, m p~; -m p~, m 1] (n, 6, 6), J about the joint. Liu (2011), (5).
+
+    Of m (n,) [kg], p (n, 3) [m], and the inertia about the center of mass (n, 3, 3) [kg m^2].
+    """
+    p, m = cross_matrix(com), mass[:, None, None]
+    masses = np.zeros((len(mass), 6, 6), mass.dtype)
+    masses[:, :3, :3] = inertia - m * (p @ p)
+    masses[:, :3, 3:], masses[:, 3:, :3] = m * p, -m * p
+    masses[:, range(3, 6), range(3, 6)] = mass[:, None]
+    return masses
+
+
+def assembled(
+    storage: str, rows: IntArray, columns: IntArray, blocks: FloatArray, shape: tuple[int, int]
+) -> Matrix:
+    """Return a matrix of `shape` blocks of which these (m, r, c) are not zero."""
+    _, r, c = blocks.shape
+    size = (shape[0] * r, shape[1] * c)
+    if storage == "dense":
+        matrix = np.zeros((shape[0], r, shape[1], c), blocks.dtype)
+        matrix[rows, :, columns, :] = blocks
+        return matrix.reshape(size)
+    i = np.broadcast_to(r * rows[:, None, None] + np.arange(r)[:, None], blocks.shape)
+    j = np.broadcast_to(c * columns[:, None, None] + np.arange(c), blocks.shape)
+    is_nonzero = blocks != 0
+    return sparse.csr_array((blocks[is_nonzero], (i[is_nonzero], j[is_nonzero])), shape=size)
+
+
+def identity(storage: str, size: int, kind: Any) -> Matrix:
+    """Return the unit matrix."""
+    return np.eye(size, dtype=kind) if storage == "dense" else sparse.eye_array(size, format="csr")
+
+
+def summed_series(eps: Matrix, one: Matrix, n: int) -> Matrix:
+    """Return 1 + eps + ... + eps^(n-1) = (1 + eps) (1 + eps^2) (1 + eps^4) ...
+
+    This is (1 - eps)^-1 for eps^n = 0, as it is where each of n bodies hangs on a later one.
+    """
+    total, power, reached = one + eps, eps, 2
+    while reached < n:
+        power = power @ power
+        total, reached = total + total @ power, 2 * reached
+    return total
+
+
+def series_times(eps: Matrix, x: FloatArray, n: int, *, transposed: bool = False) -> FloatArray:
+    """Return (1 - eps)^-1 x, or (1 - eps*)^-1 x, without the inverse; eps is below the diagonal."""
+    step = eps.T if transposed else eps
+    if sparse.issparse(step):
+        left = sparse.eye_array(step.shape[0], format="csr") - step
+        return spsolve_triangular(left.tocsr(), x, lower=not transposed, unit_diagonal=True)
+    total = x
+    for _ in range(n - 1):
+        total = x + step @ total
+    return total

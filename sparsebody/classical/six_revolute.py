@@ -14,15 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.classical.algorithm import Algorithm
+from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, empty_motion, fill_transforms
 from sparsebody.classical.counting import interpreted, lifted
-from sparsebody.classical.operator_blocks import body_masses, shift_operators
-from sparsebody.classical.operators import SpatialOperators
+from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
 from sparsebody.classical.symbols import array_of, constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.checks import numbers
+from sparsebody.model.columns import numbers
 from sparsebody.spatial import rod_inertia
 
 N = 6
@@ -40,11 +39,7 @@ class Row(NamedTuple):
 
 TABLE = (
     Row("w", "0", "L6", "w"),
-    Row("theta6", "0", "L5", "0"),
-    Row("theta5", "0", "L4", "0"),
-    Row("theta4", "0", "L3", "0"),
-    Row("theta3", "0", "L2", "0"),
-    Row("theta2", "0", "L1", "0"),
+    *(Row(f"theta{k}", "0", f"L{k - 1}", "0") for k in range(6, 1, -1)),
     Row("theta1", "0", "0", "0"),
 )
 

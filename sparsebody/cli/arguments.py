@@ -1,10 +1,12 @@
-"""Arguments that several commands share, and what they stand for."""
+"""Arguments that several commands share, and the objects that they stand for."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,13 +48,24 @@ class StepSize(PositiveSeconds):
         return value if value == "auto" else super().convert(value, param, ctx)
 
 
+class Words(click.ParamType):  # type: ignore[type-arg]
+    """Words with commas in between."""
+
+    name = "a,b,..."
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
+        """Return the list."""
+        words = value if isinstance(value, tuple) else value.split(",")
+        return tuple(stripped for word in words if (stripped := word.strip()))
+
+
 class Sizes(click.ParamType):  # type: ignore[type-arg]
     """Positive whole numbers with commas in between, in rising order."""
 
     name = "n,n,..."
 
-    def __init__(self, of: str, example: str) -> None:
-        self.of, self.example = of, example
+    def __init__(self, counted: str, example: str) -> None:
+        self.counted, self.example = counted, example
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
         """Return the numbers, or fail with a message that names the value."""
@@ -60,7 +73,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
             return value
         parts = [part.strip() for part in str(value).split(",")]
         if not all(part.isdecimal() and int(part) > 0 for part in parts):
-            message = f"{value!r} is no list of numbers of {self.of}, such as {self.example}"
+            message = f"{value!r} is no list of numbers of {self.counted}, such as {self.example}"
             self.fail(message, param, ctx)
         return tuple(sorted(set(map(int, parts))))
 
@@ -80,78 +93,100 @@ class Assignment(click.ParamType):  # type: ignore[type-arg]
         return key.strip(), text.strip()
 
 
-def parameter_option(command: C) -> C:
-    """Add -p key=value."""
-    return click.option(
-        "-p",
-        "--parameter",
-        "parameters",
-        multiple=True,
-        type=Assignment(),
-        help="Parameter of a gallery mechanism; may be repeated.",
-    )(command)
+# ---- mechanisms -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """A mechanism on the command line: a file, or a name of the gallery with its parameters."""
+
+    name: str
+    parameters: dict[str, str]
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it means a file rather than a name of the gallery."""
+        return Path(self.name).suffix.lower() in FILE_SUFFIXES or os.sep in self.name
+
+    def load(self) -> Mechanism:
+        """Return the mechanism."""
+        if self.is_file:
+            if self.parameters:
+                raise click.UsageError(f"-p is for gallery mechanisms, but {self.name} is a file")
+            from sparsebody.model.files import load_mechanism
+
+            return load_mechanism(self.name)
+        from sparsebody.model.gallery import build
+
+        return build(self.name, **self.parameters)
+
+
+def source_argument(name: str = "mechanism", **attributes: Any) -> Callable[[C], C]:
+    """Return what adds an argument and -p key=value, and gives the command both as its Source."""
+
+    def decorated(command: C) -> C:
+        @click.argument("source", metavar=name.upper(), **attributes)
+        @click.option(
+            "-p",
+            "--parameter",
+            "parameters",
+            multiple=True,
+            type=Assignment(),
+            help="Parameter of a gallery mechanism; may be repeated.",
+        )
+        @wraps(command)
+        def wrapped(source: str, parameters: tuple[tuple[str, str], ...], **options: Any) -> Any:
+            by_name = dict(parameters)
+            for key in by_name:
+                if [given for given, _ in parameters].count(key) > 1:
+                    raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
+            return command(source=Source(source, by_name), **options)
+
+        return wrapped  # type: ignore[return-value]
+
+    return decorated
+
+
+# ---- options ----------------------------------------------------------------------------------
+
+flag = partial(click.option, is_flag=True)
+json_option = flag("--json", "as_json", help="Print JSON on stdout, and nothing else there.")
+quiet_option = flag("--quiet", help="Show no progress.")
+
+
+def names_option(option: str, text: str) -> Callable[[C], C]:
+    """Return what adds an option that may be repeated, `names`."""
+    return click.option(option, "names", multiple=True, metavar="NAME", help=text)
+
+
+def file_option(option: str, text: str, **attributes: Any) -> Callable[[C], C]:
+    """Return what adds an option that is a path."""
+    return click.option(option, type=PATH, help=text, **attributes)
+
+
+def sizes_option(counted: str, example: str, text: str) -> Callable[[C], C]:
+    """Return what adds --sizes, a list of numbers of bodies, say."""
+    return click.option("--sizes", type=Sizes(counted, example), help=text)
 
 
 def solver_options(command: C) -> C:
     """Add --ordering and --factorization."""
-    known = "default: auto, the least predicted time. An unknown name lists them."
+    known = "auto: the least predicted time. An unknown name lists them."
     for name, what in (("factorization", "Factorization"), ("ordering", "Elimination order")):
         option = click.option(f"--{name}", default="auto", metavar="NAME", help=f"{what}; {known}")
         command = option(command)
     return command
 
 
-def reduction_option(command: C) -> C:
-    """Add --reduction."""
-    return click.option(
-        "--reduction",
-        default="auto",
-        show_default=True,
-        metavar="NAME",
-        help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
-    )(command)
+reduction_option = click.option(
+    "--reduction",
+    default="auto",
+    metavar="NAME",
+    help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
+)
 
 
-def names_option(flag: str, says: str) -> Callable[[C], C]:
-    """Return what adds an option that may be repeated, `names`."""
-    return click.option(flag, "names", multiple=True, metavar="NAME", help=says)
-
-
-def json_option(command: C) -> C:
-    """Add --json."""
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else there."
-    )(command)
-
-
-def unique_parameters(parameters: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return the parameters by name; each may be given once."""
-    by_name: dict[str, str] = {}
-    for key, value in parameters:
-        if key in by_name:
-            raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
-        by_name[key] = value
-    return by_name
-
-
-def is_file_name(mechanism: str) -> bool:
-    """Return whether MECHANISM means a file rather than a name of the gallery."""
-    path = Path(mechanism)
-    return path.suffix.lower() in FILE_SUFFIXES or os.sep in mechanism
-
-
-def load(mechanism: str, parameters: tuple[tuple[str, str], ...]) -> Mechanism:
-    """Return the mechanism that a file or a name of the gallery stands for."""
-    given = unique_parameters(parameters)
-    if is_file_name(mechanism):
-        if given:
-            raise click.UsageError(f"-p is for gallery mechanisms, but {mechanism} is a file")
-        from sparsebody.model.files import load_mechanism
-
-        return load_mechanism(mechanism)
-    from sparsebody.model.gallery import build
-
-    return build(mechanism, **given)
+# ---- files that are written -------------------------------------------------------------------
 
 
 def existing_parent(path: Path) -> Path:
@@ -162,21 +197,17 @@ def existing_parent(path: Path) -> Path:
     return path
 
 
-def new_file(path: Path, overwrite: bool) -> Path:
-    """Return a path that can be written, and where nothing is lost."""
-    refuse_to_overwrite(path, overwrite)
-    return existing_parent(path)
-
-
-def refuse_to_overwrite(path: Path, overwrite: bool) -> None:
-    """Raise UsageError if something would be lost."""
+def check_new(path: Path, overwrite: bool) -> None:
+    """Raise UsageError if a file would be lost, OutputError if it cannot be written."""
     if path.exists() and not overwrite:
         raise click.UsageError(f"{path} exists; give another --output, or --overwrite")
+    existing_parent(path)
 
 
-def check_picture(path: Path, overwrite: bool) -> None:
-    """Raise what writing a picture would raise, before anything is computed."""
+def check_pictures(paths: tuple[Path | None, ...], overwrite: bool) -> None:
+    """Raise what writing pictures would raise, before anything is computed."""
     from sparsebody.plots.style import check_format
 
-    check_format(path)
-    new_file(path, overwrite)
+    for path in filter(None, paths):
+        check_format(path)
+        check_new(path, overwrite)

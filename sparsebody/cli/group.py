@@ -14,17 +14,11 @@ from typing import Any, NoReturn
 import click
 
 from sparsebody import __version__
-from sparsebody.cli.algorithms_command import algorithms, loop_bases
-from sparsebody.cli.certify_command import certify
-from sparsebody.cli.classical_command import classical
-from sparsebody.cli.corpus_command import corpus
-from sparsebody.cli.doctor_command import doctor
-from sparsebody.cli.gallery_command import gallery
-from sparsebody.cli.inspect_command import inspect
-from sparsebody.cli.order_command import order
-from sparsebody.cli.plot_command import plot
+from sparsebody.cli.growth_commands import certify, classical
+from sparsebody.cli.mechanism_commands import gallery, inspect, plot
+from sparsebody.cli.order_commands import algorithms, loop_bases, order
 from sparsebody.cli.simulate_command import simulate
-from sparsebody.cli.study_commands import report, study
+from sparsebody.cli.study_commands import corpus, doctor, report, study
 from sparsebody.errors import (
     ModelError,
     ShapeError,
@@ -34,29 +28,10 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 
-
-def import_module(name: str) -> None:
-    """Import a module by name, also from the working directory, or run a .py file.
-
-    Raises
-    ------
-    click.BadParameter
-        If there is no such module or file.
-    """
-    try:
-        if name.endswith(".py"):
-            runpy.run_path(name)
-            return
-        if "" not in sys.path:
-            sys.path.insert(0, "")
-        importlib.import_module(name)
-    except (ModuleNotFoundError, FileNotFoundError) as error:
-        message = f"{error}; give a module or a .py file"
-        raise click.BadParameter(message, param_hint="--import") from error
-
-
 BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, StudyError, UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+COMMANDS = [simulate, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
+COMMANDS += [report, corpus, classical, doctor]
 
 
 class Group(click.Group):
@@ -95,12 +70,15 @@ class Group(click.Group):
             return result
 
     def _fail(self, arguments: list[str], error: Exception) -> NoReturn:
-        if "--debug" in arguments and not isinstance(error, click.ClickException):
+        is_usage = isinstance(error, click.ClickException)
+        if "--debug" in arguments and not is_usage:
             raise error
         _say(f"error: {_message(error)}")
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
-        sys.exit(_exit_code(error))
+        if isinstance(error, click.ClickException):
+            sys.exit(error.exit_code)
+        sys.exit(BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED)
 
 
 def _say(message: str) -> None:
@@ -108,21 +86,16 @@ def _say(message: str) -> None:
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, click.ClickException):
-        return error.format_message()
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"cannot write the output: {error.strerror}"
-    if isinstance(error, MemoryError):
-        return f"not enough memory; {error}".rstrip("; ")
+    match error:
+        case click.ClickException():
+            return error.format_message()
+        case OSError(filename=name) if name:
+            return f"{name}: {error.strerror}"
+        case OSError(errno=errno.ENOSPC):
+            return f"cannot write the output: {error.strerror}"
+        case MemoryError():
+            return f"not enough memory; {error}".rstrip("; ")
     return str(error)
-
-
-def _exit_code(error: Exception) -> int:
-    if isinstance(error, click.ClickException):
-        return error.exit_code
-    return BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
 
 
 @contextmanager
@@ -133,20 +106,16 @@ def _closed_pipes() -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.EPIPE:
             raise
-        _close_quietly()
+        # The interpreter's last flush must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(BROKEN_PIPE) from None
-
-
-def _close_quietly() -> None:
-    """Point stdout nowhere, so that the interpreter's last flush does not complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
     "sparsebody",
     cls=Group,
     no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(__version__, message="sparsebody %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
@@ -169,22 +138,16 @@ def main(modules: tuple[str, ...]) -> None:
       sparsebody plot out/four-bar.h5 --output out/
     """  # noqa: D301 (a backspace keeps click from filling the lines)
     for name in modules:
-        import_module(name)
+        try:
+            if name.endswith(".py"):
+                runpy.run_path(name)
+            else:
+                sys.path[:0] = [""] * ("" not in sys.path)  # modules of the working directory, too
+                importlib.import_module(name)
+        except (ModuleNotFoundError, FileNotFoundError) as error:
+            message = f"{error}; give a module or a .py file"
+            raise click.BadParameter(message, param_hint="--import") from error
 
 
-for command in (
-    simulate,
-    inspect,
-    order,
-    algorithms,
-    loop_bases,
-    certify,
-    plot,
-    gallery,
-    study,
-    report,
-    corpus,
-    classical,
-    doctor,
-):
+for command in COMMANDS:
     main.add_command(command)

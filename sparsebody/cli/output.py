@@ -1,4 +1,4 @@
-"""What commands print: JSON for scripts, tables and bars for people."""
+"""Output of commands: JSON for scripts, tables and bars for people."""
 
 from __future__ import annotations
 
@@ -49,19 +49,22 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], folded: st
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = 120
-    with console.capture() as captured:  # click knows what to do about a closed pipe
+    with console.capture() as captured:  # click handles a closed pipe
         console.print(table)
     click.echo(captured.get(), nl=False)
+
+
+def number(value: float, form: str = ".3g") -> str:
+    """Return a number in a format; - for what is not finite."""
+    return f"{value:{form}}" if math.isfinite(value) else "-"
 
 
 def seconds(value: float) -> str:
     """Return a time with a unit that suits it."""
     if not math.isfinite(value):
         return "-"
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value / 1e-6:.3g} us"
+    unit, size = ("s", 1.0) if value >= 1.0 else ("ms", 1e-3) if value >= 1e-3 else ("us", 1e-6)
+    return f"{value / size:.3g} {unit}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
@@ -70,50 +73,43 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-_HEADER = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "with", "time")
-
-
 def print_orderings(lines: Sequence[OrderingLine]) -> None:
-    """Print one line for each ordering: work, fill-in, shape and predicted time.
-
-    What there is to say about orders that were given stands below.
-    """
-    print_table(_HEADER, [_cells(line) for line in lines])
+    """Print work, fill-in, shape and predicted time of each ordering, then remarks on some."""
+    header = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "with", "time")
+    rows = [
+        (
+            line.name,
+            f"{line.metrics.flops:.3g}",
+            f"{line.metrics.nnz_l}",
+            f"{line.metrics.scalar_bandwidth}",
+            f"{line.metrics.block_bandwidth}",
+            f"{line.metrics.etree_height}",
+            f"{line.metrics.largest_front}",
+            line.factorization,
+            seconds(line.predicted_seconds),
+        )
+        for line in lines
+    ]
+    print_table(header, rows)
     for line in lines:
         if line.remark:
             click.echo(f"{line.name}: {line.remark}")
-
-
-def _cells(line: OrderingLine) -> tuple[str, ...]:
-    metrics = line.metrics
-    return (
-        line.name,
-        f"{metrics.flops:.3g}",
-        f"{metrics.nnz_l}",
-        f"{metrics.scalar_bandwidth}",
-        f"{metrics.block_bandwidth}",
-        f"{metrics.etree_height}",
-        f"{metrics.largest_front}",
-        line.factorization,
-        seconds(line.predicted_seconds),
-    )
 
 
 Moved = Callable[[str, int], None]
 
 
 @contextmanager
-def progress_bar(total: int) -> Iterator[Moved]:
-    """Yield moved(at, done), which shows what has just been done, and how much in all."""
+def progress_bar(total: int, quiet: bool = False) -> Iterator[Moved]:
+    """Yield moved(text, done), which shows on stderr how much of all is done, unless quiet."""
+    if quiet:
+        yield lambda text, done: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (
-        MofNCompleteColumn(),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[at]}"),
-    )
+    text = TextColumn("{task.fields[text]}")
+    columns = (MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), text)
     with Progress(*columns, console=Console(stderr=True, markup=False)) as bar:
-        task = bar.add_task("", total=total, at="")
-        yield lambda at, done: bar.update(task, completed=done, total=total, at=at)
+        task = bar.add_task("", total=total, text="")
+        yield lambda text, done: bar.update(task, completed=done, total=total, text=text)

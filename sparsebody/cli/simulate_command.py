@@ -1,4 +1,4 @@
-"""sparsebody simulate: compute a motion, record it, and sum it up."""
+"""sparsebody simulate: a motion computed, recorded, and summed up."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import click
 from sparsebody.cli.arguments import (
     FILE,
     PositiveSeconds,
+    Source,
     StepSize,
     existing_parent,
+    flag,
     json_option,
-    load,
-    parameter_option,
     reduction_option,
     solver_options,
+    source_argument,
 )
 from sparsebody.cli.output import print_facts, print_json, seconds
 from sparsebody.errors import InterruptionWarning
 
 if TYPE_CHECKING:
-    from sparsebody.model.mechanism import Mechanism
     from sparsebody.simulation import Trajectory
 
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
@@ -33,65 +33,34 @@ _INTERRUPTED = 130
 
 
 @click.command()
-@click.argument("mechanism")
-@parameter_option
-@click.option("--duration", type=PositiveSeconds(), default=1.0, show_default=True)
-@click.option(
-    "--step",
-    type=StepSize(),
-    default=1e-3,
-    show_default=True,
-    help="auto: as long as the tolerances of local errors allow.",
-)
-@click.option("--rtol", type=float, default=1e-6, show_default=True, help="Of --step auto.")
-@click.option("--atol", type=float, default=1e-9, show_default=True, help="Of --step auto.")
+@source_argument()
+@click.option("--duration", type=PositiveSeconds(), default=1.0)
+@click.option("--step", type=StepSize(), default=1e-3, help="auto: as long as rtol, atol allow.")
+@click.option("--rtol", type=float, default=1e-6, help="Of local errors, with --step auto.")
+@click.option("--atol", type=float, default=1e-9, help="Of local errors, with --step auto.")
 @click.option(
     "--method",
     default="auto",
     metavar="NAME",
-    show_default=True,
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
     "generalized-alpha-2, radau-iia, or auto: rk4 where it does.",
 )
+@click.option("--compliance", type=float, help="Of joints in generalized-alpha [m/N].")
 @click.option(
-    "--compliance",
-    type=float,
-    help="Of joints in generalized-alpha [m/N]; default: so small that they hardly open.",
+    "--spectral-radius", type=float, default=0.7, help="Of generalized-alpha, at infinity."
 )
-@click.option(
-    "--spectral-radius",
-    type=float,
-    default=0.7,
-    show_default=True,
-    help="Of generalized-alpha: oscillations that steps do not resolve fade by it in every step.",
-)
-@click.option(
-    "--stabilization",
-    default="projection",
-    metavar="NAME",
-    show_default=True,
-    help="Keeps joints closed: projection, baumgarte or none.",
-)
-@click.option(
-    "--output",
-    type=FILE,
-    help="HDF5 file, written while the run goes on; its directory is made where missing.",
-)
-@click.option("--resume", is_flag=True, help="Go on with an output that was interrupted.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
-@click.option(
-    "--record-step",
-    type=PositiveSeconds(),
-    help="Time between records; default: every step, 0.01 with auto.",
-)
-@click.option("--record-reactions", is_flag=True, help="Record the wrenches of the joints too.")
+@click.option("--stabilization", default="projection", help="projection, baumgarte or none.")
+@click.option("--output", type=FILE, help="HDF5 file, written while the run goes on.")
+@flag("--resume", help="Go on with an output that was interrupted.")
+@flag("--overwrite", help="Replace an existing output.")
+@click.option("--record-step", type=PositiveSeconds(), help="Default: every step, 0.01 with auto.")
+@flag("--record-reactions", help="Record the wrenches of the joints too.")
 @solver_options
 @reduction_option
-@click.option("--quiet", is_flag=True, help="Print no summary and show no progress.")
+@flag("--quiet", help="Print no summary and show no progress.")
 @json_option
 def simulate(
-    mechanism: str,
-    parameters: tuple[tuple[str, str], ...],
+    source: Source,
     output: Path | None,
     resume: bool,
     overwrite: bool,
@@ -104,9 +73,8 @@ def simulate(
     Ctrl-C keeps what was computed; --resume goes on from there, as if it had not been interrupted.
     """
     _check_output(output, resume, overwrite)
-    if output is not None:
-        existing_parent(output)
-    model = load(mechanism, parameters)
+    model = source.load()
+    from sparsebody.model.files import mechanism_document
     from sparsebody.simulation import StoppedSimulationError
     from sparsebody.simulation import simulate as run
 
@@ -117,13 +85,13 @@ def simulate(
                 output=output,
                 resume=resume,
                 overwrite=overwrite,
-                source=_source(model),
+                source=json.dumps(mechanism_document(model)),  # to draw the trajectory
                 progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
                 **options,
             )
     except StoppedSimulationError as error:
-        kept = "" if output is None else f"; what was computed is in {output}"
-        raise click.ClickException(f"{error}{kept}") from error
+        remains = "" if output is None else f"; what was computed is in {output}"
+        raise click.ClickException(f"{error}{remains}") from error
     if as_json:
         print_json(trajectory.summary() | {"output": None if output is None else str(output)})
     elif not quiet:
@@ -140,28 +108,22 @@ def _check_output(output: Path | None, resume: bool, overwrite: bool) -> None:
         raise click.UsageError("--resume needs the --output that was interrupted")
     if output is not None and output.exists() and not (resume or overwrite):
         raise click.UsageError(f"{output} exists; give another --output, --resume or --overwrite")
-
-
-def _source(model: Mechanism) -> str:
-    """Return the mechanism as JSON text, so that the trajectory can be drawn."""
-    from sparsebody.model.documents import mechanism_document
-
-    return json.dumps(mechanism_document(model))
+    if output is not None:
+        existing_parent(output)
 
 
 def _print(trajectory: Trajectory) -> None:
     summary = trajectory.summary()
     per_step = summary["wall_time"] / max(summary["steps"], 1)
     drift = summary["energy_error"]
+    energy_error = "not defined: energy is not constant" if drift is None else f"{drift:.1e}"
     facts = {
         "mechanism": summary["mechanism"],
         "time": f"{summary['start']:.6g} to {summary['end']:.6g} s",
         "steps": f"{summary['steps']}, {summary['records']} recorded",
         "wall time": f"{seconds(summary['wall_time'])}, {seconds(per_step)} a step",
         "energy": f"{summary['energy_start']:.6g} J to {summary['energy_end']:.6g} J",
-        "energy error": f"{drift:.1e}"
-        if drift is not None
-        else "not defined: energy is not constant",
+        "energy error": energy_error,
         "position error": f"{summary['position_error']:.1e} at most [m, rad]",
         "velocity error": f"{summary['velocity_error']:.1e} at most [m/s, rad/s]",
     }

@@ -1,73 +1,65 @@
-"""sparsebody study, sparsebody report: run the cases of a study file; tables and figures of it."""
+"""sparsebody study, report, corpus, doctor: measurements, matrices, and the machine for them."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sparsebody.cli.arguments import FOLDER, PATH, PositiveSeconds, json_option
+from sparsebody.cli.arguments import (
+    FOLDER,
+    PATH,
+    PositiveSeconds,
+    Words,
+    flag,
+    json_option,
+    quiet_option,
+    sizes_option,
+)
 from sparsebody.cli.output import print_json, print_table, progress_bar
 
-if TYPE_CHECKING:
-    from sparsebody.study.runner import Report
+OPTIONAL = {  # package: what it is for
+    "scikit-sparse": "CHOLMOD: factorizations and orderings of lattices",
+    "mujoco": "MJCF and URDF files",
+    "distributed": "studies on a Dask cluster",
+    "pyarrow": "studies as Parquet tables",
+    "pin": "Pinocchio as a peer in studies",
+}
 
 
 @click.command()
 @click.argument("file", type=PATH)
-@click.option(
-    "--output",
-    type=FOLDER,
-    help="Folder of rows, references and results; a study goes on from there.  "
-    "[default: out/ and the name of FILE]",
-)
+@click.option("--output", type=FOLDER, help="Of rows and results.  [default: out/NAME of FILE]")
 @click.option(
     "--jobs",
     type=click.IntRange(1),
-    help="Cases at a time on this machine.  [default: one for each core]",
+    default=lambda: os.cpu_count() or 1,
+    show_default="one for each core",
+    help="Cases at a time on this machine.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that runs the cases.")
 @click.option("--time-limit", type=PositiveSeconds(), help="Of a case [s], instead of the file's.")
-@click.option(
-    "--memory-limit",
-    type=click.FloatRange(0.0, min_open=True),
-    help="That a case may ask for [MB], instead of the file's.",
-)
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(("csv", "parquet")),
-    default="csv",
-    show_default=True,
-    help="Of the result file.",
-)
-@click.option(
-    "--budget",
-    type=PositiveSeconds(),
-    help="Begin no case after so many seconds, small ones first.",
-)
-@click.option("--retry", is_flag=True, help="Run again what failed or exceeded a limit.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--memory-limit", type=click.FloatRange(0.0, min_open=True), help="Of a case [MB].")
+@click.option("--format", "file_format", type=click.Choice(("csv", "parquet")), default="csv")
+@click.option("--budget", type=PositiveSeconds(), help="After so long, begin no case.")
+@flag("--retry", help="Run again what failed or exceeded a limit.")
+@quiet_option
 @json_option
 def study(
     file: Path,
     output: Path | None,
-    jobs: int | None,
-    scheduler: str | None,
     time_limit: float | None,
     memory_limit: float | None,
     file_format: str,
     budget: float | None,
-    retry: bool,
     quiet: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Run a study FILE (.toml): families x sizes x methods x orderings x factorizations x peers.
 
@@ -75,69 +67,35 @@ def study(
     row too. A study that was interrupted or killed goes on when it is started again, and nothing
     that was finished runs twice.
     """
-    from sparsebody.study.results import check_format
+    from sparsebody.study.plan import read_study
+    from sparsebody.study.rows import check_format, read_results
     from sparsebody.study.runner import run_study
-    from sparsebody.study.study_files import read_study
 
     check_format(file_format)
     plan = read_study(file).limited(time_limit, memory_limit)
-    folder = output or Path("out") / file.stem
-    with _progress(quiet or as_json, len(plan.cases)) as report:
-        target = run_study(
-            plan,
-            folder,
-            jobs=jobs or os.cpu_count() or 1,
-            scheduler=scheduler,
-            file_format=file_format,
-            retry=retry,
-            budget=budget or math.inf,
-            report=report,
-        )
-    from sparsebody.study.results import read_results
+    options |= {"file_format": file_format, "budget": budget or math.inf}
+    with progress_bar(len(plan.cases), quiet or as_json) as moved:
 
+        def report(case: Any, row: Any, done: int, total: int) -> None:
+            moved(f"{case.series.family} {case.size} {case.series.label}: {row['status']}", done)
+
+        target = run_study(plan, output or Path("out") / file.stem, report=report, **options)
     counts = Counter(str(row["status"]) for row in read_results(target))
     remaining = len(plan.cases) - counts.total()
     if as_json:
         print_json({"results": str(target), "cases": len(plan.cases), "status": dict(counts)})
     else:
-        said = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+        listed = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         later = f", {remaining} not begun; the same command goes on" if remaining else ""
-        click.echo(f"{target}: {len(plan.cases)} cases: {said}{later}")
-
-
-@contextmanager
-def _progress(quiet: bool, n_cases: int) -> Iterator[Report | None]:
-    """Yield a report that moves a bar on standard error."""
-    if quiet:
-        yield None
-        return
-    with progress_bar(n_cases) as moved:
-
-        def report(case: Any, row: Any, done: int, total: int) -> None:
-            series = case.series
-            at = f"{series.family} {case.size} {series.label}: {row['status']}"
-            moved(at, done)
-
-        yield report
+        click.echo(f"{target}: {len(plan.cases)} cases: {listed}{later}")
 
 
 @click.command()
 @click.argument("results", type=PATH)
-@click.option(
-    "--output",
-    type=FOLDER,
-    help="Folder of the report.  [default: report/ beside RESULTS]",
-)
-@click.option("--html", "wants_html", is_flag=True, help="One file that holds its pictures.")
-@click.option("--markdown", "wants_markdown", is_flag=True, help="Text that links to pictures.")
-@click.option(
-    "--from",
-    "smallest",
-    type=click.FloatRange(1.0),
-    default=128.0,
-    show_default=True,
-    help="Orders of growth are fitted from this number of bodies on.",
-)
+@click.option("--output", type=FOLDER, help="Of the report.  [default: report/ beside RESULTS]")
+@flag("--html", "wants_html", help="One file that holds its pictures.")
+@flag("--markdown", "wants_markdown", help="Text that links to pictures.")
+@click.option("--from", "smallest", type=float, default=128.0, help="Bodies where fits begin.")
 @json_option
 def report(
     results: Path,
@@ -162,8 +120,119 @@ def report(
         judged = {"promises": [asdict(one) for one in promises]} if promises else {}
         print_json({"files": [str(file) for file in files], **judged})
         return
-    for file in files:
-        click.echo(str(file))
+    click.echo("\n".join(map(str, files)))
     if promises:
         rows = [(one.promise, one.limit, one.verdict) for one in promises]
         print_table(("promise", "limit", "verdict"), rows, folded="verdict")
+
+
+# ---- matrices ---------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("directory", type=FOLDER)
+@click.option("--families", type=Words(), help="Only these; an unknown name lists them.")
+@sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
+@click.option("--forms", type=Words(), help="Only these, of kkt, quasi-definite, schur.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of random parameters, velocities.")
+@flag("--overwrite", help="Replace a corpus that is there.")
+@flag("--verify", help="Write nothing: check the files of a corpus.")
+@quiet_option
+@json_option
+def corpus(
+    directory: Path, overwrite: bool, verify: bool, quiet: bool, as_json: bool, **options: Any
+) -> None:
+    """Write matrices of mechanisms into DIRECTORY, with everything that is known about them.
+
+    KKT, quasi-definite and Schur matrices as Matrix Market files, with right-hand sides, reference
+    solutions, block structures, graphs, ranks and condition numbers; corpus.json is the index, and
+    README.md explains. What was interrupted goes on with the same command.
+    """
+    if verify:
+        _verify(directory, as_json)
+        return
+    from sparsebody.corpus.corpus_families import CorpusPlan
+    from sparsebody.corpus.corpus_files import check_directory, read_corpus, write_corpus
+
+    plan = CorpusPlan(**{key: value for key, value in options.items() if value})
+    check_directory(directory, plan, overwrite)
+    with progress_bar(len(plan.problems), quiet or as_json) as moved:
+        index = write_corpus(
+            directory, plan, overwrite=overwrite, report=lambda name, done, _: moved(name, done)
+        )
+    written = read_corpus(directory)
+    counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}
+    if as_json:
+        print_json({"index": str(index), **counts})
+    else:
+        click.echo(f"{index}: {counts['matrices']} matrices of {counts['problems']} mechanisms")
+
+
+def _verify(directory: Path, as_json: bool) -> None:
+    from sparsebody.corpus.corpus_files import broken_files, read_corpus
+
+    index = read_corpus(directory)
+    broken = [str(path) for path in broken_files(directory, index)]
+    n_files = sum(len(record["sha256"]) for record in [*index["problems"], *index["matrices"]])
+    if as_json:
+        print_json({"files": n_files, "broken": broken})
+    elif not broken:
+        click.echo(f"{directory}: {n_files} files, all as they were written")
+    if broken:
+        raise click.ClickException(
+            f"{len(broken)} of {n_files} files are missing or changed, such as {broken[0]}; write "
+            "the corpus again with --overwrite"
+        )
+
+
+# ---- this machine -----------------------------------------------------------------------------
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Show the build of the native kernels in use, the BLAS, and optional packages."""
+    report = _installation()
+    if as_json:
+        print_json(report)
+        return
+    kernels = report["kernels"]
+    others = ", ".join(name for name in kernels["available"] if name != kernels["in_use"])
+    also = f" (also installed: {others}; SPARSEBODY_LEVEL=NAME chooses)" if others else ""
+    click.echo(f"sparsebody {report['version']}, Python {report['python']}")
+    click.echo(f"native kernels: {kernels['in_use']}{also}")
+    click.echo(f"processor: {report['processor']}, {kernels['processor_level']}")
+    click.echo(f"BLAS in use: {report['blas']}\n")
+    rows = [
+        (name, version or "not installed", OPTIONAL.get(name, "required"))
+        for name, version in report["packages"].items()
+    ]
+    print_table(("package", "version", "what it is for"), rows)
+
+
+def _installation() -> dict[str, Any]:
+    import platform
+    from contextlib import suppress
+    from importlib import import_module
+
+    from sparsebody import __version__, _core
+    from sparsebody._core import _cpu
+    from sparsebody.study import machine
+
+    with suppress(ImportError):
+        import_module("sksparse.cholmod")  # for its BLAS
+    import_module("scipy.linalg")
+    packages = ("numpy", "scipy", "networkx", "h5py", "matplotlib", *OPTIONAL)
+    level = _cpu.level()
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "kernels": {
+            "in_use": _core.level,
+            "available": _core.available_levels(),
+            "processor_level": f"x86-64-v{level}" if level else platform.machine(),
+        },
+        "processor": machine.machine(),
+        "blas": machine.loaded_blas(),
+        "packages": {name: machine.package_versions(name).partition(" ")[2] for name in packages},
+    }

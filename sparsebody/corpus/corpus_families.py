@@ -1,13 +1,23 @@
-"""The families of the corpus: what grows in which way, and what is redundant in it."""
+"""Families of the corpus, and the plan of one, checked before anything is computed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import sparsebody
 from sparsebody.errors import StudyError, UnknownNameError
 from sparsebody.study.families import Family
 
+FORMAT, VERSION, LICENSE = "sparsebody-corpus", 1, "MIT"
+GENERATOR = f"sparsebody {sparsebody.__version__}"
+FORMS = {  # titles of the matrices
+    "kkt": "KKT matrix [M A'; A 0] of a mechanism, body-level",
+    "quasi-definite": "quasi-definite matrix [M A'; A -delta I] of a mechanism, body-level",
+    "schur": "joint-space Schur complement A M^-1 A' of a mechanism",
+}
+SIZES = (8, 32, 128)
+LARGEST = 100_000  # bodies of a problem
 _SLOPING = (1.3, -2.1, -9.493155)  # m/s^2, so that nothing vanishes by symmetry
 
 
@@ -83,26 +93,55 @@ FAMILIES = {
         _family("andrews", "Andrews' squeezer: three loops in a plane"),
     )
 }
-SIZES = (8, 32, 128)
 
 
-def corpus_families(names: tuple[str, ...] = ()) -> list[CorpusFamily]:
-    """Return the families asked for, or all.
+@dataclass(frozen=True)
+class CorpusPlan:
+    """Families, sizes and forms; every problem once.
 
     Raises
     ------
     UnknownNameError
-        For a name that is not in FAMILIES.
+        For a name that is not in FAMILIES or FORMS.
     StudyError
-        For a name that stands twice.
+        For an entry twice, a size or a seed out of range.
     """
-    for name in names:
-        if name not in FAMILIES:
-            raise UnknownNameError(f"no family {name!r} in the corpus; there are {_listed()}")
-        if names.count(name) > 1:
-            raise StudyError(f"the family {name!r} is given twice; give it once")
-    return [FAMILIES[name] for name in names or FAMILIES]
 
+    families: tuple[str, ...] = ()  # of FAMILIES; default: all
+    sizes: tuple[int, ...] = SIZES  # numbers of bodies, roughly
+    forms: tuple[str, ...] = tuple(FORMS)
+    seed: int = 0
 
-def _listed() -> str:
-    return ", ".join(FAMILIES)
+    def __post_init__(self) -> None:
+        for name in self.families:
+            if name not in FAMILIES:
+                known = ", ".join(FAMILIES)
+                raise UnknownNameError(f"no family {name!r} in the corpus; there are {known}")
+            if self.families.count(name) > 1:
+                raise StudyError(f"the family {name!r} is given twice; give it once")
+        for form in self.forms:
+            if form not in FORMS:
+                raise UnknownNameError(f"no form {form!r}; there are {', '.join(FORMS)}")
+        for what, entries in (("form", self.forms), ("size", self.sizes)):
+            if not entries or len(set(entries)) < len(entries):
+                raise StudyError(f"the {what}s are {list(entries)}; give one or more, each once")
+        for size in self.sizes:
+            if not 1 <= size <= LARGEST:
+                raise StudyError(f"{size} bodies; give sizes of 1 to {LARGEST}")
+        if self.seed < 0:
+            raise StudyError(f"the seed is {self.seed}; give 0 or more")
+
+    @property
+    def problems(self) -> dict[str, tuple[CorpusFamily, int]]:
+        """Families with a value for their size parameters, by name; small ones first in each."""
+        problems = {}
+        for family in (FAMILIES[name] for name in self.families or FAMILIES):
+            for value in sorted({family.value(size) for size in self.sizes}):
+                problems[f"{family.family.name}_{family.n_bodies(value)}"] = (family, value)
+        return problems
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """All that the bytes of a problem's files depend on besides the problem."""
+        about = {"format": FORMAT, "version": VERSION, "generator": GENERATOR}
+        return {**about, "forms": list(self.forms), "seed": self.seed}

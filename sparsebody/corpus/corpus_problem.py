@@ -1,4 +1,13 @@
-"""One mechanism at one state as a linear system: M, A, f, b, and what is known of the rank of A."""
+"""Linear systems of mechanisms: M, A, f, b at one state, and their KKT and Schur forms.
+
+    kkt             [M A'; A 0] [a; y] = [f; b]
+    quasi-definite  [M A'; A -delta] [a; y] = [f; b]
+    schur           A M^-1 A' y = A M^-1 f - b
+
+Each with all rows of A or with the kept, independent ones. Where rows are redundant, matrices of
+all rows are singular: their reference solution has the least y, and the right-hand side is the
+product with it, so that it is consistent to the last digit.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +17,30 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import block_diag, csr_array, eye_array, tril
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
 from sparsebody.corpus.corpus_families import CorpusFamily
-from sparsebody.dynamics.redundancy import classes_of, rank_decision
+from sparsebody.corpus.reference_solution import (
+    Reference,
+    backward_error,
+    exact_product,
+    least_multipliers,
+    refined,
+)
+from sparsebody.dynamics.reductions import classes_of, rank_decision
 from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
-TOLERANCE = 1e-8  # of rank decisions
-CRUMB = 1e-14  # of the largest entry of a row, of f or of b, below which zero is meant
+RANK_TOLERANCE = 1e-8
+ENTRY_TOLERANCE = 1e-14  # of the largest entry of a row, of f or of b, below which zero is meant
+DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +61,7 @@ class CorpusProblem:
     def decision(self) -> RankDecision:
         """Which rows are kept, and how sure that is."""
         classes = classes_of(self.system)
-        decision = rank_decision(self.system, self.state, "remove", TOLERANCE, classes)
+        decision = rank_decision(self.system, self.state, "remove", RANK_TOLERANCE, classes)
         every = np.ones(self.system.n_rows, dtype=np.bool_)
         return RankDecision(every, np.inf, True, "no rows") if decision is None else decision
 
@@ -83,26 +101,89 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
         mechanism,
         system,
         state,
-        _without_crumbs(constraint.rows),
-        _without_crumbs(force.reshape(1, -1)).ravel(),
-        _without_crumbs(constraint.acceleration.reshape(1, -1)).ravel(),
+        _rounded(constraint.rows),
+        _rounded(force.reshape(1, -1)).ravel(),
+        _rounded(constraint.acceleration.reshape(1, -1)).ravel(),
     )
 
 
-def _without_crumbs(rows: FloatArray) -> FloatArray:
-    """Return the rows with zeros for what is nothing but rounding beside the largest of a row."""
+def _rounded(rows: FloatArray) -> FloatArray:
+    """Return the rows with zeros for entries of the size of rounding."""
     size = np.abs(rows)
     largest = size.max(axis=tuple(range(1, rows.ndim)), keepdims=True)
-    return np.where(size < CRUMB * largest, 0.0, rows)
+    return np.where(size < ENTRY_TOLERANCE * largest, 0.0, rows)
 
 
 def _parameters(entry: CorpusFamily, value: int, seed: int) -> dict[str, Any]:
     """Return all parameters of the mechanism, those left at their defaults included."""
     family, defaults = entry.family, GALLERY[entry.family.mechanism].defaults
-    given = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
-    return given | ({"seed": seed} if "seed" in defaults else {})
+    parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
+    return parameters | ({"seed": seed} if "seed" in defaults else {})
 
 
-def kept_rows(problem: CorpusProblem) -> IntArray:
-    """Return (rank,) the rows that are kept, counted from 0."""
-    return np.flatnonzero(problem.decision.keep)
+# ---- forms ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One matrix of the corpus, with its right-hand side and reference solution."""
+
+    name: str  # a key of FORMS
+    rows: str  # "all" or "kept"
+    matrix: csr_array  # (n, n) symmetric
+    right: FloatArray  # (n,)
+    reference: Reference
+    blocks: IntArray  # bodies and joints, numbered one after the other, in the order of the matrix
+    sizes: IntArray  # of these blocks
+    inertia: tuple[int, int, int]  # positive, negative and zero eigenvalues, by the rank of A
+    definiteness: str
+    delta: float = 0.0
+
+
+def form_of(problem: CorpusProblem, name: str, rows: str) -> Form:
+    """Return the matrix of a problem in a form, with "all" rows or the "kept" ones."""
+    structure, saddle = problem.structure(rows), problem.matrix(rows)
+    right = np.concatenate([problem.force, problem.demand[structure.rows]])
+    n, rank, n_bodies = len(problem.force), problem.decision.rank, problem.system.n_bodies
+    m, delta = len(right) - n, 0.0
+    redundant = m - rank
+    blocks, sizes = n_bodies + structure.joints, structure.pattern.block_sizes
+    if name == "schur":
+        K, sizes, split = _schur(saddle), sizes[n_bodies:], 0
+        definiteness = "positive semidefinite" if redundant else "positive definite"
+        inertia = (rank, 0, redundant)
+        free = np.einsum("nij,nj->ni", saddle.inverse, problem.force.reshape(-1, 6)).ravel()
+        right = constraint_matrix(saddle) @ free - right[n:]
+    else:
+        blocks, split = np.concatenate([np.arange(n_bodies), blocks]), n
+        K, definiteness, inertia = csr_array(saddle_csc(saddle)), "indefinite", (n, rank, redundant)
+    if name == "quasi-definite":  # regular whatever the rank. Vanderbei (1995), SIAM J. Optim. 5, 1
+        definiteness, inertia = name, (n, m, 0)
+        mean = float(_schur(saddle).diagonal().mean()) if m else 1.0
+        delta = DAMPING * float(np.exp2(np.round(np.log2(mean))))
+        K = csr_array(K - block_diag([csr_array((n, n)), delta * eye_array(m)]))
+    if redundant == 0 or delta > 0.0:
+        reference = refined(K, right, split)
+    else:
+        x = _least_norm(problem)[n - split :]
+        right = exact_product(K, x)
+        reference = Reference(x, "least-norm", np.nan, backward_error(K, right, x, split))
+    return Form(name, rows, K, right, reference, blocks, sizes, inertia, definiteness, delta)
+
+
+def _schur(saddle: SaddleMatrix) -> csr_array:
+    """Return A M^-1 A', the upper triangle a copy of the lower one."""
+    A = csr_array(constraint_matrix(saddle))
+    inverse = block_diag(list(saddle.inverse), format="csr") if len(saddle.inverse) else A
+    lower = csr_array(tril(A @ inverse @ A.T))
+    return csr_array(lower + tril(lower, k=-1).T)
+
+
+def _least_norm(problem: CorpusProblem) -> FloatArray:
+    """Return the accelerations that the kept rows imply, and the least multipliers with them."""
+    n, kept = len(problem.force), problem.decision.keep
+    K = csr_array(saddle_csc(problem.matrix("kept")))
+    right = np.concatenate([problem.force, problem.demand[problem.structure("kept").rows]])
+    solution = refined(K, right, n).x
+    A = csr_array(constraint_matrix(problem.matrix("all")))
+    return np.concatenate([solution[:n], least_multipliers(K, A, kept, solution[n:])])

@@ -1,12 +1,12 @@
 """Solutions to the last digit: LU with pivoting, corrected by residuals of 31 digits.
 
-The solution is kept in two doubles, so that corrections shrink until the condition number no
-longer counts; what is written is rounded once.
+The solution is a sum of two doubles, so that corrections shrink until the condition number no
+longer counts; it is rounded once, at the end.
 
-Rows that are left out are combinations of the kept ones, A_d = C A_k. So multipliers y_k can be
-traded for others, y_k - C' t and t, and the least of them solve (I + C C') t = C y_k. That is well
-conditioned where the kept rows are, and C is known by its products: C' t are the multipliers of the
-forces A_d' t, and C v what the rows left out do in a motion with A_k x = v.
+Dependent rows are combinations of the independent ones, A_d = C A_k. The multipliers (y_k, 0) and
+(y_k - C' t, t) give the same forces, and the least of them solve (I + C C') t = C y_k. That is well
+conditioned where the independent rows are, and C is known by its products: C' t are the multipliers
+of the forces A_d' t, and C v = A_d x for a motion with A_k x = v.
 
 References
 ----------
@@ -117,9 +117,11 @@ def _added(high: FloatArray, low: FloatArray, step: FloatArray) -> tuple[FloatAr
 
 def _relative(step: FloatArray, x: FloatArray, split: int) -> float:
     """Return the largest entry of a correction relative to that of x, the worse of two parts."""
-    parts = (slice(None, split), slice(split, None))
-    sizes = [(np.abs(of[part]).max(initial=0.0)) for part in parts for of in (step, x)]
-    return float(max(s / (x or 1.0) for s, x in ((sizes[0], sizes[1]), (sizes[2], sizes[3]))))
+    ratios = []
+    for part in (slice(None, split), slice(split, None)):
+        change, size = (np.abs(of[part]).max(initial=0.0) for of in (step, x))
+        ratios.append(float(change / (size or 1.0)))
+    return max(ratios)
 
 
 def _scales(K: csr_array) -> FloatArray:
@@ -141,34 +143,25 @@ def least_multipliers(
 ) -> FloatArray:
     """Return the least y (n_rows,) with A' y = A[keep]' multiplier.
 
-    Parameters
-    ----------
-    K : (n + rank, n + rank) sparse array
-        [M A_k'; A_k 0] of the kept rows.
-    A : (n_rows, n) sparse array
-        All rows.
-    keep : (n_rows,) bool array
-        The independent ones.
-    multiplier : (rank,) float array
-        Of these.
+    K (n + rank, n + rank) is [M A_k'; A_k 0] of the rows A_k = A[keep] of all rows A (n_rows, n).
     """
-    n, rough, left = A.shape[1], scaled_solver(K), A[~keep]
+    n, rough, dependent = A.shape[1], scaled_solver(K), A[~keep]
 
     def solve(right: FloatArray) -> FloatArray:
         x = rough(right)
         return x + rough(residual(K, right, x, np.zeros(len(x))))
 
-    def forced(t: FloatArray) -> FloatArray:
+    def transposed_product(t: FloatArray) -> FloatArray:
         """Return C' t."""
-        return np.asarray(solve(np.concatenate([left.T @ t, np.zeros(len(multiplier))]))[n:])
+        return np.asarray(solve(np.concatenate([dependent.T @ t, np.zeros(len(multiplier))]))[n:])
 
-    def moved(v: FloatArray) -> FloatArray:
+    def product(v: FloatArray) -> FloatArray:
         """Return C v."""
-        return np.asarray(left @ solve(np.concatenate([np.zeros(n), v]))[:n])
+        return np.asarray(dependent @ solve(np.concatenate([np.zeros(n), v]))[:n])
 
-    shape = (left.shape[0], left.shape[0])
-    product = LinearOperator(shape, matvec=lambda s: s + moved(forced(s)), dtype=float)
-    t, _ = cg(product, moved(multiplier), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
+    shape = (dependent.shape[0], dependent.shape[0])
+    matrix = LinearOperator(shape, lambda s: s + product(transposed_product(s)), dtype=float)
+    t, _ = cg(matrix, product(multiplier), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
     y = np.empty(len(keep))
-    y[keep], y[~keep] = multiplier - forced(t), t
+    y[keep], y[~keep] = multiplier - transposed_product(t), t
     return y

@@ -1,9 +1,10 @@
 """The sparse school: forward and inverse dynamics by factorizations of the whole graph.
 
-`preparation.py` decides rows (`redundancy.py`), freedoms (`reductions.py`: in a plane, or within
-displacement subgroups about the world), order and factorization (`solver_choice.py`);
-`evaluators/` assemble and solve with nothing allocated, in one native call where a fused pass
-exists. Where an evaluator cannot evaluate a state, another one takes its place.
+`preparation.py` decides rows and freedoms (`reductions.py`: in a plane, or within displacement
+subgroups about the world), order and factorization (`solver_choice.py`); `assembler.py`,
+`planar_assembler.py` and `solvers.py` assemble and solve with nothing allocated, in one native
+call where a fused pass exists. Where an evaluator cannot evaluate a state, another one takes its
+place.
 """
 
 import lazy_loader

@@ -4,15 +4,17 @@
 
 # Forward
 from .forward import (
+    Evaluation as Evaluation,
     ForwardDynamics as ForwardDynamics,
 )
-from .evaluation import (
-    Evaluation as Evaluation,
+from .preparation import (
+    Formulation as Formulation,
 )
 from .conditioning import (
     ConditionEstimate as ConditionEstimate,
 )
 from .compliant_reactions import (
+    LeastEnergy as LeastEnergy,
     joint_compliances as joint_compliances,
     uniform_compliance as uniform_compliance,
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -26,6 +27,13 @@ from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 LOST = 1e-9  # share of the forces
 Compliance = Mapping[str | None, ArrayLike] | ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class LeastEnergy:
+    """The choice of multipliers that store the least strain energy in compliant joints."""
+
+    compliance: Compliance  # [rad/(N m), m/N]; see joint_compliances
 
 
 def uniform_compliance(length: float) -> FloatArray:
@@ -97,21 +105,9 @@ def least_energy(
 ) -> FloatArray:
     """Return the multipliers of least strain energy that exert the same forces on the bodies.
 
-    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A.
-
-    Parameters
-    ----------
-    constraint : ConstraintRows
-        All rows.
-    multiplier : (n_rows,) float array
-        Any multipliers that exert the right forces.
-    compliance : (n_joints, 6, 6) float array
-        As `joint_compliances` returns it.
-
-    Warns
-    -----
-    AccuracyWarning
-        If compliances differ by so many decades that the least energy is not found.
+    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A. Given
+    are any multipliers (n_rows,) that exert the right forces, for all rows, and compliances
+    (n_joints, 6, 6). Warns of compliances that differ by too many decades.
     """
     rows, scaled = constraint.rows.copy(), multiplier.copy()
     roots = list(_roots(system, constraint.subspace, compliance))

@@ -82,7 +82,7 @@ class _Conditioning:
     def _solution(
         self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
     ) -> FloatArray:
-        return self.evaluator.solve_in_units(np.concatenate([x, y]), self.time, goal)
+        return self.evaluator.solution(np.concatenate([x, y]), self.time, goal)
 
     def _gram(self, y: FloatArray) -> FloatArray:
         """Return A A' y, rows scaled to unit norm."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.elastic_forces import elastic_motion
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System
 

@@ -5,48 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.compliant_reactions import Compliance, joint_compliances
+from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.dynamics.assembler import ReductionViolated, is_plain
+from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
-from sparsebody.dynamics.evaluation import Evaluation
 from sparsebody.dynamics.evaluators import (
+    BlockQREvaluator,
     Evaluator,
     InaccurateFactors,
-    KrylovSolver,
-    PlanarAssembler,
-    ReductionViolated,
-    is_plain,
+    KrylovEvaluator,
 )
+from sparsebody.dynamics.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.preparation import (
+    AUTO,
+    Formulation,
     SolverOptions,
     ThreadPreparation,
     fallback,
     prepared,
     prepared_for_krylov,
 )
-from sparsebody.dynamics.redundancy import classes_of
+from sparsebody.dynamics.reductions import classes_of
 from sparsebody.dynamics.solver_choice import SolverChoice
-from sparsebody.equations.accelerations import Accelerations
+from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
-from sparsebody.model.subgroups import (
-    Subgroup,
-    describe,
-    redundant_subgroups,
-)
+from sparsebody.kinematics.joint_motion import JointMotion
+from sparsebody.model.subgroups import Subgroup, describe, redundant_subgroups
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.tolerances import WORST_RESIDUAL
+from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]
 
 _NOTHING = np.zeros(0)
-Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
@@ -70,29 +69,19 @@ class ForwardDynamics:
         that they forbid, the kept ones hold exactly and the others are left with the rest
         (`dropped_residual`); with Krylov steps all rows, scaled to unit norm in the metric of the
         inertias, have the least sum of squares.
-    reduction : {"auto", "none"}
-        Which freedoms: use displacement subgroups, or decide ranks by numbers alone, with six
-        freedoms a body. Rows that are redundant within a subgroup are left out first, and bodies
-        that move within one about the world get fewer freedoms: all of them if they move parallel
-        to one plane, else where it is predicted to be faster. A factorization other than "auto",
-        or "block-qr" in the plane, asks for six. The answers are the same.
-    reactions : {"minimum-norm", "basic", "compliance"}
+    reactions : {"minimum-norm", "basic"} or LeastEnergy
         Which multipliers, where rows are dependent and they are not unique: the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper), or those of
-        least strain energy.
-    compliance : number, (6,), (6, 6) array_like or mapping of joint names to these, optional
-        Of the joints [rad/(N m), m/N], for reactions="compliance"; see joint_compliances.
+        least strain energy in joints of given compliances.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
     ordering, factorization : str
         Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
-    residuals : {"double", "extended"}
-        "extended" corrects accelerations with residuals of 31 digits made from the state, so that
-        they are good to the last digits whatever the condition number, at about five times the
-        cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
     threads : int
         That preparation and each evaluation of a large mechanism may use, from some 10^4 bodies on.
         The results are the same bits for any number.
+    formulation : Formulation
+        In which freedoms, and to how many digits, the equations are solved.
 
     Attributes
     ----------
@@ -112,7 +101,7 @@ class ForwardDynamics:
     UnknownNameError, MissingDependencyError
         For an ordering or a factorization that is not there.
     ModelError
-        If options contradict each other.
+        For compliances, a time constant or a number of threads that cannot be.
     AssemblyError
         If no state is given and the initial one cannot be made consistent.
 
@@ -128,29 +117,25 @@ class ForwardDynamics:
         state: State | None = None,
         *,
         redundancy: str = "remove",
-        reduction: str = "auto",
-        reactions: str = "minimum-norm",
-        compliance: Compliance | None = None,
+        reactions: str | LeastEnergy = "minimum-norm",
         baumgarte: float | None = None,
         ordering: str = "auto",
         factorization: str = "auto",
-        residuals: str = "double",
         threads: int = 1,
+        formulation: Formulation = AUTO,
     ) -> None:
-        of_rows = redundancy, reduction, reactions, compliance, baumgarte
-        options = SolverOptions(*of_rows, ordering, factorization, residuals, threads)
-        self._prepare(system, state, options)
+        solver = ordering, factorization, threads, formulation
+        self._prepare(system, state, SolverOptions(redundancy, reactions, baumgarte, *solver))
 
     def _prepare(self, system: System, state: State | None, options: SolverOptions) -> None:
         """Decide all that does not depend on a state to come."""
         self.system, self.options = system, options
         self._shape = system.n_bodies, 6  # of accelerations
-        self.reactions, self.reduction = options.reactions, options.reduction
-        self.baumgarte = options.baumgarte
-        self.compliance = (
-            None if options.compliance is None else joint_compliances(system, options.compliance)
-        )
-        self._wants_extended = options.residuals == "extended"
+        self.baumgarte, self.reactions = options.baumgarte, options.reactions
+        self.compliance: FloatArray | None = None
+        if isinstance(options.reactions, LeastEnergy):
+            self.compliance = joint_compliances(system, options.reactions.compliance)
+        self._wants_extended = options.formulation.residuals == "extended"
         self._has_warned = False
         at = consistent_state(system, threads=options.threads) if state is None else state
         check_state(system, at)
@@ -161,7 +146,7 @@ class ForwardDynamics:
 
     @property
     def evaluator(self) -> Evaluator:
-        """Assembler and solver in use, with arrays and factors that no other thread sees."""
+        """Assembler and factors in use, with arrays that no other thread sees."""
         return self._prepared.own.evaluator
 
     @property
@@ -187,7 +172,7 @@ class ForwardDynamics:
     @property
     def is_krylov(self) -> bool:
         """Whether solutions take Krylov steps."""
-        return isinstance(self.evaluator.solver, KrylovSolver)
+        return isinstance(self.evaluator, KrylovEvaluator)
 
     @property
     def reduced_bodies(self) -> dict[str, int]:
@@ -237,22 +222,17 @@ class ForwardDynamics:
         dynamics._prepare(self.system, state, replace(self.options, **changes))
         return dynamics
 
-    def run(
-        self,
-        function: Callable[Concatenate[Evaluator, Arguments], Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
-        """Return what a function of the evaluator and of other arguments does.
+    def run(self, function: Callable[[Evaluator], Result]) -> Result:
+        """Return what a function of the evaluator does.
 
         Where it cannot, another evaluator takes its place from now on, in this thread; see
         `fallback`. At most two do: all freedoms of the bodies, then QR.
         """
         try:
-            return function(self._prepared.own.evaluator, *args, **kwargs)
+            return function(self._prepared.own.evaluator)
         except (ReductionViolated, InaccurateFactors) as failure:
             self._fall_back(failure)
-        return self.run(function, *args, **kwargs)
+        return self.run(function)
 
     def _fall_back(self, failure: ReductionViolated | InaccurateFactors) -> None:
         """Go over to another evaluator in this thread."""
@@ -266,7 +246,13 @@ class ForwardDynamics:
     @cached_property
     def unreduced(self) -> ForwardDynamics:
         """The same with all freedoms of the bodies, for errors out of their subgroups."""
-        return self._with(self._analyzed_at, reduction="none", baumgarte=None)
+        spatial = replace(self.options.formulation, reduction="none")
+        return self._with(self._analyzed_at, formulation=spatial, baumgarte=None)
+
+    @property
+    def reduction(self) -> str:
+        """Whether fewer freedoms were looked for, "auto" or "none"."""
+        return self.options.formulation.reduction
 
     @cached_property
     def subgroups(self) -> tuple[Subgroup, ...]:
@@ -366,7 +352,7 @@ class ForwardDynamics:
         except (ReductionViolated, InaccurateFactors) as failure:
             self._fall_back(failure)
             return self.acceleration(state, body_force=body_force, out=out)
-        if evaluator.solver.is_inaccurate:
+        if evaluator.is_inaccurate:
             self.warn_of_inaccuracy(state)
         return out
 
@@ -395,3 +381,131 @@ class ForwardDynamics:
         of some ten solutions. Parameters and errors as in a call.
         """
         return Evaluation(self, state, body_force).condition()
+
+
+class Evaluation(SystemMotion):
+    """A ForwardDynamics at one state: what the time loop asks several questions of.
+
+    Matrix and factors are kept until another state is evaluated; questions after that make them
+    again.
+    """
+
+    def __init__(
+        self, dynamics: ForwardDynamics, state: State, body_force: FloatArray | None = None
+    ) -> None:
+        super().__init__(dynamics.system, state, body_force)
+        self.dynamics = dynamics
+        self._assembly: object = None  # of the evaluator, at this state
+
+    def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
+        """Copy and pickle the question: no copy of the evaluator holds its assembly."""
+        return Evaluation, (self.dynamics, self.state, self.body_force)
+
+    @cached_property
+    def joints(self) -> JointMotion:
+        """Relative motion at the joints."""
+        check_state(self.system, self.state)
+        return super().joints
+
+    @property
+    def _subspace(self) -> FloatArray:
+        """T' in S coordinates (n_rows, 6), which few joint types let vary."""
+        is_constant = self.dynamics.evaluator.assembler.has_constant_subspaces
+        return self.system.subspace if is_constant else self.constraint.subspace
+
+    @cached_property
+    def _stabilization(self) -> FloatArray:
+        """Baumgarte's terms; (0,) for nothing."""
+        T = self.dynamics.baumgarte
+        return _NOTHING if T is None else self.stabilization(T)
+
+    def assembled(self) -> Evaluator:
+        """Return the evaluator, which has assembled this state."""
+        dynamics = self.dynamics
+        if self._assembly is not dynamics.evaluator.assembler.assembly:
+            terms = self.state, self.body_force, self._stabilization
+            dynamics.run(lambda evaluator: evaluator.assembler.assemble(*terms))
+            self._assembly = dynamics.evaluator.assembler.assembly
+        return dynamics.evaluator
+
+    def _solution(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
+        """Return the accelerations and their residual; fill the multipliers if there are any."""
+        dynamics, state, force = self.dynamics, self.state, self.body_force
+        output = np.empty((dynamics.system.n_bodies, 6)), multiplier
+        if self._assembly is dynamics.evaluator.assembler.assembly:
+            residual = dynamics.run(lambda solver: solver.solve_assembled(state, *output))
+        else:
+            terms = state, force, self._stabilization
+            residual = dynamics.run(lambda solver: solver.accelerate(*terms, *output))
+        evaluator = dynamics.evaluator
+        self._assembly = evaluator.assembler.assembly
+        if dynamics.residuals == "extended" and isinstance(evaluator, BlockQREvaluator):
+            evaluator.solve_extended(state, *output)
+        tree = evaluator.assembler.reaction_tree if multiplier.size > 0 else None
+        if tree is not None:
+            tree.add_reactions(self.system, state, force, *output)
+        if evaluator.is_inaccurate:
+            dynamics.warn_of_inaccuracy(state)
+        return output[0], residual
+
+    def _solve_errors(self, error: FloatArray) -> FloatArray:
+        """Return the twists (n_bodies, 6) that change the rows by -error."""
+        dynamics, n_rows = self.dynamics, self.system.n_rows
+        if np.shape(error) != (n_rows,):
+            raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
+        assembler = self.assembled().assembler
+        if assembler.violates_subgroup(self.state):
+            return dynamics.unreduced.evaluate(self.state)._solve_errors(error)
+        right = np.zeros_like(assembler.right)
+        right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
+        time = self.state.time
+        dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
+        twists = np.empty((dynamics.system.n_bodies, 6))
+        assembler.to_user_order(twists, _NOTHING)
+        return twists
+
+    def acceleration(self) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) alone."""
+        return self._solution(_NOTHING)[0]
+
+    def accelerations(self) -> Accelerations:
+        """Return accelerations, multipliers and joint wrenches, with their residuals."""
+        dynamics, system = self.dynamics, self.system
+        multiplier = np.zeros(system.n_rows)
+        acceleration, residual = self._solution(multiplier)
+        dropped = dynamics.evaluator.dropped_residual()
+        is_free = len(dynamics.redundant_rows) > 0 or dynamics.is_krylov
+        if is_free and dynamics.reactions == "minimum-norm":
+            matrix = kkt_structure(system).matrix(self.constraint)
+            multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
+        elif is_free and dynamics.compliance is not None:
+            multiplier = least_energy(system, self.constraint, multiplier, dynamics.compliance)
+        return Accelerations(
+            acceleration,
+            multiplier,
+            joint_reactions(system, self.state, self._subspace, multiplier),
+            residual,
+            dropped,
+            dynamics.evaluator.report,
+        )
+
+    def condition(self) -> ConditionEstimate:
+        """Return the condition number, and the error of the accelerations that it implies."""
+        self.assembled()
+        estimate = self.dynamics.run(lambda solver: condition_estimate(solver, self.state))
+        return estimate.extended() if self.dynamics.residuals == "extended" else estimate
+
+    def velocity_correction(self) -> FloatArray:
+        """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.
+
+        Least in the metric of the inertias.
+        """
+        return self._solve_errors(self.velocity_error)
+
+    def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
+        """Return the twists (n_bodies, 6) that close the joints to first order.
+
+        Least in the metric of the inertias; apply them with kinematics.poses.displaced. With
+        errors of a nearby pose given, the same factors serve again (modified Newton).
+        """
+        return self._solve_errors(self.position_error if position_error is None else position_error)

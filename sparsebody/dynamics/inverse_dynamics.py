@@ -9,24 +9,24 @@ from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.redundancy import independent_rows
+from sparsebody.dynamics.reductions import independent_rows
 from sparsebody.dynamics.solver_choice import choose_solver
-from sparsebody.equations.actuators import (
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.inverse import (
+    Actuation,
     ActuatorRows,
+    Balance,
+    DesiredMotion,
     Freedom,
+    InverseMethod,
     actuator_rows,
     actuators_of,
-    released_drives,
-    without_drives,
-)
-from sparsebody.equations.desired_motion import (
-    DesiredMotion,
     body_matrix,
     freedom_inertia,
+    released_drives,
     row_gaps,
+    without_drives,
 )
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
@@ -50,22 +50,10 @@ class Equilibrium:
         [ B  -W  0  ] [   u    ] = [ 0 ]
         [ A  0   0  ] [ lambda ]   [ 0 ]
 
-    regular if the rows of A are independent and no motion leaves all constraints and all actuators
-    at rest. Where there are such motions, inertia resists them and proximal steps take its forces
-    away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar (1976).
-
-    Parameters
-    ----------
-    constraint : (r, n) sparse array
-        A, independent rows.
-    actuator : (p, n) sparse array
-        B.
-    inertia : (n,) float array
-        Diagonal of the bodies' inertias, which makes the freedoms comparable.
-    weights : (p,) float array
-        Diagonal of W, positive.
-    is_underactuated : bool
-        Whether there are motions that neither constraints nor actuators resist.
+    regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
+    actuators B (p, n) at rest. Where there are such motions, inertia resists them and proximal
+    steps take its forces away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar
+    (1976). inertia (n,) makes the freedoms comparable, weights (p,) are the diagonal of W.
     """
 
     def __init__(

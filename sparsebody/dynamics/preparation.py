@@ -5,20 +5,25 @@ from __future__ import annotations
 import copy
 import threading
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.compliant_reactions import Compliance
+from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
+from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.dynamics.evaluators import (
-    BlockQRSolver,
+    BlockQREvaluator,
     Evaluator,
     InaccurateFactors,
-    KrylovSolver,
-    PlanarAssembler,
-    ReductionViolated,
-    SpatialAssembler,
+    KrylovEvaluator,
+    direct_evaluator,
 )
-from sparsebody.dynamics.reductions import ground_reduction, planar_reduction, subgroup_assembler
-from sparsebody.dynamics.redundancy import classes_of, rank_decision
+from sparsebody.dynamics.reductions import (
+    Reduction,
+    classes_of,
+    ground_reduction,
+    planar_reduction,
+    rank_decision,
+)
 from sparsebody.dynamics.solver_choice import (
     SolverChoice,
     choose_in_plane,
@@ -26,60 +31,81 @@ from sparsebody.dynamics.solver_choice import (
     choose_solver,
     reduction_pays,
 )
-from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, check_reactions
+from sparsebody.equations.accelerations import check_baumgarte, check_reactions
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.tolerances import RANK_TOLERANCE
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")
 REDUCTION = ("auto", "none")
 RESIDUALS = ("double", "extended")
+IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
+
+
+def _check_known(value: str, known: tuple[str, ...], what: str) -> None:
+    if value not in known:
+        raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """In which freedoms, and to how many digits, the equations of motion are solved.
+
+    Parameters
+    ----------
+    reduction : {"auto", "none"}
+        Use displacement subgroups, or decide ranks by numbers alone, with six freedoms a body. Rows
+        that are redundant within a subgroup are left out first, and bodies that move within one
+        about the world get fewer freedoms: all of them if they move parallel to one plane, else
+        where it is predicted to be faster. A factorization other than "auto", or "block-qr" in the
+        plane, asks for six. The answers are the same.
+    residuals : {"double", "extended"}
+        "extended" corrects accelerations with residuals of 31 digits made from the state, so that
+        they are good to the last digits whatever the condition number, at about five times the
+        cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
+
+    Raises
+    ------
+    UnknownNameError
+        For another word.
+    """
+
+    reduction: str = "auto"
+    residuals: str = "double"
+
+    def __post_init__(self) -> None:
+        _check_known(self.reduction, REDUCTION, "reduction")
+        _check_known(self.residuals, RESIDUALS, "residuals")
+
+
+AUTO = Formulation()
+SPATIAL = Formulation(reduction="none")  # six freedoms a body
+EXTENDED = Formulation(residuals="extended")
 
 
 @dataclass(frozen=True, eq=False)
 class SolverOptions:
-    """What a user asks of a ForwardDynamics; see there.
-
-    Raises
-    ------
-    UnknownNameError, ModelError
-        For a value that there is not, or values that contradict each other.
-    """
+    """What a user asks of a ForwardDynamics, with the errors that it raises; see there."""
 
     redundancy: str = "remove"
-    reduction: str = "auto"
-    reactions: str = "minimum-norm"
-    compliance: Compliance | None = None
+    reactions: str | LeastEnergy = "minimum-norm"
     baumgarte: float | None = None
     ordering: str = "auto"
     factorization: str = "auto"
-    residuals: str = "double"
     threads: int = 1
+    formulation: Formulation = AUTO
     rank_tolerance: float = RANK_TOLERANCE  # looser where a pose is nearly singular
 
     def __post_init__(self) -> None:
-        for value, known, what in (
-            (self.redundancy, REDUNDANCY, "redundancy"),
-            (self.reduction, REDUCTION, "reduction"),
-            (self.residuals, RESIDUALS, "residuals"),
-        ):
-            if value not in known:
-                raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
-        check_reactions(self.reactions, (*REACTIONS, "compliance"))
+        _check_known(self.redundancy, REDUNDANCY, "redundancy")
+        if not isinstance(self.reactions, LeastEnergy):
+            check_reactions(self.reactions)
         check_baumgarte(self.baumgarte)
         if self.threads < 1:
             raise ModelError(f"threads is {self.threads}; give the number of them, 1 or more")
-        if (self.reactions == "compliance") != (self.compliance is not None):
-            raise ModelError(
-                "give compliance=... together with reactions='compliance', and only then"
-            )
-
-
-IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,36 +162,46 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 
     What is decided does not depend on the number of threads.
     """
-    if options.reduction == "none" or options.redundancy not in ("remove", "auto"):
+    names, tolerance = (options.ordering, options.factorization), options.rank_tolerance
+    if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
-    preparation = None
     if options.factorization in IN_PLANE:
-        preparation = _in_plane(system, state, options)
-    if preparation is not None:
-        return preparation
+        planar = planar_reduction(system, state, tolerance, options.threads)
+        if planar is not None:
+            pattern = planar.structure.pattern
+            choice = choose_in_plane(pattern, *names, state.position)
+            pattern.forget_adjacency()
+            return _reduced(planar, choice, options.threads)
     classes = classes_of(system)
     if classes is not None and options.factorization == "auto":
-        preparation = _reduced(system, classes, state, options)
-    return preparation or prepared_unreduced(system, state, options, classes)
+        is_corrected = options.baumgarte is None
+        pays = partial(reduction_pays, ordering=options.ordering)
+        ground = ground_reduction(system, classes, state, pays, is_corrected, tolerance)
+        if ground is not None:
+            choice = choose_solver(ground.structure.pattern, *names, state.position)
+            return _reduced(ground, choice, options.threads)
+    return prepared_unreduced(system, state, options, classes)
+
+
+def _reduced(reduction: Reduction, choice: SolverChoice, threads: int) -> Preparation:
+    evaluator = direct_evaluator(reduction.assembler(choice.order, choice.factorization, threads))
+    return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
 def prepared_unreduced(
     system: System, state: State, options: SolverOptions, classes: Classes | None = None
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
+    threads = options.threads
     if options.redundancy == "krylov":
         return prepared_for_krylov(system, options)
-    decision = rank_decision(
-        system, state, options.redundancy, options.rank_tolerance, classes, options.threads
-    )
+    kind = options.redundancy, options.rank_tolerance
+    decision = rank_decision(system, state, *kind, classes, threads)
     structure = kkt_structure(system, None if decision is None else decision.keep)
-    choice = choose_solver(
-        structure.pattern, options.ordering, options.factorization, state.position
-    )
-    assembler = SpatialAssembler(
-        system, structure, choice.order, choice.factorization, options.threads
-    )
-    return Preparation(Evaluator(assembler), choice, structure, decision)
+    names = options.ordering, options.factorization
+    choice = choose_solver(structure.pattern, *names, state.position)
+    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization, threads)
+    return Preparation(direct_evaluator(assembler), choice, structure, decision)
 
 
 def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
@@ -174,55 +210,9 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     if options.redundancy == "auto" and factorization not in QUASI_DEFINITE:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
-    assembler = SpatialAssembler(
-        system, structure, choice.order, choice.factorization, options.threads
-    )
-    evaluator = Evaluator(assembler, KrylovSolver(assembler))
-    return Preparation(evaluator, choice, structure, None)
-
-
-def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
-    """Decide with three freedoms; None if bodies have more."""
-    reduction = planar_reduction(system, state, options.rank_tolerance, options.threads)
-    if reduction is None:
-        return None
-    structure = reduction.structure
-    choice = choose_in_plane(
-        structure.pattern, options.ordering, options.factorization, state.position
-    )
-    structure.pattern.forget_adjacency()
-    assembler = PlanarAssembler(
-        system,
-        reduction.motion,
-        structure,
-        reduction.left_out,
-        choice.order,
-        choice.factorization,
-        options.threads,
-    )
-    return Preparation(Evaluator(assembler), choice, structure, reduction.decision)
-
-
-def _reduced(
-    system: System, classes: Classes, state: State, options: SolverOptions
-) -> Preparation | None:
-    """Decide with what freedoms subgroups about the world leave; None if that does not pay."""
-    names = options.ordering, options.factorization
-
-    def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
-        return reduction_pays(reduced, whole, *names)
-
-    corrected = options.baumgarte is None
-    reduction = ground_reduction(system, classes, state, pays, corrected, options.rank_tolerance)
-    if reduction is None:
-        return None
-    choice = choose_solver(reduction.structure.pattern, *names, state.position)
-    assembler = subgroup_assembler(
-        system, reduction, choice.order, choice.factorization, options.threads
-    )
-    counts = reduction.motion.counts()
+    solver = choice.order, choice.factorization, options.threads
     return Preparation(
-        Evaluator(assembler), choice, reduction.structure, reduction.decision, counts
+        KrylovEvaluator(SpatialAssembler(system, structure, *solver)), choice, structure, None
     )
 
 
@@ -234,32 +224,16 @@ def fallback(
 ) -> Preparation:
     """Return a preparation that can, and tells why in its history.
 
-    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at the state
+    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at `state`, where
     `preparation` was. Where factors are inaccurate: QR of the same rows, which keeps the softest
-    motions and loses no pivot to rounding alone.
-
-    Parameters
-    ----------
-    preparation : Preparation
-        With the evaluator that has failed.
-    failure : ReductionViolated or InaccurateFactors
-        What it has raised.
-    state : State
-        Where rank is decided.
-    options : SolverOptions
-        Of the ForwardDynamics.
-
-    Raises
-    ------
-    SingularSystemError
-        If QR loses a pivot, too.
+    motions and loses no pivot to rounding alone; SingularSystemError if it loses one, too.
     """
     assembler = preparation.evaluator.assembler
     if isinstance(failure, ReductionViolated):
         unreduced = prepared_unreduced(assembler.system, state, options)
         return replace(unreduced, history=(*preparation.history, f"all freedoms: {failure}"))
-    solver = BlockQRSolver(assembler)
-    solver.factorize(failure.time)
+    evaluator = BlockQREvaluator(assembler)
+    evaluator.factorize(failure.time)
     why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
     history = (*preparation.history, why)
-    return replace(preparation, evaluator=Evaluator(assembler, solver), history=history)
+    return replace(preparation, evaluator=evaluator, history=history)

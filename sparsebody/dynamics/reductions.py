@@ -1,55 +1,180 @@
-"""Fewer freedoms for bodies that move within displacement subgroups about the world.
+"""Rows and freedoms that a mechanism can do without.
 
-An exact change of basis. Reactions out of the plane, or outside the subgroups, are recovered from
-the solution.
+Rows: those that depend on others. Freedoms: bodies that move within displacement subgroups about
+the world have fewer; an exact change of basis. Reactions out of the plane, or outside the
+subgroups, are recovered from the solution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
 
+from sparsebody import ordering
 from sparsebody._core import dynamics as native
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.evaluators import SubgroupAssembler
-from sparsebody.dynamics.evaluators.assembler import ReactionTree
-from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
-from sparsebody.dynamics.redundancy import independent_rows, rows_at
+from sparsebody.dynamics.assembler import Assembler, ReactionTree, SubgroupAssembler
+from sparsebody.dynamics.planar_assembler import PlanarAssembler, rows_in_plane
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import SingularSystemError
+from sparsebody.factorization import analyze
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.model.planar_motion import PlanarMotion, planar_motion
-from sparsebody.model.subgroups import Classes
-from sparsebody.model.subgroups.displacements import SPHERE, TURN
+from sparsebody.factorization.cost_model import choose_factorization
+from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
+from sparsebody.model.subgroups import Classes, Kind, displacement_classes
+from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
 from sparsebody.model.subgroups.ground_motion import (
     KEEP_DIRECTIONS,
     THROUGH_POINT,
     GroundMotion,
     ground_motion,
+    planar_motion,
 )
 from sparsebody.model.system import State, System
+from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse.row_choices import PartOfRows, Rows
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
-from sparsebody.tolerances import POINT_TOLERANCE
+from sparsebody.tolerances import (
+    EIGENVALUE_TOLERANCE,
+    GRAM_SHIFT,
+    POINT_TOLERANCE,
+    RANK_TOLERANCE,
+)
+
+ORDERING = "nested-dissection"  # of parts that are wide in every direction
+LONGEST = 60.0  # [s] predicted
+VECTORS = 8  # that ARPACK keeps
+
+
+def independent_rows(
+    matrix: Rows, tolerance: float = RANK_TOLERANCE, threads: int = 1
+) -> RankDecision:
+    """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
+
+    Parts where all rows are independent need no decision row by row: their least singular value
+    says so, and it takes one factorization that costs as much as that of the whole system.
+    """
+    return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
+
+
+def least_singular_value(part: PartOfRows) -> float | None:
+    """Return the least singular value of A, as factors of A A' + delta tell it, or None.
+
+    Below about 1e-7 only that is known. None if the factorization would take minutes.
+
+    References
+    ----------
+    Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal. Appl. 13, 4: how sure Lanczos steps from
+    a random start are.
+    """
+    order = ordering.order(part.pattern, ORDERING)
+    predicted = choose_factorization(part.pattern, order)[1]
+    name = min(set(QUASI_DEFINITE) & set(predicted), key=lambda name: predicted[name])
+    if predicted[name] > LONGEST:
+        return None
+    factors = quasi_definite(analyze(name, part.pattern, order))
+    try:
+        factors.factorize(part.rows, GRAM_SHIFT)
+    except SingularSystemError:
+        return 0.0
+    n = len(part.rows)
+    inverse = LinearOperator((n, n), matvec=factors.solve, dtype=float)
+    start = np.random.default_rng(1).normal(size=n)
+    largest = eigsh(
+        inverse, 1, v0=start, ncv=VECTORS, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False
+    )
+    return float(np.sqrt(max(1.0 / largest[0] - GRAM_SHIFT, 0.0)))
+
+
+def classes_of(system: System) -> Classes | None:
+    """Return the displacement classes; None where they could not close any loop."""
+    n = system.n_bodies + 1
+    has_loops = model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any()
+    if not has_loops or has_isolated_spherical_joints(system):
+        return None
+    return displacement_classes(system)
+
+
+def rank_decision(
+    system: System,
+    state: State,
+    redundancy: str,
+    tolerance: float,
+    classes: Classes | None = None,
+    threads: int = 1,
+) -> RankDecision | None:
+    """Return which rows to keep at a state; None where all are kept without asking.
+
+    Those that displacement classes make redundant are left out first.
+    """
+    if redundancy == "keep" or system.n_rows == 0:
+        return None
+    has_redundant = classes is not None and classes.is_redundant.any()
+    keep = ~classes.is_redundant if classes is not None and has_redundant else None
+    structure = kkt_structure(system, keep)
+    rows: Rows = ConstantRows(structure, state)
+    if len(system.varying_joints) or len(system.coordinates.prescribed):
+        every = SystemMotion(system, state, threads=threads).constraint.rows
+        rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
+    decision = independent_rows(rows, tolerance, threads)
+    return decision if keep is None else _on_all_rows(keep, decision, "displacement subgroups")
+
+
+def _on_all_rows(is_candidate: BoolArray, decision: RankDecision, method: str) -> RankDecision:
+    """Return a decision on all rows from one on the candidates, which a method has chosen."""
+    keep = is_candidate.copy()
+    keep[is_candidate] = decision.keep[: np.count_nonzero(is_candidate)]
+    return replace(decision, keep=keep, method=f"{method}, then {decision.method}")
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarReduction:
-    """What is left of a mechanism within its plane."""
+class ConstantRows:
+    """Rows of joints whose T is constant on the successor, at a state; made when asked for."""
 
-    motion: PlanarMotion
-    structure: KKTStructure  # of the kept rows within the plane
-    left_out: IntArray  # the other rows within the plane
-    decision: RankDecision  # on all rows; those out of the plane are kept where they hold bodies
+    structure: KKTStructure
+    state: State
+
+    @property
+    def pattern(self) -> BlockPattern:
+        """Their blocks."""
+        return self.structure.pattern
+
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int = 1) -> FloatArray:
+        """Return some rows (n, 2, 6), scaled to unit norm."""
+        system, state = self.structure.system, self.state
+        return model.unit_rows(
+            self.structure.rows[index],
+            system.row_joint,
+            system.joint_frames,
+            (state.position, state.orientation, state.velocity),
+            system.subspaces,
+            threads,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """What is left of a mechanism whose bodies have fewer freedoms."""
+
+    structure: KKTStructure  # of the kept rows on the freedoms
+    decision: RankDecision  # on all rows; those that take the freedoms from the bodies are kept
+    assembler: Callable[[IntArray, str, int], Assembler]  # for order, factorization and threads
+    bodies: dict[str, int] = field(default_factory=dict)  # how many, by displacement subgroup
 
 
 def planar_reduction(
-    system: System, state: State, tolerance: float = 1e-8, threads: int = 1
-) -> PlanarReduction | None:
-    """Return the reduction, decided at a state; None where bodies are not in a plane."""
+    system: System, state: State, tolerance: float = RANK_TOLERANCE, threads: int = 1
+) -> Reduction | None:
+    """Return the reduction to a plane, decided at a state; None where bodies are not in one."""
     motion = planar_motion(system)
     rows = None if motion is None else rows_in_plane(system, motion, state)
     if motion is None or rows is None:
@@ -60,30 +185,15 @@ def planar_reduction(
     pattern = kkt_structure(system, is_within, three).pattern
     matrix = SaddleMatrix.of_rows(pattern, rows[is_within[~motion.is_out_of_plane]])
     in_plane = independent_rows(matrix, tolerance, threads)
-    kept = is_within.copy()
-    kept[is_within] = in_plane.keep
-    decision = replace(
-        in_plane,
-        keep=kept | motion.is_out_of_plane,
-        method=f"planar motion, then {in_plane.method}",
-    )
-    structure = kkt_structure(system, kept, three)
-    return PlanarReduction(motion, structure, np.flatnonzero(is_within & ~kept), decision)
+    decision = _on_all_rows(is_within, in_plane, "planar motion")
+    structure = kkt_structure(system, decision.keep, three)
+    left_out = np.flatnonzero(is_within & ~decision.keep)
+    assembler = partial(PlanarAssembler, system, motion, structure, left_out)
+    decision = replace(decision, keep=decision.keep | motion.is_out_of_plane)
+    return Reduction(structure, decision, assembler)
 
 
 FEW = 0.01  # share of bodies with fewer freedoms that could not pay
-
-
-@dataclass(frozen=True, eq=False)
-class GroundReduction:
-    """What is left of a mechanism within the subgroups that its bodies move in."""
-
-    motion: GroundMotion
-    basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one
-    fixed: FloatArray  # (n_bodies, 28) what bodies keep in place; see `fixed_directions`
-    tree: ReactionTree
-    structure: KKTStructure  # of the kept rows on the freedoms
-    decision: RankDecision  # on all rows; those of the tree are kept where they hold bodies
 
 
 def ground_reduction(
@@ -92,25 +202,13 @@ def ground_reduction(
     state: State,
     pays: Callable[[BlockPattern, BlockPattern], bool],
     has_corrections: bool = True,
-    tolerance: float = 1e-8,
-) -> GroundReduction | None:
-    """Return the reduction; None where no body has fewer freedoms, or where it does not pay.
+    tolerance: float = RANK_TOLERANCE,
+) -> Reduction | None:
+    """Return the reduction to subgroups about the world, decided at a consistent state.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    classes : Classes
-        Its displacement classes.
-    state : State
-        A consistent one.
-    pays : callable
-        Told the patterns with reduced and with all freedoms, answers whether to go on.
-    has_corrections : bool
-        Without corrections of positions, bodies that turn about points and lines keep all
-        freedoms: integrators lose these.
-    tolerance : float
-        See `independent_rows`.
+    None where no body has fewer freedoms, or where it does not pay: that is told by a function of
+    the patterns with reduced and with all freedoms. Without corrections of positions, bodies that
+    turn about points and lines keep all freedoms: integrators lose these.
     """
     motion = ground_motion(classes)
     if not has_corrections:
@@ -118,7 +216,7 @@ def ground_reduction(
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
-    rows = rows_at(system, state)
+    rows = SystemMotion(system, state).constraint.rows
     inverse_root = _inverse_roots(system)
     basis = _bases(motion, inverse_root)
     ends = np.stack([system.predecessor, system.successor], axis=1)
@@ -133,52 +231,29 @@ def ground_reduction(
     keep, n_dropped = native.locally_independent_rows(
         system.first_row, is_within, on_freedoms, size, is_prescribed
     )
-    tree = _tree(system, freedoms, n_dropped)
-    if tree is None:
-        return None
+    tree = _tree(system, native.reaction_tree(ends, freedoms, n_dropped), is_prescribed)
+    if len(tree.bodies) < np.count_nonzero(freedoms < 6):
+        return None  # there are not enough joints
     keep &= is_within[system.row_joint] | ~classes.is_redundant
     patterns = (kkt_structure(system, some).pattern for some in (keep, ~classes.is_redundant))
     if not pays(*patterns):
         return None
-    independent = _independent(system, keep, on_freedoms[keep], freedoms, tolerance)
-    complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
-    fixed, structure = (
-        fixed_directions(system, motion, state),
-        kkt_structure(system, independent.keep),
-    )
-    decision = replace(independent, keep=independent.keep | complementary)
-    return GroundReduction(motion, basis, fixed, tree, structure, decision)
-
-
-def _independent(
-    system: System, keep: BoolArray, rows: FloatArray, freedoms: IntArray, tolerance: float
-) -> RankDecision:
-    """Decide which of some rows, (k, 2, 6) on the freedoms, are independent there."""
     pattern = _on_the_world(kkt_structure(system, keep).pattern, freedoms)
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
-    every[: len(rows)] = rows
-    decision = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance)
-    kept = keep.copy()
-    kept[keep] = decision.keep[: len(rows)]
-    return replace(
-        decision,
-        keep=kept,
-        method=f"displacement subgroups about the world, then {decision.method}",
-    )
+    every[: np.count_nonzero(keep)] = on_freedoms[keep]
+    independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance)
+    decision = _on_all_rows(keep, independent, "displacement subgroups about the world")
+    structure = kkt_structure(system, decision.keep)
+    fixed = fixed_directions(system, motion, state)
 
+    def assembler(order: IntArray, factorization: str, threads: int) -> SubgroupAssembler:
+        order = _order_with_freedoms(structure.pattern, order, freedoms)
+        subgroups = basis, inverse_root, freedoms, fixed, tree
+        return SubgroupAssembler(system, structure, order, factorization, threads, *subgroups)
 
-def subgroup_assembler(
-    system: System,
-    reduction: GroundReduction,
-    order: IntArray,
-    factorization: str,
-    threads: int,
-) -> SubgroupAssembler:
-    """Return the assembler of a reduction, in an elimination order of its pattern."""
-    freedoms, structure = reduction.motion.freedoms, reduction.structure
-    order = _order_with_freedoms(structure.pattern, order, freedoms)
-    subgroups = reduction.basis, _inverse_roots(system), freedoms, reduction.fixed, reduction.tree
-    return SubgroupAssembler(system, structure, order, factorization, threads, *subgroups)
+    complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
+    decision = replace(decision, keep=decision.keep | complementary)
+    return Reduction(structure, decision, assembler, motion.counts())
 
 
 def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:
@@ -205,16 +280,12 @@ def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
 
 
-def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTree | None:
-    """Return joints that take the freedoms from the bodies; None if there are not enough."""
-    ends = np.stack([system.predecessor, system.successor], axis=1)
-    bodies, joint = native.reaction_tree(ends, freedoms, n_dropped)
-    if len(bodies) < np.count_nonzero(freedoms < 6):
-        return None
-    drives = np.bincount(
-        system.row_joint[system.coordinates.row[system.coordinates.prescribed]],
-        minlength=system.n_joints,
-    )
+def _tree(
+    system: System, held: tuple[IntArray, IntArray], is_prescribed: BoolArray
+) -> ReactionTree:
+    """Return the tree of bodies and the joints that hold them, by rows that are no drives."""
+    bodies, joint = held
+    drives = np.bincount(system.row_joint[is_prescribed], minlength=system.n_joints)
     n_rows = np.diff(system.first_row) - drives
     column = np.arange(n_rows.max(initial=0))
     rows = system.first_row[joint, None] + column
@@ -225,13 +296,11 @@ def _complementary_rows(
     system: System, tree: ReactionTree, freedoms: IntArray, is_taken: BoolArray
 ) -> BoolArray:
     """Return (n_rows,) as many dropped rows of the tree as its bodies have lost freedoms."""
-    is_complementary = np.zeros(system.n_rows, dtype=bool)
     n_lost = np.zeros(system.n_joints, dtype=np.intp)
     n_lost[tree.joint] = 6 - freedoms[tree.bodies]
     rank = np.cumsum(~is_taken)  # of dropped rows, in their joints
     before = np.concatenate([[0], rank])[system.first_row[:-1]]
-    is_complementary[:] = ~is_taken & (rank - before[system.row_joint] <= n_lost[system.row_joint])
-    return is_complementary
+    return np.asarray(~is_taken & (rank - before[system.row_joint] <= n_lost[system.row_joint]))
 
 
 def fixed_directions(system: System, motion: GroundMotion, state: State) -> FloatArray:
@@ -247,7 +316,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
-    across[np.isin(kind, (TURN, SPHERE))] = np.eye(3)
+    across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
     across[~np.isin(kind, THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [

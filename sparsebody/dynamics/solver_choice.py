@@ -58,11 +58,6 @@ def choose_solver(
     The ordering asked for gets the `positions` (n_primal, 3) of the bodies if it takes any. Large
     mechanisms are tried on samples of a thousand bodies, and the quickest ordering that is
     best there is taken if it keeps its promise for the whole.
-
-    Raises
-    ------
-    UnknownNameError, MissingDependencyError
-        For a name that is in no table, or a package that is not installed.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
@@ -77,7 +72,8 @@ def choose_solver(
     seconds = choice.seconds[choice.ordering][choice.factorization]
     expected = least[name] * pattern.n_rows / sample.n_rows
     if seconds > AS_EXPECTED * expected:  # what fills in grows with the size
-        return _best(pattern, _unlike(least), factorization)
+        unlike = {least[name]: name for name in reversed(names)}  # the same prediction once
+        return _best(pattern, [*unlike.values()][::-1], factorization)
     return choice
 
 
@@ -99,13 +95,11 @@ def choose_in_plane(
     return min(choice, other, key=lambda c: c.seconds[c.ordering][c.factorization])
 
 
-def reduction_pays(
-    reduced: BlockPattern, whole: BlockPattern, ordering: str, factorization: str
-) -> bool:
+def reduction_pays(reduced: BlockPattern, whole: BlockPattern, ordering: str) -> bool:
     """Tell whether fewer rows are predicted to save more time than the change of basis takes."""
     least = [
         min(min(times.values()) for times in choice.seconds.values())
-        for choice in (choose_solver(p, ordering, factorization) for p in (reduced, whole))
+        for choice in (choose_solver(p, ordering, "auto") for p in (reduced, whole))
     ]
     return least[0] + CHANGE_OF_BASIS * reduced.n_primal < least[1]
 
@@ -113,10 +107,7 @@ def reduction_pays(
 def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
     """Return the pair for all rows, dependent ones included; see `choose_solver`.
 
-    Raises
-    ------
-    UnknownNameError
-        For a factorization that cannot do without a decision on the rank.
+    Raises UnknownNameError for a factorization that cannot do without a decision on the rank.
     """
     if factorization not in ("auto", *QUASI_DEFINITE):
         raise UnknownNameError(
@@ -128,14 +119,6 @@ def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: s
     return min(choices, key=lambda c: c.seconds[c.ordering][c.factorization])
 
 
-def _unlike(predicted: Mapping[str, float]) -> list[str]:
-    """Return the names without those that predict exactly what an earlier one does."""
-    first: dict[float, str] = {}
-    for name, seconds in predicted.items():
-        first.setdefault(seconds, name)
-    return list(first.values())
-
-
 def _best(
     pattern: BlockPattern,
     names: list[str],
@@ -143,15 +126,15 @@ def _best(
     positions: FloatArray | None = None,
 ) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings."""
-    found = _predictions(pattern, names, factorization, positions)
+    predictions = _predictions(pattern, names, factorization, positions)
     _, best, backend = min(
         (time, names.index(name), backend)
-        for name, (_, times) in found.items()
+        for name, (_, times) in predictions.items()
         for backend, time in times.items()
     )
-    order = found[names[best]][0].order
-    metrics = {name: case.metrics for name, (case, _) in found.items()}
-    seconds = {name: times for name, (_, times) in found.items()}
+    metrics = {name: case.metrics for name, (case, _) in predictions.items()}
+    seconds = {name: times for name, (_, times) in predictions.items()}
+    order = predictions[names[best]][0].order
     return SolverChoice(names[best], backend, order, metrics, seconds)
 
 
@@ -162,12 +145,12 @@ def _predictions(
     positions: FloatArray | None = None,
 ) -> dict[str, tuple[Case, dict[str, float]]]:
     """Return for every ordering its order, and the predicted times [s] by factorization."""
-    found = {}
+    predictions = {}
     for name in names:
         case = Case(pattern, order(pattern, name, positions))
         if factorization == "auto":
             times = choose_factorization(pattern, case.order, case)[1]
         else:
             times = {factorization: predict_seconds(factorization, pattern, case.order)}
-        found[name] = case, times
-    return found
+        predictions[name] = case, times
+    return predictions

@@ -14,11 +14,9 @@ from .initial_state import (
 )
 
 # Inverse
-from .actuators import (
-    actuators_of as actuators_of,
-)
 from .inverse import (
     Actuation as Actuation,
     ActuatorForces as ActuatorForces,
     InverseMethod as InverseMethod,
+    actuators_of as actuators_of,
 )

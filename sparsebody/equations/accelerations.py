@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.elastic_forces import elastic_motion
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning, ModelError, UnknownNameError
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System
@@ -85,21 +85,11 @@ def joint_reactions(
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
-    """Return the smallest multipliers that exert the same forces on the bodies.
+    """Return the smallest multipliers that exert the same forces A' lambda on the bodies.
 
-    Where rounding hides which these are, as on lifts of 10^4 pairs, the given ones are returned.
-
-    Parameters
-    ----------
-    rows : (n_rows, n_freedoms) sparse array
-        A, all constraint rows, dependent ones included.
-    multiplier : (n_rows,) float array
-        Any multipliers that exert the right forces f = A' lambda.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the multipliers given are returned.
+    Of `rows` A (n_rows, n_freedoms), dependent ones included, from any multipliers (n_rows,) that
+    exert the right forces. Where rounding hides which these are, as on lifts of 10^4 pairs, those
+    are returned, with a ConvergenceWarning.
     """
     smallest = smallest_multipliers(rows, multiplier)
     if smallest is not None:
@@ -119,11 +109,7 @@ def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray 
     Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
     A, so what they converge to, in three to five of them, is the solution of least norm. Where A
     is so ill-conditioned that they do not, Krylov steps find it with factors of [1 A; A' -mu] and a
-    far smaller mu.
-
-    References
-    ----------
-    Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
+    far smaller mu. Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
     """
     square = np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
     scale = 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0))  # units, and small bodies beside

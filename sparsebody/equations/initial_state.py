@@ -15,7 +15,7 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.kinematics.joint_motion import coordinate_motion, prescribed_motion
 from sparsebody.kinematics.poses import displaced
-from sparsebody.model.checks import positive
+from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.spatial import (
@@ -115,28 +115,19 @@ def mechanism_size(system: System) -> float:
 
     Lengths of beams count as such.
     """
-    sides = (
-        (system.successor, system.successor_point),
-        (system.predecessor, system.predecessor_point),
+    arms = (
+        system.successor_point[system.successor >= 0],
+        system.predecessor_point[system.predecessor >= 0],
+        system.elastic.rest[:, 3:],
     )
-    elastic = system.elastic
-    lengths = np.linalg.norm(elastic.rest[:, 3:], axis=1)
-    n, total = len(elastic), float(lengths.sum())
-    for body, point in sides:
-        length = np.sqrt(np.einsum("na,na->n", point, point))
-        n += int(np.count_nonzero(body >= 0))
-        total += float(np.sum(length, where=body >= 0))
-    return total / n if total > 0.0 else 1.0
-
-
-def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> FloatArray:
-    """Return the twists that solve A twist = target, damped, least in the metric of D."""
-    return _least_norm_solver(matrix, damping)(target)[0]
+    lengths = np.concatenate([np.sqrt(np.einsum("na,na->n", arm, arm)) for arm in arms])
+    return float(lengths.mean()) if lengths.any() else 1.0
 
 
 def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
-    """Return the function from targets to twists D^-1 A' z, and z.
+    """Return the function from targets to twists D^-1 A' z of A twist = target, and z.
 
+    Damped, and least in the metric of D.
     Scaled to a diagonal of ones, or pivots of small bodies drown beside those of large ones.
     """
     n = matrix.pattern.n_primal_rows
@@ -174,11 +165,8 @@ def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
     every = np.ones(moving.system.n_rows, dtype=bool)
     closed, error = _least_squares_pose(moving, every, goal, reluctance)
     if error > 1e3 * goal:
-        closed, error = min(
-            (closed, error),
-            _rotations_first(moving, goal, reluctance),
-            key=lambda result: result[1],
-        )
+        other = _rotations_first(moving, goal, reluctance)
+        closed, error = min((closed, error), other, key=lambda result: result[1])
     if error > 1e3 * goal:
         raise AssemblyError(
             f"mechanism {moving.system.name!r} does not close near the given pose: "
@@ -235,7 +223,7 @@ def _least_squares_pose(
         if metric is not None:
             matrix = _with_metric(matrix, metric)
         matrix = reluctance.matrix(matrix)
-        step = _least_norm(matrix, -error, max(damping, 1e-13))
+        step, _ = _least_norm_solver(matrix, max(damping, 1e-13))(-error)
         trial = moving.at(displaced(moving.state, step))
         trial_norm = float(np.linalg.norm(trial.position_error[keep]))
         if np.isfinite(trial_norm) and trial_norm < norm:
@@ -253,12 +241,9 @@ def _least_squares_pose(
 
 def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
     """Return the matrix with the same block (6, 6) for every body."""
-    n = matrix.pattern.n_primal
-    return replace(
-        matrix,
-        diagonal=np.tile(metric, (n, 1, 1)),
-        inverse=np.tile(np.linalg.inv(metric), (n, 1, 1)),
-    )
+    blocks = np.stack([metric, np.linalg.inv(metric)])
+    diagonal, inverse = np.tile(blocks[:, None], (1, matrix.pattern.n_primal, 1, 1))
+    return replace(matrix, diagonal=diagonal, inverse=inverse)
 
 
 def _consistent_velocity(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
@@ -322,11 +307,8 @@ def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
     largest = np.zeros(system.n_joints)
     np.maximum.at(largest, system.row_joint, np.abs(error))
     worst = np.argsort(-largest)[:count]
-    named = [
-        f"joint {system.joint_names[j]!r} is off by {largest[j]:.3g}"
-        for j in worst
-        if largest[j] > 0.01 * largest[worst[0]]
-    ]
+    worst = worst[largest[worst] > 0.01 * largest[worst[0]]]
+    named = (f"joint {system.joint_names[j]!r} is off by {largest[j]:.3g}" for j in worst)
     return ", ".join(named) + " (m or rad)"
 
 

@@ -1,36 +1,250 @@
-"""What inverse dynamics is, whatever the method. Featherstone (2008), sec. 8.12."""
+"""Inverse dynamics, whatever the method: actuators, desired motions, and what comes of them.
+
+Featherstone (2008), sec. 8.12.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
-from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.assembly.constraint import kkt_structure
+from sparsebody._core import joints
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
 from sparsebody.equations.accelerations import check_reactions, joint_wrenches, minimum_norm
-from sparsebody.equations.actuators import (
-    ActuatorRows,
-    Freedom,
-    actuator_rows,
-    actuators_of,
-    released_drives,
-    without_drives,
-)
-from sparsebody.equations.desired_motion import (
-    TINY,
-    DesiredMotion,
-    body_matrix,
-    freedom_inertia,
-)
-from sparsebody.equations.system_motion import checked_vectors, joint_ends, padded
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError
+from sparsebody.kinematics.joint_motion import JointMotion, coordinate_poses
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tolerances import MOTION_TOLERANCE
+
+Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates
+MOST_FREEDOMS = 6  # of a joint
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """Velocity coordinates of joints that actuators act on, of tree and of loop joints alike."""
+
+    joint: IntArray  # (p,) the system's numbers
+    coordinate: IntArray  # (p,) which velocity coordinate of the joint
+    names: Sequence[str]  # (p,) for people
+
+    def __len__(self) -> int:
+        return len(self.joint)
+
+
+class ActuatorRows(NamedTuple):
+    """W' P' in body coordinates: W transmits the actuators' forces, W' S = 1 on each coordinate."""
+
+    dual: FloatArray  # (p, 6) W' in S coordinates
+    rows: FloatArray  # (p, 2, 6) B on the predecessor's and the successor's velocity
+    rate: FloatArray  # (p,) B v, the rates of the coordinates
+    velocity_product: FloatArray  # (p,) B a less the coordinates' accelerations
+
+
+def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> Actuators:
+    """Return the actuated coordinates in the order given, or every freedom of every joint.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    actuated : iterable of str or (str, int), optional
+        Joints, all of whose freedoms are meant, or joints with one of their velocity coordinates.
+
+    Raises
+    ------
+    ModelError
+        For a joint that is not there or has no such freedom, and for one that is named twice.
+    """
+    freedoms = np.array([kind.n_velocities for kind in system.joint_types], dtype=np.intp)
+    if actuated is None:
+        joint = np.repeat(np.arange(system.n_joints, dtype=np.intp), freedoms)
+        first = np.concatenate([[0], np.cumsum(freedoms)])[:-1]
+        coordinate = np.arange(len(joint)) - np.repeat(first, freedoms)
+    else:
+        named = [actuated] if isinstance(actuated, str) else actuated
+        pairs = [pair for freedom in named for pair in _pairs(system, freedom)]
+        joint, coordinate = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        first = np.unique(joint * MOST_FREEDOMS + coordinate, return_index=True)[1]
+        if len(first) < len(joint):
+            k = np.setdiff1d(np.arange(len(joint)), first)[0]
+            raise ModelError(
+                f"coordinate {coordinate[k]} of joint {system.joint_names[int(joint[k])]!r} is "
+                "named twice among the actuated ones; name it once"
+            )
+    names = _Names(system, joint, coordinate, freedoms)
+    return Actuators(np.ascontiguousarray(joint), coordinate.astype(np.intp), names)
+
+
+def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
+    """Joint and coordinate of what the user named."""
+    name, *one = (freedom,) if isinstance(freedom, str) else freedom
+    joint = system.joint(name)
+    kind = system.joint_types[joint]
+    if kind.n_velocities == 0:
+        raise ModelError(
+            f"joint {name!r} is {kind.name} and has no freedom to act on; name another"
+        )
+    if one and not (isinstance(one[0], int | np.integer) and 0 <= one[0] < kind.n_velocities):
+        raise ModelError(
+            f"joint {name!r} has no coordinate {one[0]!r}: it is {kind.name}, and its coordinates "
+            f"count from 0 to {kind.n_velocities - 1}"
+        )
+    return [(joint, int(k)) for k in (one or range(kind.n_velocities))]
+
+
+class _Names(Sequence[str]):
+    """Made when they are asked for: "hip", or "hip 2" where the joint has several freedoms."""
+
+    def __init__(
+        self, system: System, joint: IntArray, coordinate: IntArray, freedoms: IntArray
+    ) -> None:
+        self._system, self._joint, self._coordinate = system, joint, coordinate
+        self._has_several = freedoms[joint] > 1
+
+    def __len__(self) -> int:
+        return len(self._joint)
+
+    def __getitem__(self, k: int) -> str:  # type: ignore[override]
+        name = self._system.joint_names[int(self._joint[k])]
+        return f"{name} {self._coordinate[k]}" if self._has_several[k] else name
+
+
+def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> ActuatorRows:
+    """Return the rows of the actuated coordinates at a pose."""
+    joint = actuators.joint
+    _, dual, drift = joints.coordinate_motions(
+        joint, actuators.coordinate, coordinate_poses(system, motion), motion.velocity
+    )
+    return ActuatorRows(dual, *rows_on_bodies(system, joint, motion, dual, drift))
+
+
+def released_drives(system: System, actuators: Actuators) -> tuple[IntArray, IntArray]:
+    """Return the items of drives on actuated coordinates, and the actuators that replace them."""
+    tracked, items = system.coordinates, system.coordinates.prescribed
+    driven = MOST_FREEDOMS * tracked.joint[items] + tracked.index[items]
+    acted = MOST_FREEDOMS * actuators.joint + actuators.coordinate
+    _, of_drive, of_actuator = np.intersect1d(driven, acted, return_indices=True)
+    return items[of_drive], of_actuator.astype(np.intp)
+
+
+def without_drives(system: System, items: IntArray) -> System:
+    """Return the system without some drives (their items); other rows keep their order."""
+    if len(items) == 0:
+        return system
+    tracked = system.coordinates
+    keep = np.ones(system.n_rows, dtype=np.bool_)
+    keep[tracked.row[items]] = False
+    before = np.concatenate([[0], np.cumsum(keep)]).astype(np.intp)
+    row = np.where(tracked.row >= 0, before[tracked.row], -1)
+    row[items] = -1
+    released = set(items.tolist())
+    motion = tuple(None if k in released else f for k, f in enumerate(tracked.motion))
+    return replace(
+        system,
+        first_row=before[system.first_row],
+        subspace_index=system.subspace_index[keep],
+        coordinates=replace(tracked, row=row, motion=motion),
+    )
+
+
+class DesiredMotion(SystemMotion):
+    """A system at a state with the accelerations (n_bodies, 6) that the bodies shall have."""
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        body_force: FloatArray | None,
+        acceleration: FloatArray,
+    ) -> None:
+        super().__init__(system, state, body_force)
+        self.acceleration = acceleration
+
+    @cached_property
+    def inertial(self) -> FloatArray:
+        """(n_bodies, 6) I a."""
+        a, system = self.acceleration, self.system
+        moment = np.einsum("nij,nj->ni", system.inertia, a[:, :3])
+        return np.concatenate([moment, system.mass[:, None] * a[:, 3:]], axis=1)
+
+    @cached_property
+    def required(self) -> FloatArray:
+        """(n_bodies, 6) what actuators and constraints must exert on each body."""
+        return self.inertial + self.bias - self.applied
+
+    def check_constraints(self, tolerance: float) -> float:
+        """Return the violation; raise MotionError that names the worst joint if it is too large."""
+        rows, system = self.constraint, self.system
+        gap, scale = row_gaps(
+            self, self.acceleration, system.row_joint, rows.rows, rows.acceleration
+        )
+        if len(gap) == 0:
+            return 0.0
+        k = int(np.argmax(np.abs(gap)))
+        violation = float(abs(gap[k]) / scale)
+        if violation <= tolerance:
+            return violation
+        j, tracked = int(system.row_joint[k]), system.coordinates
+        is_drive = k in tracked.row[tracked.prescribed]
+        unit = "m/s^2" if rows.subspace[k, 3:].any() else "rad/s^2"
+        raise MotionError(
+            f"the wanted accelerations violate {'the drive of ' if is_drive else ''}joint "
+            f"{system.joint_names[j]!r} (row {k - int(system.first_row[j])}) by "
+            f"{gap[k]:.4g} {unit}, {violation:.1e} of what is wanted where "
+            f"{tolerance:.1e} is allowed; ask for accelerations that all joints allow, as "
+            "driven_accelerations returns"
+        )
+
+
+def row_gaps(
+    moving: SystemMotion,
+    acceleration: FloatArray,
+    joint: IntArray,
+    rows: FloatArray,
+    gamma: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Return A a - gamma (m,), and the size that it is measured against."""
+    if len(rows) == 0:
+        return np.zeros(0), 1.0
+    terms = rows * padded(acceleration)[joint_ends(moving.system, joint)]
+    free_fall = np.abs(moving.applied / freedom_inertia(moving.system)).max()
+    free = max(float(np.abs(acceleration).max()), float(free_fall))  # a rigid loop rests
+    scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, TINY)
+    return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(scale)
+
+
+def body_matrix(system: System, joint: IntArray, rows: FloatArray) -> csr_array:
+    """Return rows (m, 2, 6) on the bodies of their joints as a matrix (m, 6 n_bodies)."""
+    ends = joint_ends(system, joint)
+    used = np.broadcast_to((ends >= 0)[:, :, None], rows.shape)
+    row = np.broadcast_to(np.arange(len(ends))[:, None, None], rows.shape)
+    column = 6 * ends[:, :, None] + np.arange(6)
+    shape = (len(ends), 6 * system.n_bodies)
+    return coo_array((rows[used], (row[used], column[used])), shape=shape).tocsr()
+
+
+def freedom_inertia(system: System) -> FloatArray:
+    """Return (n_bodies, 6) the diagonals of the inertias [kg m^2, kg]."""
+    turning = np.diagonal(system.inertia, axis1=1, axis2=2)
+    return np.concatenate([turning, np.repeat(system.mass[:, None], 3, axis=1)], axis=1)
+
+
+def freed_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray:
+    """Return (m,) norms of rows on their two bodies in units of the bodies' inertias."""
+    light = np.concatenate([1.0 / freedom_inertia(system), np.zeros((1, 6))])
+    norm = np.einsum("mea,mea->m", rows**2, light[joint_ends(system, joint)])
+    return np.sqrt(norm)
 
 
 @dataclass(frozen=True)
@@ -57,19 +271,14 @@ class Actuation:
         return not (self.is_underactuated or self.is_redundant)
 
     def __str__(self) -> str:
-        kinds = [
-            word
-            for word, holds in (
-                ("underactuated", self.is_underactuated),
-                ("redundantly actuated", self.is_redundant),
-                ("properly actuated", self.is_proper),
-            )
-            if holds
-        ]
-        return (
-            f"{' and '.join(kinds)}: {self.n_actuators} actuators move {self.rank} of "
-            f"{self.mobility} freedoms"
-        )
+        words = {
+            "underactuated": self.is_underactuated,
+            "redundantly actuated": self.is_redundant,
+            "properly actuated": self.is_proper,
+        }
+        kinds = " and ".join(word for word, holds in words.items() if holds)
+        moved = f"{self.n_actuators} actuators move {self.rank} of {self.mobility} freedoms"
+        return f"{kinds}: {moved}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +293,7 @@ class ActuatorForces:
     violation: float  # of the constraint rows by the wanted accelerations, relative
 
 
-@dataclass(frozen=True, eq=False)
-class Balance:
+class Balance(NamedTuple):
     """What a method finds."""
 
     force: FloatArray  # (n_actuators,)
@@ -225,9 +433,9 @@ class InverseMethod(ABC):
         rows = actuator_rows(system, everything, desired.joints)
         ends = padded(acceleration)[joint_ends(system, everything.joint)]
         missing = np.abs(np.einsum("mea,mea->m", rows.rows, ends))
-        most = 6
-        acted = most * self.actuators.joint + self.actuators.coordinate
-        missing[np.isin(most * everything.joint + everything.coordinate, acted)] = 0.0
+        acted = MOST_FREEDOMS * self.actuators.joint + self.actuators.coordinate
+        numbers = MOST_FREEDOMS * everything.joint + everything.coordinate
+        missing[np.isin(numbers, acted)] = 0.0
         if actuation.is_underactuated and missing.any():
             text += f"; actuate {everything.names[int(np.argmax(missing))]!r} too"
         else:
@@ -241,16 +449,12 @@ class InverseMethod(ABC):
         if not balance.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(desired.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-        system_with_drives = self.given_system
         wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
         if len(self._released):
-            tracked, force = system_with_drives.coordinates, balance.force[self._replaced_by]
-            of_drives = tracked.row[self._released]
-            is_constraint = np.ones(system_with_drives.n_rows, dtype=np.bool_)
-            is_constraint[of_drives] = False
-            everything = np.empty(system_with_drives.n_rows)
-            everything[is_constraint], everything[of_drives] = multiplier, force
-            multiplier = everything
+            tracked, force = self.given_system.coordinates, balance.force[self._replaced_by]
+            of_drives = np.argsort(tracked.row[self._released])
+            rows = tracked.row[self._released][of_drives]  # in the system with the drives
+            multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_drives])
             dual = desired.coordinates.dual[self._released]
             np.add.at(wrench, tracked.joint[self._released], dual * force[:, None])
         return ActuatorForces(

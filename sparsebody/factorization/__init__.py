@@ -9,7 +9,6 @@ from sparsebody.factorization import (
     block_ldl,
     block_qr,
     cholmod,
-    cholmod_ldl,
     multifrontal,
     pivoted_lu,
 )
@@ -33,7 +32,7 @@ FACTORIZATIONS: dict[str, Backend] = {
         cholmod.analyze, needs="sksparse.cholmod", summary="Cholesky of the Schur complement"
     ),
     "cholmod-ldl": Backend(
-        cholmod_ldl.analyze,
+        cholmod.analyze_ldl,
         needs="sksparse.cholmod",
         summary="LDL' of the quasi-definite matrix, refined",
     ),

@@ -111,20 +111,9 @@ def is_dependent(
 ) -> bool:
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 
-    Inverse iteration with the shifted factors turns y towards the smallest singular value of A'. A
-    value that is small, as in long mechanisms, is not zero: A' y can be told from rounding although
-    y' A A' y, which the pivots see, cannot.
-
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Of [1 A'; A 0].
-    rows : (n_dual_rows, 2, width) float array
-        A.
-    solve : function of (n_rows,) float array
-        With factors of the matrix whose vanishing pivots were shifted away from zero.
-    row : int
-        Counted from the first dual one.
+    Inverse iteration with the shifted factors of [1 A'; A 0] turns y towards the smallest singular
+    value of A'. A value that is small, as in long mechanisms, is not zero: A' y can be told from
+    rounding although y' A A' y, which the pivots see, cannot.
     """
     n = pattern.n_primal_rows
     y = np.zeros(pattern.n_rows)

@@ -1,7 +1,4 @@
-"""Where the blocks of L lie: tables that are made once for a pattern and an order.
-
-core/factorization/layout.hpp describes them.
-"""
+"""Block LDL' of the whole matrix; core/factorization/layout.hpp describes its tables."""
 
 from __future__ import annotations
 
@@ -12,26 +9,16 @@ import numpy as np
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
-from sparsebody.factorization.backend import check_rhs
-from sparsebody.factorization.unit_ldl import (
-    REGULAR,
-    UnitLDLNumeric,
-    UnitLDLSymbolic,
-    from_unit,
-    to_unit,
-)
+from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern, check_order
-from sparsebody.sparse.saddle import SaddleMatrix
 
-__all__ = ["REGULAR", "BlockLDLSymbolic", "analyze", "in_parts", "safe_order"]
-
-Layout = factorization.block_ldl.Layout
+block_ldl = factorization.block_ldl
 FEWEST_BLOCKS = factorization.FEWEST_BLOCKS  # that are worth parts
-
 TILE = 4  # rows of storage of a block come in fours
 LARGEST_BLOCK = 6  # rows; larger joints are cut in several
 MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
+DOUBTFUL = -2  # what a factorization returns: see block_ldl.hpp
 
 
 def in_parts(
@@ -48,13 +35,10 @@ def in_parts(
 
 def make_layout(
     pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
-) -> Layout:
+) -> block_ldl.Layout:
     """Lay L out for an admissible order of blocks of at most LARGEST_BLOCK rows.
 
-    Raises
-    ------
-    ShapeError
-        If L has too many blocks, or values, for the tables.
+    Raises ShapeError if L has too many blocks, or values, for the tables.
     """
     columns = column_structures(pattern, order)
     n_below = np.diff(columns[0]).astype(float)
@@ -67,7 +51,7 @@ def make_layout(
     if part_starts is None:
         part_starts = np.zeros(1, dtype=np.intp)
     try:
-        return Layout(columns, pattern.block_sizes, pattern.ends, order, part_starts)
+        return block_ldl.Layout(columns, pattern.block_sizes, pattern.ends, order, part_starts)
     except ValueError as error:  # tables of more than 32 bits
         raise ShapeError(str(error)) from error
 
@@ -75,10 +59,7 @@ def make_layout(
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
     """Return pattern and order with dual blocks of more than LARGEST_BLOCK rows cut in several.
 
-    Raises
-    ------
-    ShapeError
-        If a primal block is too large.
+    Raises ShapeError if a primal block is too large.
     """
     n, sizes = pattern.n_primal, pattern.block_sizes
     if np.max(sizes[:n], initial=0) > LARGEST_BLOCK:
@@ -86,76 +67,57 @@ def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArra
     n_parts = np.maximum(-(-sizes // LARGEST_BLOCK), 1)
     if np.all(n_parts == 1):
         return pattern, order
-    first = _starts(n_parts)
-    part = np.arange(first[-1]) - np.repeat(first[:-1], n_parts)
-    left = np.repeat(sizes, n_parts) - LARGEST_BLOCK * part
+    first = np.cumsum(n_parts) - n_parts
+    part = np.arange(n_parts.sum()) - np.repeat(first, n_parts)
+    remaining = np.repeat(sizes, n_parts) - LARGEST_BLOCK * part
     pieces = BlockPattern(
-        np.minimum(left, LARGEST_BLOCK), np.repeat(pattern.ends, n_parts[n:], axis=0)
+        np.minimum(remaining, LARGEST_BLOCK), np.repeat(pattern.ends, n_parts[n:], axis=0)
     )
     count = n_parts[order]
-    inside = np.arange(first[-1]) - np.repeat(_starts(count)[:-1], count)
-    return pieces, np.repeat(first[order], count) + inside
-
-
-def _starts(counts: IntArray) -> IntArray:
-    """Return where each range starts, and the end of the last one."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-
-
-block_ldl = factorization.block_ldl
-DOUBTFUL = -2  # what a factorization returns: see block_ldl.hpp
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return pieces, np.repeat(first[order], count) + within
 
 
 @dataclass(eq=False)
-class BlockLDLSymbolic(UnitLDLSymbolic):
-    """The layout of L, and the storage of the newest factors.
-
-    An order that is not admissible is repaired first, each joint moved to right after the later of
-    its bodies: without pivoting it could meet a zero pivot. Then it is put in parts, which changes
-    nothing but the use of caches and threads.
-    """
+class BlockLDLSymbolic(UnitSymbolic):
+    """The layout of L, and the storage of the newest factors; see UnitSymbolic."""
 
     order: IntArray  # (n_blocks,) the one in use
-    layout: Layout
+    layout: block_ldl.Layout
     factors: block_ldl.Factors = field(init=False)
 
     def __post_init__(self) -> None:
         self.factors = block_ldl.Factors(self.layout)
 
-    def factorize_and_solve(
-        self, matrix: SaddleMatrix, rhs: FloatArray
-    ) -> tuple[UnitLDLNumeric, FloatArray]:
-        """Do both for one rhs (n_rows,), faster than one after the other."""
-        check_rhs(rhs, self.pattern)
-        rhs, x = np.array(rhs, dtype=np.float64), np.empty(len(rhs))
-        numeric = self.in_unit(matrix)
-        to_unit(self.pattern.offsets, numeric.inverse_root, rhs)
-        self.check(self.factors.factorize(numeric.rows, rhs), numeric.rows)
-        self.factors.substitute(numeric.rows, rhs, x)
-        from_unit(self.pattern.offsets, numeric.inverse_root, x)
-        return numeric, x
-
-    def eliminate(self, rows: FloatArray) -> int:
-        """See UnitLDLSymbolic."""
-        return self.factors.factorize(rows, np.zeros(self.pattern.n_rows))
+    def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
+        """Factorize; a doubtful pivot is returned as DOUBTFUL less its position."""
+        nothing = np.zeros(self.pattern.n_rows)
+        if delta == 0.0:
+            return self.factors.factorize(rows, nothing)
+        self.factors.eliminate(rows, nothing, -delta)
+        return REGULAR
 
     def first_row(self, status: int) -> int:
-        """See UnitLDLSymbolic."""
+        """Return the row of a pivot."""
         return self.layout.first_row(DOUBTFUL - status)
 
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
-        """See UnitLDLSymbolic."""
+        """Solve by small blocks; without forces there is nothing to do for constant bodies."""
         x = np.empty(len(rhs))
-        self.factors.solve(rows, rhs, 1.0, False, x)
+        has_forces = rhs[: self.pattern.n_primal_rows].any()
+        self.factors.solve(rows, rhs, float(has_forces), False, x)
         return x
 
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """See UnitLDLSymbolic."""
+        """Return a sine and its row."""
         return self.factors.smallest_pivot(rows, self.pattern.n_primal_rows)
 
 
 def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:
-    """Return `order` if it is admissible, else with each joint after the later of its bodies."""
+    """Return `order` if it is admissible, else with each joint after the later of its bodies.
+
+    Without pivoting, an order that is not admissible could meet a zero pivot.
+    """
     return order if is_admissible(pattern, order) else repair(pattern, order)
 
 
@@ -164,12 +126,8 @@ def analyze(
 ) -> BlockLDLSymbolic:
     """Lay L out in the given order, or in a repaired one if the given one is not admissible.
 
-    With `part_starts` the order is one of `in_parts`, which is taken as it is.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once, or L would be too large for small blocks.
+    With `part_starts` the order is one of `in_parts`, which is taken as it is. Raises ShapeError if
+    L would be too large for small blocks.
     """
     check_order(pattern, order)
     if part_starts is None:

@@ -38,6 +38,9 @@ class Work:
     flops: float
 
 
+IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
+
+
 @dataclass(frozen=True)
 class Cost:
     """Seconds for one factorization and one solve."""
@@ -95,7 +98,7 @@ def _schur_work(case: Case) -> Work:
     pattern, order = case.pattern, case.order
     degree = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     if degree @ (degree + 1) / 2 > MOST_CONTRIBUTIONS:
-        return Work(np.inf, np.inf, np.inf)
+        return IMPOSSIBLE
     primal_first = order[np.argsort(order >= pattern.n_primal, kind="stable")]
     metrics = ordering_metrics(pattern, primal_first)
     return Work(pattern.n_rows, metrics.nnz_l, metrics.flops)
@@ -109,7 +112,7 @@ def _tile_work(case: Case) -> Work:
     tiled = TILE * -(-size // TILE)
     below = (weighted_counts(found, tiled) - tiled).astype(float)
     if below @ (below + TILE) / (2 * TILE**2) > MOST_UPDATES:
-        return Work(np.inf, np.inf, np.inf)
+        return IMPOSSIBLE
     return Work(pattern.n_rows, float(size @ below), float(size @ below**2))
 
 
@@ -118,7 +121,7 @@ def _band_work(case: Case) -> Work:
     rows, width = case.pattern.n_rows, float(case.metrics.scalar_bandwidth)
     entries = rows * (3 * width + 1)
     if 8 * entries > LARGEST_BAND:
-        return Work(np.inf, np.inf, np.inf)
+        return IMPOSSIBLE
     return Work(rows, entries, 4 * rows * width**2)
 
 
@@ -126,7 +129,7 @@ def _dense_work(case: Case) -> Work:
     """LU of all rows."""
     rows = float(case.pattern.n_rows)
     if rows > MOST_ROWS:
-        return Work(np.inf, np.inf, np.inf)
+        return IMPOSSIBLE
     return Work(rows, rows**2, 2 / 3 * rows**3)
 
 
@@ -145,12 +148,7 @@ WORK: dict[str, Callable[[Case], Work]] = {
 def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
     """Return the predicted time [s] of one factorization and one solve; inf where impossible.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no backend of that name.
-    ShapeError
-        If `order` does not list every block once.
+    Raises UnknownNameError or ShapeError for a wrong name or order.
     """
     if not isinstance(name, str) or name not in FACTORIZATIONS:
         known = ", ".join(FACTORIZATIONS)
@@ -165,28 +163,17 @@ def _seconds(name: str, case: Case) -> float:
 
 
 def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
-    """Return the predicted times [s] of the backends that pivot, for any symmetric pattern.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
-    """
+    """Return the predicted times [s] of the backends that pivot, for any symmetric pattern."""
     case = Case(cast(BlockPattern, pattern), order)  # these look at rows and metrics alone
     return {name: _seconds(name, case) for name in PIVOTING}
 
 
 def least_seconds(name: str, case: Case) -> float:
     """Return a time [s] that no order goes below: no entry fills in, and nothing is multiplied."""
-    pattern = case.pattern
-    return COSTS[name].seconds(Work(pattern.n_rows, _entries(pattern), 0.0))
-
-
-def _entries(pattern: BlockPattern) -> float:
-    """Return the scalar entries of the matrix on and below the diagonal, blocks taken as dense."""
-    sizes = pattern.block_sizes
+    pattern, sizes = case.pattern, case.pattern.block_sizes
     joined = np.where(pattern.ends >= 0, sizes[pattern.ends], 0).sum(axis=1)
-    return float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ joined)
+    entries = float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ joined)
+    return COSTS[name].seconds(Work(pattern.n_rows, entries, 0.0))
 
 
 def choose_factorization(
@@ -197,11 +184,6 @@ def choose_factorization(
     Those from elsewhere, whose times were never measured, are not among them.
     In large patterns "cholmod" is predicted by a lower bound where that is enough to rule it out. A
     `case` of the same pattern and order saves work.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
     """
     case = Case(pattern, order) if case is None else case
     names = [name for name in available_factorizations() if name in COSTS and name != "block-qr"]

@@ -1,11 +1,8 @@
-"""Krylov steps on the dual unknowns: smallest solutions, and rough factors made good.
+"""Krylov steps on the dual unknowns: smallest solutions, whatever the rank.
 
 x = A' y is looked for where (A A' + delta)^-1 takes A from g: its singular values are then close to
 one, but for those below sqrt(delta), each of which costs a step or two. No product A A' is formed,
 so that singular values far below sqrt(eps) are told from zero, and no rank is decided.
-
-In long mechanisms the softest motions of A D^-1 A' drown in the rounding of its elimination: the
-factors are right but in a few directions, and each of these costs an iteration.
 
 References
 ----------
@@ -22,8 +19,6 @@ from typing import Protocol
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.factorization.backend import Numeric
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 from sparsebody.tolerances import GAP_ROUNDING
 
 MOST_STEPS = 300
@@ -64,18 +59,10 @@ class LeastNorm:
 def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     """Return the smallest x = A' y of those with the least |A x - g|.
 
-    First g is taken at its word. Where a pass leaves a gap that no x closes, its part in the range
-    of A is sought alone, for what is outside is amplified by 1 / delta; singular values far below
-    sqrt(delta) then count as zero.
-
-    Parameters
-    ----------
-    operator : Operator
-        A and its preconditioner.
-    g : (n_dual_rows,) float array
-        It may contradict itself, as rows that depend on each other let it.
-    size : float
-        What gaps are measured against: the largest entry of g and of what it comes from.
+    First g (n_dual_rows,) is taken at its word. Where a pass leaves a gap that no x closes, as rows
+    that depend on each other let it, its part in the range of A is sought alone, for what is
+    outside is amplified by 1 / delta; singular values far below sqrt(delta) then count as zero.
+    Gaps are measured against `size`, the largest entry of g and of what it comes from.
     """
     found = _closed(operator, g, size)
     if _size(found.gap) > SOLVED * size + _noise(found, size):
@@ -194,79 +181,3 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
 
 def _size(x: FloatArray) -> float:
     return float(np.abs(x).max(initial=0.0))
-
-
-MOST_ITERATIONS = 100
-GRADIENT_REDUCTION = 1e-12  # of the error in the energy norm
-
-
-def conjugate_gradient_solve(
-    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, most: int = MOST_ITERATIONS
-) -> FloatArray:
-    """Return x with [D A'; A 0] x nearly rhs (n_rows,), exact in its primal rows but for rounding.
-
-    Parameters
-    ----------
-    numeric : Numeric
-        Rough factors of `matrix`.
-    matrix : SaddleMatrix
-        The true matrix.
-    rhs : (n_rows,) float array
-        A right-hand side, best a residual: this is a correction, not a solution to all digits.
-    most : int
-        The greatest number of iterations.
-
-    References
-    ----------
-    Gould, Hribar and Nocedal (2001), SIAM J. Sci. Comput. 23:1376, with constraint preconditioner.
-    """
-    n = matrix.pattern.n_primal_rows
-    force, gap = rhs[:n], rhs[n:]
-    y = np.zeros(len(gap))
-    rest = _constraint(matrix, _compliance(matrix, force)) - gap
-    step = _precondition(numeric, rest, n)
-    direction = step
-    power = first = float(rest @ step)
-    for _ in range(most):
-        product = _constraint(matrix, _compliance(matrix, _wrench(matrix, direction)))
-        curvature = float(direction @ product)
-        if not curvature > 0.0:
-            break
-        y = y + power / curvature * direction
-        rest = rest - power / curvature * product
-        step = _precondition(numeric, rest, n)
-        before, power = power, float(rest @ step)
-        if not power > GRADIENT_REDUCTION**2 * first:
-            break
-        direction = step + power / before * direction
-    return np.concatenate([_compliance(matrix, force - _wrench(matrix, y)), y])
-
-
-def _precondition(numeric: Numeric, rest: FloatArray, n_primal_rows: int) -> FloatArray:
-    """Return (A D^-1 A')^-1 rest, roughly."""
-    right = np.concatenate([np.zeros(n_primal_rows), -rest])
-    return numeric.solve(right)[n_primal_rows:]
-
-
-def _compliance(matrix: SaddleMatrix, force: FloatArray) -> FloatArray:
-    """Return D^-1 force."""
-    pattern = matrix.pattern
-    n, width = matrix.inverse.shape[:2]
-    used = np.arange(width) < pattern.block_sizes[:n, None]
-    full = np.zeros((n, width))
-    full[used] = force
-    product = np.matmul(matrix.inverse, full[:, :, None])[:, :, 0]
-    return np.asarray(product[used])
-
-
-def _wrench(matrix: SaddleMatrix, y: FloatArray) -> FloatArray:
-    """Return A' y."""
-    n = matrix.pattern.n_primal_rows
-    return saddle_product(matrix, np.concatenate([np.zeros(n), y]))[:n]
-
-
-def _constraint(matrix: SaddleMatrix, a: FloatArray) -> FloatArray:
-    """Return A a."""
-    n = matrix.pattern.n_primal_rows
-    n_dual = matrix.pattern.n_rows - n
-    return saddle_product(matrix, np.concatenate([a, np.zeros(n_dual)]))[n:]

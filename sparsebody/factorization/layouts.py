@@ -52,14 +52,9 @@ class Columns:
 
 
 def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
-    """Lay blocks (row, column) out column by column.
+    """Lay blocks at positions (row, column) out column by column; duplicates count once.
 
-    Parameters
-    ----------
-    sizes : (n,) int array
-        Scalar rows of each block position.
-    row, column : (n_couples,) int arrays
-        Block positions of the stored blocks; duplicates count once.
+    sizes (n,): scalar rows of each block position.
     """
     n = len(sizes)
     keys = np.unique(column * n + row)
@@ -110,12 +105,6 @@ def column_layout(pattern: BlockPattern, order: IntArray, columns: Columns) -> S
     return _layout(pattern, places, len(columns.indices))
 
 
-def dense_layout(pattern: BlockPattern, order: IntArray) -> SaddleLayout:
-    """Lay the permuted matrix out as a dense one, column by column."""
-    n = pattern.n_rows
-    return band_layout(pattern, order, n, 0, n * n)
-
-
 def band_layout(
     pattern: BlockPattern, order: IntArray, stride: int, first: int, n_values: int
 ) -> SaddleLayout:
@@ -147,12 +136,8 @@ def _layout(pattern: BlockPattern, places, n_values: int) -> SaddleLayout:  # ty
 def scales(matrix: SaddleMatrix) -> FloatArray:
     """Return the scale (n_rows,) of rows and columns that makes units and masses irrelevant.
 
-    Primal rows get D_aa ** -0.5, dual ones the same of the Schur complement A D^-1 A'.
-
-    Raises
-    ------
-    SingularSystemError
-        If a row of A vanishes, or a value is not finite.
+    Primal rows get D_aa ** -0.5, dual ones the same of the Schur complement A D^-1 A'. Raises
+    SingularSystemError if a row of A vanishes, or a value is not finite.
     """
     pattern = matrix.pattern
     scale = np.empty(pattern.n_rows)
@@ -197,10 +182,7 @@ class SchurLayout:
 def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
     """Lay out the lower triangle in the order of the dual blocks.
 
-    Raises
-    ------
-    ShapeError
-        If a body carries so many joints that the Schur complement would not fit in memory.
+    Raises ShapeError if a body carries so many joints that it would not fit in memory.
     """
     dual_order = order[order >= pattern.n_primal] - pattern.n_primal
     sizes = pattern.block_sizes[pattern.n_primal :]
@@ -210,13 +192,8 @@ def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
     columns = block_columns(sizes[dual_order], place[products[:, 0]], place[products[:, 2]])
     k = np.searchsorted(columns.keys, key)
     contributions = np.column_stack([products, columns.base[k], columns.stride[k]])
-    return SchurLayout(pattern, _scalar_order(sizes, dual_order), contributions, columns)
-
-
-def _scalar_order(sizes: IntArray, order: IntArray) -> IntArray:
-    """Expand an order of the dual blocks into one of their rows."""
-    no_ends = np.full((len(sizes), 2), -1, dtype=np.intp)
-    return BlockPattern(sizes, no_ends).scalar_order(order)
+    alone = BlockPattern(sizes, np.full((len(sizes), 2), -1, dtype=np.intp))
+    return SchurLayout(pattern, alone.scalar_order(dual_order), contributions, columns)
 
 
 def _incidences(pattern: BlockPattern) -> tuple[IntArray, IntArray]:

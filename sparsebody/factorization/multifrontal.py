@@ -18,18 +18,14 @@ from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.factorization.unit_ldl import UnitLDLSymbolic
+from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
 from sparsebody.sparse.elimination_tree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
 
 
 @dataclass(eq=False)
-class MultifrontalSymbolic(UnitLDLSymbolic):
-    """The supernodes of L, and the newest factors.
-
-    An order that is not admissible is repaired first, each joint moved to right after the later of
-    its bodies: without pivoting it could meet a zero pivot.
-    """
+class MultifrontalSymbolic(UnitSymbolic):
+    """The supernodes of L, and the newest factors; see UnitSymbolic."""
 
     order: IntArray  # (n_blocks,) the one in use
     factors: native.Multifrontal = field(init=False)
@@ -43,32 +39,29 @@ class MultifrontalSymbolic(UnitLDLSymbolic):
                 "another ordering"
             ) from error
 
-    def eliminate(self, rows: FloatArray) -> int:
-        """See UnitLDLSymbolic."""
-        return self.factors.factorize(rows)
-
-    def first_row(self, status: int) -> int:
-        """See UnitLDLSymbolic."""
-        return status
+    def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
+        """Factorize; a doubtful pivot is returned as its row."""
+        if delta == 0.0:
+            return self.factors.factorize(rows)
+        self.factors.factorize_shifted(rows, delta)
+        return REGULAR
 
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
-        """See UnitLDLSymbolic."""
+        """Solve in dense fronts."""
         x = np.empty(len(rhs))
         self.factors.solve(rows, rhs, x)
         return x
 
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """See UnitLDLSymbolic."""
+        """Return a sine and its row."""
         return self.factors.smallest_pivot(rows)
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> MultifrontalSymbolic:
     """Find supernodes in the given order, or in a repaired one if the given one is not admissible.
 
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once, or L would be too large.
+    Each joint then comes right after the later of its bodies: without pivoting it could meet a zero
+    pivot before. Raises ShapeError if L would be too large.
     """
     check_order(pattern, order)
     return MultifrontalSymbolic(pattern, postordered(pattern, safe_order(pattern, order)))

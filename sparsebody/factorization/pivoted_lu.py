@@ -24,7 +24,6 @@ from sparsebody.factorization.backend import (
 from sparsebody.factorization.layouts import (
     SaddleLayout,
     band_layout,
-    dense_layout,
     fill_saddle,
     saddle_columns,
     scales,
@@ -142,18 +141,12 @@ def analyze_dense(pattern: BlockPattern, order: IntArray) -> DenseSymbolic:
     n = pattern.n_rows
     if n > MOST_ROWS:
         raise ShapeError(f"{n} rows are too many for dense ({MOST_ROWS}): use superlu or cholmod")
-    layout = dense_layout(pattern, np.arange(pattern.n_blocks))
+    layout = band_layout(pattern, np.arange(pattern.n_blocks), n, 0, n * n)
     return DenseSymbolic(pattern, np.arange(n), layout, probe_vector(n))
 
 
 def analyze_banded(pattern: BlockPattern, order: IntArray) -> BandedSymbolic:
-    """Lay out the band of the permuted matrix.
-
-    Raises
-    ------
-    ShapeError
-        If the band would take more than 2 GB: another order or backend is needed.
-    """
+    """Lay out the band of the permuted matrix; raise ShapeError if it would take more than 2 GB."""
     check_order(pattern, order)
     width = ordering_metrics(pattern, order).scalar_bandwidth
     n = pattern.n_rows

@@ -85,12 +85,8 @@ class PlainLDLSymbolic:
     def factorize(self, matrix: SaddleMatrix, eps: float = 0.0) -> PlainLDLNumeric:
         """Factorize with rows of A scaled to one in the metric of D^-1, so that eps is a number.
 
-        Raises
-        ------
-        SingularSystemError
-            If a pivot is zero, as that of a joint before its bodies is where eps is.
-        ShapeError
-            If eps is negative or not finite.
+        Raises SingularSystemError at a zero pivot, as that of a joint before its bodies is where
+        eps is zero, and ShapeError if eps is negative or not finite.
         """
         check_pattern(matrix, self.pattern)
         if not 0.0 <= eps < np.inf:
@@ -113,13 +109,7 @@ class PlainLDLSymbolic:
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> PlainLDLSymbolic:
-    """Lay L out in the given order, whatever it is.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once, or L has more than MOST_VALUES entries.
-    """
+    """Lay L out in the given order, whatever it is; raise ShapeError if it is too large."""
     start, below = column_structures(pattern, order)
     sizes = np.ascontiguousarray(pattern.block_sizes[order], dtype=np.intp)
     rows_before = np.concatenate([[0], np.cumsum(sizes[below])])

@@ -12,10 +12,9 @@ from typing import Protocol
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.cholmod import CholmodSymbolic
 from sparsebody.factorization.layouts import fill_schur
-from sparsebody.factorization.multifrontal import MultifrontalSymbolic
+from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.sparse.saddle import SaddleMatrix
 
 # Singular values of A below sqrt(DELTA) cost steps of an iteration each; rounding makes the factors
@@ -38,40 +37,19 @@ class QuasiDefinite(Protocol):
 
 @dataclass(eq=False)
 class ShiftedLDL:
-    """LDL' of the whole matrix by small dense blocks."""
+    """LDL' of the whole matrix."""
 
-    symbolic: BlockLDLSymbolic
-
-    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """See QuasiDefinite."""
-        self._rows = rows
-        self.symbolic.factors.eliminate(rows, np.zeros(self.symbolic.pattern.n_rows), -delta)
-
-    def solve(self, gap: FloatArray) -> FloatArray:
-        """See QuasiDefinite."""
-        symbolic, n = self.symbolic, self.symbolic.pattern.n_primal_rows
-        right, x = np.zeros(symbolic.pattern.n_rows), np.empty(symbolic.pattern.n_rows)
-        right[n:] = -gap
-        symbolic.factors.solve(self._rows, right, 0.0, False, x)
-        return x[n:]
-
-
-@dataclass(eq=False)
-class ShiftedMultifrontal:
-    """LDL' of the whole matrix by wide dense fronts."""
-
-    symbolic: MultifrontalSymbolic
+    symbolic: UnitSymbolic
 
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """See QuasiDefinite."""
+        """Factorize by small blocks or wide fronts."""
         self._rows = rows
-        self.symbolic.factors.factorize_shifted(rows, delta)
+        self.symbolic.eliminate(rows, delta)
 
     def solve(self, gap: FloatArray) -> FloatArray:
-        """See QuasiDefinite."""
+        """Solve without forces."""
         n = self.symbolic.pattern.n_primal_rows
-        right = np.concatenate([np.zeros(n), -gap])
-        return self.symbolic.unit_solution(self._rows, right)[n:]
+        return self.symbolic.unit_solution(self._rows, np.concatenate([np.zeros(n), -gap]))[n:]
 
 
 @dataclass(eq=False)
@@ -88,7 +66,7 @@ class ShiftedCholesky:
         self._diagonal = np.flatnonzero(lower.indices == column)
 
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """See QuasiDefinite."""
+        """Factorize the lower triangle."""
         layout, factor = self.symbolic.layout, self.symbolic.factor
         matrix = SaddleMatrix(layout.pattern, self._ones, self._ones, rows)
         fill_schur(layout, matrix, np.ones(layout.pattern.n_rows), factor.permuted.data)
@@ -96,7 +74,7 @@ class ShiftedCholesky:
         factor.refactorize()
 
     def solve(self, gap: FloatArray) -> FloatArray:
-        """See QuasiDefinite."""
+        """Solve in elimination order."""
         order, y = self.symbolic.layout.order, np.empty_like(gap)
         y[order] = self.symbolic.factor.solve(gap[order])
         return y
@@ -106,7 +84,5 @@ def quasi_definite(symbolic: object) -> QuasiDefinite:
     """Return the factorization of A A' + delta that has this layout."""
     if isinstance(symbolic, CholmodSymbolic):
         return ShiftedCholesky(symbolic)
-    if isinstance(symbolic, MultifrontalSymbolic):
-        return ShiftedMultifrontal(symbolic)
-    assert isinstance(symbolic, BlockLDLSymbolic)
+    assert isinstance(symbolic, UnitSymbolic)
     return ShiftedLDL(symbolic)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import (
+from sparsebody.model.columns import (
     ObjectArray,
     column,
     distinct,
@@ -24,8 +24,12 @@ from sparsebody.model.checks import (
     vector,
 )
 from sparsebody.model.frames import Frame, are_unit_quaternions
-from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
-from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
+from sparsebody.spatial import (
+    check_inertia,
+    check_unit_quaternion,
+    inertia_verdicts,
+    rotation_from_quaternion,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +41,10 @@ class Box:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        sides = [positive(side, "box", "a side") for side in vector(self.sides, "box", "sides")]
-        object.__setattr__(self, "sides", tuple(sides))
+        sides = tuple(
+            positive(side, "box", "a side") for side in vector(self.sides, "box", "sides")
+        )
+        object.__setattr__(self, "sides", sides)
         _check_frame(self.frame, "box")
 
 
@@ -52,8 +58,8 @@ class Cylinder:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive(self.radius, "cylinder", "radius"))
-        object.__setattr__(self, "length", positive(self.length, "cylinder", "length"))
+        for size in ("radius", "length"):
+            object.__setattr__(self, size, positive(getattr(self, size), "cylinder", size))
         _check_frame(self.frame, "cylinder")
 
 
@@ -91,12 +97,7 @@ def _check_frame(frame: object, who: str) -> None:
 
 
 Shape = Box | Cylinder | Sphere | Polyline
-SHAPES: dict[str, type[Box] | type[Cylinder] | type[Sphere] | type[Polyline]] = {
-    "box": Box,
-    "cylinder": Cylinder,
-    "sphere": Sphere,
-    "polyline": Polyline,
-}
+SHAPES: dict[str, type[Shape]] = {kind.name: kind for kind in (Box, Cylinder, Sphere, Polyline)}
 
 
 BODY_NUMBERS: dict[str, tuple[int, ...]] = {
@@ -118,7 +119,7 @@ class RigidBody:
     name : str
         Its name in the mechanism.
     mass : float
-        Mass [kg], positive.
+        Mass [kg]; zero, or an inertia with zero moments, only as `Mechanism.compile` says.
     inertia : (3, 3) or (3,) array_like
         Rotational inertia about the center of mass in body axes [kg m^2]; (3,) for a diagonal.
     center_of_mass : (3,) array_like
@@ -133,8 +134,8 @@ class RigidBody:
     Raises
     ------
     ModelError
-        If a number is not finite, the mass is not positive, the inertia is not that of a solid,
-        the quaternion is not unit or the shape is none.
+        If a number is not finite, the mass is negative, the inertia is not that of a solid, the
+        quaternion is not unit or the shape is none.
     """
 
     name: str
@@ -154,7 +155,7 @@ class RigidBody:
         inertia = numbers(self.inertia, who, "rotational inertia")
         if inertia.shape == (3,):
             inertia = np.diag(inertia)
-        check_inertia(self.mass, inertia, who)
+        check_inertia(self.mass, inertia, who, may_be_singular=True)
         inertia.flags.writeable = False
         put(self, "inertia", inertia)
         for name in ("center_of_mass", "position", "linear_velocity", "angular_velocity"):
@@ -167,13 +168,8 @@ class RigidBody:
     @property
     def rotation(self) -> FloatArray:
         """(3, 3) from body to world coordinates at the initial pose."""
-        return rotation_from_quaternion(self.unit_quaternion)
-
-    @property
-    def unit_quaternion(self) -> FloatArray:
-        """(4,) the orientation, unit to rounding; what was given is kept for files."""
         quaternion = np.asarray(self.orientation, dtype=float)
-        return np.asarray(quaternion / np.linalg.norm(quaternion))
+        return rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
 
     def to_world(self, point: ArrayLike) -> FloatArray:
         """World position [m] of a point given in the body frame, at the initial pose."""
@@ -181,9 +177,8 @@ class RigidBody:
 
     def to_body(self, point: ArrayLike) -> FloatArray:
         """Body-frame position [m] of a point given in the world, at the initial pose."""
-        return np.asarray(
-            self.rotation.T @ (np.asarray(point, dtype=float) - np.asarray(self.position))
-        )
+        arm = np.asarray(point, dtype=float) - np.asarray(self.position)
+        return np.asarray(self.rotation.T @ arm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,26 +260,13 @@ def _are_right(columns: BodyColumns) -> BoolArray:
     good = np.ones(len(columns), dtype=bool)
     for name in BODY_NUMBERS:
         good &= finite_rows(getattr(columns, name))
-    good &= columns.mass > 0.0
-    good &= _can_be_solid(distinct(columns.inertia))
+    inertia = distinct(columns.inertia)
+    is_finite = finite_rows(inertia)
+    good &= is_finite
+    if not is_finite.all():
+        inertia = np.where(is_finite[:, None, None], inertia, np.eye(3))
+    good &= inertia_verdicts(inertia)[1][:3].all(axis=0) & (columns.mass >= 0.0)
     good &= are_unit_quaternions(columns.orientation)
     if columns.shape.strides[0] == 0:
         return good & isinstance(columns.shape[0], Shape | None) if len(good) else good
     return good & np.fromiter((isinstance(s, Shape | None) for s in columns.shape), bool, len(good))
-
-
-def _can_be_solid(inertia: FloatArray) -> BoolArray:
-    """(n,) what `check_inertia` asks for, of tensors (n, 3, 3)."""
-    finite = finite_rows(inertia)
-    if not finite.all():
-        inertia = np.where(finite[:, None, None], inertia, np.eye(3))
-    upper, lower = inertia[:, [0, 0, 1], [1, 2, 2]], inertia[:, [1, 2, 2], [0, 0, 1]]
-    difference = np.abs(upper - lower).max(axis=1)
-    symmetric = difference <= INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
-    if upper.any() or lower.any():
-        low, middle, high = np.linalg.eigvalsh(inertia).T
-    else:
-        low, middle, high = np.sort(np.diagonal(inertia, axis1=1, axis2=2), axis=1).T
-    positive = low > MOMENT_TOLERANCE * np.maximum(np.abs(low), np.abs(high))
-    possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
-    return np.asarray(finite & symmetric & positive & possible)

@@ -1,44 +1,173 @@
-"""What a mechanism holds: columns in the order of declaration, and objects made of them."""
+"""What users give, as checked numbers and columns, and tables of named columns."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.bodies import BodyColumns, RigidBody
-from sparsebody.model.checks import repeated
-from sparsebody.model.connections import Joint, JointColumns
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
-MOST_PARTS = 64  # that are not joined
-
-Item = TypeVar("Item", RigidBody, Joint)
-Columns = TypeVar("Columns", BodyColumns, JointColumns)
+ObjectArray = NDArray[np.object_]
+MOST_PARTS = 64  # of a table that are not joined
 
 
-class Table(Generic[Item, Columns]):
+def numbers(value: ArrayLike, who: str, what: str) -> FloatArray:
+    """Return a copy of `value` as a float array of any shape."""
+    try:
+        return np.array(value, dtype=float)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {value!r}; give numbers") from error
+
+
+def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
+    """Return `value` as a finite (size,) array; `who` and `what` name it in the error."""
+    try:
+        array = np.array(value, dtype=float)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {value!r}; give {size} numbers") from error
+    if array.shape != (size,):
+        raise ModelError(f"{who}: {what} has shape {array.shape}; give {size} numbers")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{who}: {what} is {array.tolist()}; every number must be finite")
+    array.flags.writeable = False
+    return array
+
+
+def scalar(value: object, who: str, what: str) -> float:
+    """Return `value` as a finite float."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {value!r}; give a number") from error
+    if not np.isfinite(number):
+        raise ModelError(f"{who}: {what} is {number}; it must be finite")
+    return number
+
+
+def positive(value: object, who: str, what: str) -> float:
+    """Return `value` as a finite float above zero."""
+    number = scalar(value, who, what)
+    if not number > 0.0:
+        raise ModelError(f"{who}: {what} is {number}; it must be positive")
+    return number
+
+
+def direction(value: ArrayLike, who: str, what: str) -> FloatArray:
+    """Return `value` as a unit 3-vector; its length may be anything but zero."""
+    array = vector(value, who, what)
+    length = float(np.linalg.norm(array))
+    if length == 0.0:
+        raise ModelError(f"{who}: {what} is the zero vector; give a direction")
+    return np.asarray(array / length)
+
+
+def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str) -> FloatArray:
+    """Return a read-only (n, *shape) array of `value`, which may be one of `shape` for all n."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {str(value)[:80]}; give numbers") from error
+    if array.shape not in (shape, (n, *shape)):
+        if n == 1:
+            remedy = f"{shape[0]} numbers" if shape else "a number"
+            raise ModelError(f"{who}: {what} has shape {array.shape}; give {remedy}")
+        one = "a number" if shape == () else f"one array of shape {shape}"
+        raise ModelError(
+            f"{who}: {what} has shape {array.shape}; give {one} for all or {(n, *shape)}, one each"
+        )
+    array.flags.writeable = False
+    return repeated(array, n) if array.shape == shape else array
+
+
+def repeated(row: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return (n, ...) the same row n times, stored once."""
+    return row[None] if n == 1 else np.broadcast_to(row, (n, *row.shape))  # ten times as fast
+
+
+def distinct(array: FloatArray) -> FloatArray:
+    """Return the first row alone where an array repeats it without storing it again."""
+    return array[:1] if array.strides[0] == 0 else array
+
+
+def stored_once(array: FloatArray) -> FloatArray:
+    """Return the array, its first row repeated without storing it again where all are equal."""
+    same = len(array) > 0 and (array == array[0]).all()
+    return np.broadcast_to(array[0], array.shape) if same else array
+
+
+def finite_rows(array: FloatArray) -> BoolArray:
+    """(n,) or (1,) whether all numbers of a row are finite."""
+    rows = distinct(array)
+    return np.asarray(np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
+
+
+def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:
+    """(n,) objects from one for all or one for each."""
+    if isinstance(value, list | tuple | np.ndarray):
+        if len(value) != n:
+            raise ModelError(f"{who}: {what} has {len(value)} entries; give one for all, or {n}")
+        array = np.empty(n, dtype=object)
+        array[:] = value
+        return array
+    one = np.empty((), dtype=object)
+    one[()] = value
+    return repeated(one, n)
+
+
+def shown(what: str, names: Sequence[str]) -> str:
+    """Return who a message is about: `joint 'a'`, or `joints 'a', ...` where it concerns all."""
+    if len(names) == 1:
+        return f"{'body' if what == 'bodies' else 'joint'} {names[0]!r}"
+    return f"{what} {names[0]!r}, ..." if len(names) else f"{what} (none)"
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns in turn; what all of them repeat is stored once."""
+    first = parts[0]
+    is_repeated = all(part.strides[0] == 0 for part in parts)
+    if is_repeated and (np.array([part[0] for part in parts], first.dtype) == first[0]).all():
+        return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
+    array = np.concatenate(parts)
+    array.flags.writeable = False
+    return array
+
+
+# ---- tables ---------------------------------------------------------------------------------
+
+
+class Columns(Protocol):
+    """Fields of n things, each an array or frames with a leading axis."""
+
+    def __len__(self) -> int: ...
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Any:
+        """The columns of all parts in turn."""
+
+
+Item = TypeVar("Item")
+C = TypeVar("C", bound=Columns)
+
+
+class Table(Generic[Item, C]):
     """Named bodies or joints, stored as columns.
 
     What is added comes behind as a part of its own. Where there are many, the short ones at the
     end are joined, so that things added one by one are copied log n times each.
-
-    Parameters
-    ----------
-    nothing : BodyColumns or JointColumns
-        Of length zero.
-    make : callable
-        Makes an object of columns, its index there, and its name; each is made once.
+    `nothing` are columns of length zero; `make` makes an object of columns, its index there and its
+    name, once each.
     """
 
-    def __init__(self, nothing: Columns, make: Callable[[Columns, int, str], Item]) -> None:
+    def __init__(self, nothing: C, make: Callable[[C, int, str], Item]) -> None:
         self.names = Names()
-        self._nothing: Columns = nothing
-        self._make: Callable[[Columns, int, str], Item] = make
-        self._parts: list[Columns] = []
+        self._nothing, self._make = nothing, make
+        self._parts: list[C] = []
         self._starts: list[int] = []
         self._made: dict[int, Item] = {}
 
@@ -56,7 +185,7 @@ class Table(Generic[Item, Columns]):
         """Return everything by name, in the order of declaration."""
         return {name: self[i] for i, name in enumerate(self.names)}
 
-    def extend(self, names: Sequence[str], columns: Columns, item: Item | None = None) -> None:
+    def extend(self, names: Sequence[str], columns: C, item: Item | None = None) -> None:
         """Add things under names that are free; one alone may come with its object."""
         if item is not None:
             self._made[len(self.names)] = item
@@ -69,7 +198,7 @@ class Table(Generic[Item, Columns]):
                 first -= 1
             self._join(first)
 
-    def columns(self) -> Columns:
+    def columns(self) -> C:
         """Return everything as columns."""
         self._join(0)
         return self._parts[0] if self._parts else self._nothing

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BodyColumns
-from sparsebody.model.checks import distinct
+from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
-from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frames, rotations, unit_quaternions
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
+from sparsebody.model.rigid_clusters import Parts, with_regular_inertias
 from sparsebody.model.system import (
     ExternalForces,
     JointForces,
@@ -30,23 +31,34 @@ from sparsebody.model.system import (
     TrackedCoordinates,
 )
 
+F = TypeVar("F", bound=Force)
+
 
 def compile_mechanism(mechanism: Mechanism) -> System:
     """Return the System of a mechanism; `Mechanism.compile` is its public name."""
     if not mechanism.n_bodies:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
     bodies, joints = mechanism.columns()
-    body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
+    names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
+    declared = Parts(names[0], bodies, names[1], joints, list(mechanism.forces.values()))
+    return _compiled(mechanism, with_regular_inertias(declared))
+
+
+def _compiled(mechanism: Mechanism, parts: Parts) -> System:
+    bodies, body_names, joint_names = parts.bodies, parts.body_names, parts.joint_names
     center = _plain(bodies.center_of_mass)  # as kernels read it
-    forces = list(mechanism.forces.values())
-    joint_forces = [force for force in forces if isinstance(force, JointForce)]
-    declared = joints
-    joints, elastic = _split_joints(declared, joint_names, center)
-    elastic = _with_bushings(elastic, forces, body_names, center)
+
+    def all_of(kind: type[F]) -> list[F]:
+        return [force for force in parts.forces if isinstance(force, kind)]
+
+    joint_forces = all_of(JointForce)
+    bushings = [force for force in parts.forces if isinstance(force, Bushing | Beam)]
+    joints, elastic = _split_joints(parts.joints, joint_names, center)
+    if bushings:
+        elastic = _joined(elastic, _bushing_elements(bushings, body_names, center))
     first_row = _first_rows(joints)
-    coordinates, item = _tracked_coordinates(declared, joint_names, first_row, joint_forces)
+    coordinates, items = _tracked_coordinates(parts.joints, joint_names, first_row, joint_forces)
     subspace_rows, subspace_index = _constant_subspaces(joints, first_row)
-    predecessor, successor = map(_plain, (joints.predecessor, joints.successor))
     return System(
         name=mechanism.name,
         gravity=np.asarray(mechanism.gravity),
@@ -57,25 +69,22 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
-        predecessor=predecessor,
-        successor=successor,
-        predecessor_rotation=_plain(joints.predecessor_frame.rotations),
-        predecessor_point=_from_center(joints.predecessor_frame.origins, predecessor, center),
-        successor_rotation=_plain(joints.successor_frame.rotations),
-        successor_point=_from_center(joints.successor_frame.origins, successor, center),
+        **_joint_frames(
+            (joints.predecessor, joints.successor),
+            (joints.predecessor_frame, joints.successor_frame),
+            center,
+        ),
         parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
         subspace_rows=subspace_rows,
         subspace_index=subspace_index,
         groups=_groups(joints, coordinates),
         coordinates=coordinates,
-        joint_forces=_joint_forces(joint_forces, item),
-        point_forces=_point_forces(
-            [force for force in forces if isinstance(force, PointForce)], body_names, center
+        joint_forces=JointForces(
+            item=items, **_columns(joint_forces, "stiffness", "rest", "damping")
         ),
-        external_forces=_external_forces(
-            [force for force in forces if isinstance(force, ExternalForce)], body_names, center
-        ),
+        point_forces=_point_forces(all_of(PointForce), body_names, center),
+        external_forces=_external_forces(all_of(ExternalForce), body_names, center),
         elastic=elastic,
         initial_state=_initial_state(bodies, center, len(coordinates.joint)),
     )
@@ -86,8 +95,8 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     return np.require(array, requirements=["C", "W"])
 
 
-def _stack(values: Sequence[Any], size: int) -> FloatArray:
-    return np.array(values, dtype=float, order="C").reshape(-1, size)
+def _type(joints: JointColumns, joint: int) -> JointType:
+    return joints.types[joints.type_index[joint]]
 
 
 def _of_type(joints: JointColumns, values: Sequence[Any], dtype: type) -> Any:
@@ -120,14 +129,39 @@ def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) 
     )
 
 
+# ---- joints ---------------------------------------------------------------------------------
+
+
+def _joint_frames(
+    bodies: tuple[IntArray, IntArray], frames: Sequence[Frames], center: FloatArray
+) -> dict[str, Any]:
+    """Return bodies and frames (rotation, point from the center of mass) by the names of fields."""
+    columns: dict[str, Any] = {}
+    for side, body, of_side in zip(("predecessor", "successor"), bodies, frames, strict=True):
+        columns[side] = _plain(body)
+        columns[f"{side}_rotation"] = _plain(of_side.rotations)
+        columns[f"{side}_point"] = _from_center(of_side.origins, body, center)
+    return columns
+
+
+def _from_center(points: Any, body: IntArray, center: FloatArray) -> FloatArray:
+    """(n, 3) points in the frames of bodies, or of the world (-1), from the centers of mass."""
+    from_center = np.array(points, dtype=float, order="C").reshape(-1, 3)
+    if center.any():
+        from_center -= np.append(center, np.zeros((1, 3)), axis=0)[body]
+    return from_center
+
+
 def _tracked_coordinates(
     joints: JointColumns, names: Names, first_row: IntArray, forces: list[JointForce]
-) -> tuple[TrackedCoordinates, dict[tuple[str, int], int]]:
-    """Number the coordinates in use; the rows of prescribed ones follow those of T."""
-    place = {force.joint: names.find(force.joint) for force in forces}
-    forced = {(place[force.joint], force.coordinate) for force in forces}
+) -> tuple[TrackedCoordinates, IntArray]:
+    """Return the coordinates in use, and which of them each force acts on.
+
+    The rows of prescribed ones follow those of T.
+    """
+    forced = [(names.find(force.joint), force.coordinate) for force in forces]
     given = {(j, i) for j, motions in joints.prescribed.items() for i in motions}
-    used = sorted(forced | given)
+    used = sorted(given.union(forced))
     row = [
         first_row[j] + _type(joints, j).n_constraints + list(joints.prescribed[j]).index(i)
         if (j, i) in given
@@ -142,123 +176,7 @@ def _tracked_coordinates(
         motion=tuple(joints.prescribed.get(j, {}).get(i) for j, i in used),
     )
     item = {pair: number for number, pair in enumerate(used)}
-    return coordinates, {
-        (force.joint, force.coordinate): item[place[force.joint], force.coordinate]
-        for force in forces
-    }
-
-
-def _split_joints(
-    joints: JointColumns, names: Names, center: FloatArray
-) -> tuple[JointColumns, ElasticElements]:
-    """Return the joints with their rigid rows alone, and elements of the compliant ones."""
-    if joints.compliance.strides[0] == 0 and not joints.compliance[:1].any():
-        compliant = np.zeros(0, dtype=np.intp)
-    else:
-        compliant = np.flatnonzero(joints.compliance.any(axis=(1, 2)))
-    types, index = list(joints.types), np.array(joints.type_index)
-    root, damping = np.zeros((2, len(compliant), 6, 6))
-    n_rows = np.zeros(len(compliant), dtype=np.intp)
-    made: dict[Any, tuple[int, FloatArray, FloatArray]] = {}
-    for k, j in enumerate(compliant.tolist()):
-        matrices = joints.compliance[j], joints.damping[j]
-        key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in matrices)
-        if key not in made:
-            rigid, *parts = split(f"joint {names[j]!r}", _type(joints, j), *matrices)
-            if rigid not in types:
-                types.append(rigid)
-            made[key] = types.index(rigid), parts[0], parts[1]
-        index[j], B, D = made[key]
-        n_rows[k] = len(B)
-        root[k, : len(B), : B.shape[1]], damping[k, : len(B), : len(B)] = B, D
-    kinds = [_type(joints, j) for j in compliant.tolist()]
-    elements = ElasticElements(
-        names=tuple(names[j] for j in compliant.tolist()),
-        joint=compliant,
-        kind=np.array([kind.kind for kind in kinds], dtype=np.intp),
-        parameter=np.array([kind.parameter for kind in kinds], dtype=float),
-        n_rows=n_rows,
-        rest=np.zeros((len(compliant), 6)),
-        root=root,
-        damping=damping,
-        **_end_frames(
-            (joints.predecessor[compliant], joints.successor[compliant]),
-            [
-                Frames.trusted(frames.origins[compliant], frames.quaternions[compliant])
-                for frames in (joints.predecessor_frame, joints.successor_frame)
-            ],
-            center,
-        ),
-    )
-    if len(compliant):
-        joints = replace(joints, types=tuple(types), type_index=index)
-    return joints, elements
-
-
-def _with_bushings(
-    joints: ElasticElements, forces: Sequence[Any], names: Names, center: FloatArray
-) -> ElasticElements:
-    """Return the elements of compliant joints, and those of bushings and beams after them."""
-    bushings = [force for force in forces if isinstance(force, Bushing | Beam)]
-    if not bushings:
-        return joints
-    n = len(bushings)
-    root, damping, n_rows = np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.zeros(n, dtype=np.intp)
-    for k, bushing in enumerate(bushings):
-        stiffness, viscosity = bushing.matrices
-        B = square_root(stiffness)
-        inverse = np.linalg.pinv(B)  # e = B^+ z
-        n_rows[k] = len(B)
-        root[k, : len(B)], damping[k, : len(B), : len(B)] = B, inverse.T @ viscosity @ inverse
-    elements = ElasticElements(
-        names=tuple(bushing.name for bushing in bushings),
-        joint=np.full(n, -1),
-        kind=np.full(n, LOGARITHM),
-        parameter=np.zeros(n),
-        n_rows=n_rows,
-        rest=np.array([bushing.rest for bushing in bushings]),
-        root=root,
-        damping=damping,
-        **_end_frames(
-            (
-                names.find_all(bushing.predecessor for bushing in bushings),
-                names.find_all(bushing.successor for bushing in bushings),
-            ),
-            [
-                Frames(
-                    np.array([frame.position for frame in frames]),
-                    np.array([frame.orientation for frame in frames]),
-                )
-                for frames in (
-                    [bushing.predecessor_frame for bushing in bushings],
-                    [bushing.successor_frame for bushing in bushings],
-                )
-            ],
-            center,
-        ),
-    )
-    both = {
-        field: np.concatenate([getattr(joints, field), value])
-        for field, value in vars(elements).items()
-        if field != "names"
-    }
-    return ElasticElements(names=joints.names + elements.names, **both)
-
-
-def _end_frames(
-    bodies: tuple[IntArray, IntArray], frames: Sequence[Frames], center: FloatArray
-) -> dict[str, Any]:
-    """Return the fields of ElasticElements that say where frames are."""
-    fields: dict[str, Any] = {}
-    for side, body, of_side in zip(("predecessor", "successor"), bodies, frames, strict=True):
-        fields[side] = _plain(body)
-        fields[f"{side}_rotation"] = _plain(of_side.rotations)
-        fields[f"{side}_point"] = _from_center(of_side.origins, body, center)
-    return fields
-
-
-def _type(joints: JointColumns, joint: int) -> JointType:
-    return joints.types[joints.type_index[joint]]
+    return coordinates, np.array([item[pair] for pair in forced], dtype=np.intp)
 
 
 def _constant_subspaces(
@@ -279,8 +197,7 @@ def _constant_subspaces(
 def _constant_subspace(joint_type: JointType) -> FloatArray:
     if joint_type.has_varying_T or joint_type.n_constraints == 0:
         return np.zeros((joint_type.n_constraints, 6))
-    zero = joint_type.coordinates(np.eye(3), np.zeros(3))
-    return joint_type.constraint_force_subspace(zero).T
+    return joint_type.neutral_rows
 
 
 def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
@@ -294,14 +211,116 @@ def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[Join
     return tuple(groups)
 
 
-def _joint_forces(forces: list[JointForce], item: dict[tuple[str, int], int]) -> JointForces:
-    return JointForces(
-        item=np.array([item[force.joint, force.coordinate] for force in forces], dtype=np.intp),
-        stiffness=np.array([force.stiffness for force in forces], dtype=float),
-        rest=np.array([force.rest for force in forces], dtype=float),
-        damping=np.array([force.damping for force in forces], dtype=float),
-        effort=tuple(force.effort for force in forces),  # type: ignore[misc]
+# ---- elastic elements -----------------------------------------------------------------------
+
+
+def _split_joints(
+    joints: JointColumns, names: Names, center: FloatArray
+) -> tuple[JointColumns, ElasticElements]:
+    """Return the joints with their rigid rows alone, and elements of the compliant ones."""
+    if joints.compliance.strides[0] == 0 and not joints.compliance[:1].any():
+        compliant = np.zeros(0, dtype=np.intp)
+    else:
+        compliant = np.flatnonzero(joints.compliance.any(axis=(1, 2)))
+    types, index = list(joints.types), np.array(joints.type_index)
+    made: dict[Any, tuple[int, FloatArray, FloatArray]] = {}
+    matrices = []
+    for j in compliant.tolist():
+        given = joints.compliance[j], joints.damping[j]
+        key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in given)
+        if key not in made:
+            rigid, B, D = split(f"joint {names[j]!r}", _type(joints, j), *given)
+            if rigid not in types:
+                types.append(rigid)
+            made[key] = types.index(rigid), B, D
+        index[j] = made[key][0]
+        matrices.append(made[key][1:])
+    kinds = [_type(joints, j) for j in compliant.tolist()]
+    elements = _elements(
+        [names[j] for j in compliant.tolist()],
+        matrices,
+        joint=compliant,
+        kind=np.array([kind.kind for kind in kinds], dtype=np.intp),
+        parameter=np.array([kind.parameter for kind in kinds], dtype=float),
+        rest=np.zeros((len(compliant), 6)),
+        **_joint_frames(
+            (joints.predecessor[compliant], joints.successor[compliant]),
+            [
+                Frames.trusted(frames.origins[compliant], frames.quaternions[compliant])
+                for frames in (joints.predecessor_frame, joints.successor_frame)
+            ],
+            center,
+        ),
     )
+    if len(compliant):
+        joints = replace(joints, types=tuple(types), type_index=index)
+    return joints, elements
+
+
+def _bushing_elements(
+    bushings: Sequence[Bushing | Beam], names: Names, center: FloatArray
+) -> ElasticElements:
+    n, matrices = len(bushings), []
+    for bushing in bushings:
+        stiffness, viscosity = bushing.matrices
+        B = square_root(stiffness)
+        inverse = np.linalg.pinv(B)  # e = B^+ z
+        matrices.append((B, inverse.T @ viscosity @ inverse))
+    frames = (
+        [bushing.predecessor_frame for bushing in bushings],
+        [bushing.successor_frame for bushing in bushings],
+    )
+    return _elements(
+        [bushing.name for bushing in bushings],
+        matrices,
+        joint=np.full(n, -1),
+        kind=np.full(n, LOGARITHM),
+        parameter=np.zeros(n),
+        rest=np.array([bushing.rest for bushing in bushings]),
+        **_joint_frames(
+            (
+                names.find_all(bushing.predecessor for bushing in bushings),
+                names.find_all(bushing.successor for bushing in bushings),
+            ),
+            [
+                Frames(
+                    np.array([frame.position for frame in of_side]),
+                    np.array([frame.orientation for frame in of_side]),
+                )
+                for of_side in frames
+            ],
+            center,
+        ),
+    )
+
+
+def _elements(
+    names: Sequence[str], matrices: Sequence[tuple[FloatArray, FloatArray]], **fields: Any
+) -> ElasticElements:
+    """Return elements with roots B (m, 6 or less) and dampings D (m, m)."""
+    root, damping = np.zeros((2, len(names), 6, 6))
+    for k, (B, D) in enumerate(matrices):
+        root[k, : len(B), : B.shape[1]], damping[k, : len(D), : len(D)] = B, D
+    n_rows = np.array([len(B) for B, _ in matrices], dtype=np.intp)
+    return ElasticElements(tuple(names), n_rows=n_rows, root=root, damping=damping, **fields)
+
+
+def _joined(first: ElasticElements, second: ElasticElements) -> ElasticElements:
+    both = {
+        field.name: np.concatenate([getattr(part, field.name) for part in (first, second)])
+        for field in fields(ElasticElements)
+        if field.name != "names"
+    }
+    return ElasticElements(first.names + second.names, **both)
+
+
+# ---- forces ---------------------------------------------------------------------------------
+
+
+def _columns(forces: Sequence[Any], *names: str) -> dict[str, Any]:
+    """Return numbers of springs, dampers and actuators as columns, and their efforts."""
+    columns = {name: np.array([getattr(f, name) for f in forces], dtype=float) for name in names}
+    return {**columns, "effort": tuple(force.effort for force in forces)}
 
 
 def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) -> PointForces:
@@ -312,35 +331,24 @@ def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) ->
         second=second,
         first_point=_from_center([force.first_point for force in forces], first, center),
         second_point=_from_center([force.second_point for force in forces], second, center),
-        stiffness=np.array([force.stiffness for force in forces], dtype=float),
-        rest_length=np.array([force.rest_length for force in forces], dtype=float),
-        damping=np.array([force.damping for force in forces], dtype=float),
-        effort=tuple(force.effort for force in forces),  # type: ignore[misc]
         names=tuple(force.name for force in forces),
+        **_columns(forces, "stiffness", "rest_length", "damping"),
     )
-
-
-def _from_center(points: Any, body: IntArray, center: FloatArray) -> FloatArray:
-    """(n, 3) points in the frames of bodies, or of the world (-1), from the centers of mass."""
-    from_center = _stack(points, 3)
-    if center.any():
-        from_center -= np.append(center, np.zeros((1, 3)), axis=0)[body]
-    return from_center
 
 
 def _external_forces(
     forces: list[ExternalForce], names: Names, center: FloatArray
 ) -> ExternalForces:
     body = names.find_all(force.body for force in forces)
-    point = [
+    points = [
         center[i] if force.point is None else force.point
         for i, force in zip(body, forces, strict=True)
     ]
-    wrench = [np.concatenate([force.moment, force.force]) for force in forces]
+    wrenches = [np.concatenate([force.moment, force.force]) for force in forces]
     return ExternalForces(
         body=body,
-        wrench=_stack(wrench, 6),
-        point=_stack(point, 3) - center[body],
+        wrench=np.array(wrenches, dtype=float).reshape(-1, 6),
+        point=_from_center(points, body, center),
         in_world=np.array([force.axes == "world" for force in forces], dtype=bool),
         names=tuple(force.name for force in forces),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import (
+from sparsebody.model.columns import (
     column,
     distinct,
     finite_rows,
@@ -71,15 +71,12 @@ class JointColumns:
 
     def item(self, index: int, name: str, bodies: Names) -> Joint:
         """Return one joint."""
-        predecessor, successor = (
-            WORLD if end[index] < 0 else bodies[int(end[index])]
-            for end in (self.predecessor, self.successor)
-        )
+        first, second = int(self.predecessor[index]), int(self.successor[index])
         return Joint(
             name,
             self.types[self.type_index[index]],
-            predecessor,
-            successor,
+            WORLD if first < 0 else bodies[first],
+            WORLD if second < 0 else bodies[second],
             self.predecessor_frame[index],
             self.successor_frame[index],
             dict(self.prescribed.get(index, {})),
@@ -92,22 +89,23 @@ class JointColumns:
         """The columns of all parts in turn."""
         types = tuple(dict.fromkeys(kind for part in parts for kind in part.types))
         index = {kind: i for i, kind in enumerate(types)}
-        numbers = [np.array([index[kind] for kind in part.types]) for part in parts]
-        starts = np.cumsum([0, *map(len, parts)]).tolist()
+        numbers = (np.array([index[kind] for kind in part.types]) for part in parts)
+        starts = np.cumsum([0, *map(len, parts[:-1])]).tolist()
+
+        def column(name: str) -> Any:
+            columns = [getattr(part, name) for part in parts]
+            return Frames.joined(columns) if name.endswith("frame") else joined(columns)
+
+        plain = ("predecessor", "successor", "predecessor_frame", "successor_frame")
         return cls(
             types,
             joined([number[p.type_index] for number, p in zip(numbers, parts, strict=True)]),
-            joined([part.predecessor for part in parts]),
-            joined([part.successor for part in parts]),
-            Frames.joined([part.predecessor_frame for part in parts]),
-            Frames.joined([part.successor_frame for part in parts]),
-            {
+            prescribed={
                 start + j: motions
-                for part, start in zip(parts, starts[:-1], strict=True)
+                for part, start in zip(parts, starts, strict=True)
                 for j, motions in part.prescribed.items()
             },
-            joined([part.compliance for part in parts]),
-            joined([part.damping for part in parts]),
+            **{name: column(name) for name in (*plain, "compliance", "damping")},
         )
 
 
@@ -163,10 +161,8 @@ def joint_ends(
     names: Sequence[str], predecessor: Any, successor: Any, bodies: Names
 ) -> tuple[IntArray, IntArray]:
     """(n,) predecessors and (n,) successors, two different bodies each."""
-    first, second = (
-        _ends(names, predecessor, bodies, "predecessor"),
-        _ends(names, successor, bodies, "successor"),
-    )
+    first = _ends(names, predecessor, bodies, "predecessor")
+    second = _ends(names, successor, bodies, "successor")
     within = first == second
     if within.any():
         j = int(np.argmax(within))
@@ -259,14 +255,9 @@ def _axes(names: Sequence[str], z: ArrayLike, x: ArrayLike | None) -> FloatArray
 def frames_in_bodies(
     point: FloatArray, axes: FloatArray, position: FloatArray, orientation: FloatArray
 ) -> Frames:
-    """Return frames given in the world as seen from the bodies that carry them.
+    """Return frames in the world, origins (n, 3) [m] and axes (n, 3, 3) as columns, on bodies.
 
-    Parameters
-    ----------
-    point, axes : (n, 3), (n, 3, 3) float arrays
-        Origins [m] of the frames in the world, and their axes as columns.
-    position, orientation : (n, 3), (n, 4) float arrays
-        Poses of the bodies: origins [m], and nearly unit quaternions, body to world.
+    Their poses are origins (n, 3) [m] and nearly unit quaternions (n, 4), body to world.
     """
     to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
     turn = quaternion_from_rotation(distinct(to_body) @ distinct(axes))

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import repeated
+from sparsebody.model.columns import numbers, repeated
 from sparsebody.model.joints import JOINT_TYPES, Free, JointType
 
 LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose
@@ -74,17 +74,9 @@ def row_matrices(
 ) -> FloatArray:
     """(n, 6, 6) symmetric positive semidefinite matrices on the rows of joints, else zero.
 
-    Parameters
-    ----------
-    given : number, (n,), (n or 1, rows) or (n or 1, rows, rows) array, or list of n of what one
-        joint takes
-    what : str
-        "compliance" or "damping".
-
-    Raises
-    ------
-    ModelError
-        Naming the first joint whose matrix cannot be.
+    They are given as a number, an (n,), (n or 1, rows) or (n or 1, rows, rows) array, or a list of
+    what n joints take; `what` is "compliance" or "damping". ModelError names the first joint whose
+    matrix cannot be.
     """
     n = len(names)
     if n == 0 or (isinstance(given, int | float) and given == 0.0):
@@ -125,15 +117,9 @@ def _row_matrix(who: str, given: Any, size: int, what: str) -> FloatArray:
 def semidefinite(who: str, given: Any, size: int, what: str) -> FloatArray:
     """Return a (size, size) symmetric positive semidefinite matrix: number, diagonal or matrix.
 
-    Raises
-    ------
-    ModelError
-        If it is none; `who` and `what` name it.
+    ModelError, by `who` and `what`, if it is none.
     """
-    try:
-        array = np.array(given, dtype=float)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{who}: {what} is {given!r}; give numbers") from error
+    array = numbers(given, who, what)
     if array.shape not in ((), (size,), (size, size)):
         raise ModelError(
             f"{who}: {what} has shape {array.shape}; give a number, {size} numbers, one a row, or "
@@ -181,10 +167,7 @@ def split(
 ) -> tuple[JointType, FloatArray, FloatArray]:
     """Return the rigid part of a compliant joint, a joint type, and B (m, rows) and D (m, m).
 
-    Raises
-    ------
-    ModelError
-        If no joint type has the rows that are left rigid, or a compliance is too small.
+    ModelError if no joint type has the rows that are left rigid, or a compliance is too small.
     """
     n = joint_type.n_constraints
     given = compliance[:n, :n]
@@ -216,12 +199,10 @@ def _rigid_type(who: str, joint_type: JointType, rigid: FloatArray) -> JointType
     n_rigid = len(rigid)
     if n_rigid == 0:
         return Free()
-    zero = joint_type.coordinates(np.eye(3), np.zeros(3))
-    rows = rigid @ joint_type.constraint_force_subspace(zero).T
+    rows = rigid @ joint_type.neutral_rows
     for name in _RIGID_PARTS:
-        other: Any = JOINT_TYPES[name]()
-        columns = other.constraint_force_subspace(other.coordinates(np.eye(3), np.zeros(3)))
-        both = np.vstack([rows, columns.T])
+        other = JOINT_TYPES[name]()
+        both = np.vstack([rows, other.neutral_rows])
         if other.n_constraints == n_rigid == np.linalg.matrix_rank(both, tol=1e-9):
             return other
     raise ModelError(

@@ -1,4 +1,8 @@
-"""Mechanisms in files: node-link JSON that a schema checks; robot files by their suffix."""
+"""Mechanisms in files: NetworkX node-link JSON of plain lists, numbers and words; robot files.
+
+Files are written and read by columns. A schema tells what is wrong with a document; of a good one
+it sees only what is not made of columns.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,68 @@ import gc
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
 from functools import cache
 from importlib import resources
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import jsonschema
+import numpy as np
 
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.documents import (
-    FORMAT,
-    VERSION,
-    Document,
-    located,
-    mechanism_document,
-    mechanism_from_document,
-    without_columns,
-)
-from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, RigidBody
+from sparsebody.model.connections import JointColumns
+from sparsebody.model.elasticity import plain_matrix
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
+from sparsebody.model.frames import Frame, Frames
+from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.time_functions import TIME_FUNCTIONS
 from sparsebody.writing import replaced
 
+FORMAT, VERSION = "sparsebody-mechanism", 1
 LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
+LARGEST = 2.0**1000  # no number of a body or joint is larger
 ENCODER = json.JSONEncoder(allow_nan=False)
-LARGEST_INTEGER = 2**1000  # larger ones do not fit a float
+NOTHING = object()
+
+Document = dict[str, Any]
+Table = Mapping[str, type[Any]]
+
+FORCES: dict[str, type[Force]] = {
+    "joint": JointForce,
+    "point": PointForce,
+    "external": ExternalForce,
+    "bushing": Bushing,
+    "beam": Beam,
+}
+ADD: dict[type[Force], Callable[..., Force]] = {
+    JointForce: Mechanism.add_joint_force,
+    PointForce: Mechanism.add_point_force,
+    ExternalForce: Mechanism.add_external_force,
+    Bushing: Mechanism.add_bushing,
+    Beam: Mechanism.add_beam,
+}
+ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
+BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
+    field.name: (
+        BODY_NUMBERS.get(field.name, (3, 3)),
+        None if field.default is MISSING else field.default,
+    )
+    for field in fields(RigidBody)
+    if field.name not in ("name", "shape")
+}
+
+
+class Unfit(ModelError):
+    """The document has something wrong, or something unusual."""
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -73,9 +114,23 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     with _without_garbage_collection():
-        text = _text(mechanism_document(mechanism))
+        document = mechanism_document(mechanism)
+        head = [f'"{key}": {_line(document[key])}' for key in ("directed", "multigraph", "graph")]
+        lists = [
+            f'"{key}": [\n' + ",\n".join(_line(item) for item in document[key]) + "\n]"
+            for key in ("nodes", "edges")
+        ]
+        text = "{\n" + ",\n".join(head + lists) + "\n}\n"
     with replaced(Path(path)) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+def _line(value: Any) -> str:
+    try:
+        return ENCODER.encode(value)
+    except ValueError as error:
+        name = value.get("id", value.get("key", "forces"))
+        raise ModelError(f"{name!r} holds a number that is not finite; correct it") from error
 
 
 def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -86,31 +141,26 @@ def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     FileFormatError
         Telling the file, the place in it, what was found there and the remedy.
     """
-    return mechanism_from_text(_text_of(str(path)), str(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: not a text file; give a JSON file") from error
+    return mechanism_from_text(text, str(path))
 
 
 def mechanism_from_text(text: str, source: str) -> Mechanism:
-    """Return the mechanism of the text of a file by `write_mechanism`; errors name `source`.
-
-    Raises
-    ------
-    FileFormatError
-        Telling the place in the text, what was found there and the remedy.
-    """
+    """Return the mechanism of the text of a file; FileFormatError begins with `source`."""
     with _without_garbage_collection():
         document = _parsed(text, source)
         _check_version(document, source)
         try:
-            _check(without_columns(document), source)
-            return mechanism_from_document(document, source)
+            _check(_without_columns(document), source)
+            return _mechanism(document, source)
         except ModelError:  # the schema says what and where
             _check(document, source)
-            return mechanism_from_document(document, source)
-
-
-def _check(document: Document, source: str) -> None:
-    _check_schema(document, source)
-    _check_finite(document, source)
+            return _mechanism(document, source)
 
 
 @contextmanager
@@ -125,50 +175,133 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-# ---- writing --------------------------------------------------------------------------------
+# ---- mechanism -> document ------------------------------------------------------------------
 
 
-def _text(document: Document) -> str:
-    """Return JSON with one line for each node and edge."""
-    head = [f'"{key}": {_line(document[key])}' for key in ("directed", "multigraph", "graph")]
-    lists = [
-        f'"{key}": [\n' + ",\n".join(_line(item) for item in document[key]) + "\n]"
-        for key in ("nodes", "edges")
+def mechanism_document(mechanism: Mechanism) -> Document:
+    """Return node-link data that describes the mechanism exactly, in the order of declaration.
+
+    ModelError names the joint, force or body that holds what no table knows, such as a time
+    function written in Python.
+    """
+    bodies, joints = mechanism.columns()
+    forces = mechanism.forces.items()
+    graph = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": mechanism.name,
+        "gravity": mechanism.gravity.tolist(),
+        "forces": [_kind_document(force, FORCES, f"force {name!r}") for name, force in forces],
+    }
+    return {
+        "directed": True,
+        "multigraph": True,
+        "graph": graph,
+        "nodes": [{"id": WORLD}, *_nodes(mechanism.body_names, bodies)],
+        "edges": _edges(mechanism, joints),
+    }
+
+
+def _nodes(names: Sequence[str], columns: BodyColumns) -> list[Document]:
+    keys = ("id", *BODY_ENTRIES)
+    rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_ENTRIES), strict=True)
+    documents = [dict(zip(keys, row, strict=True)) for row in rows]
+    made: dict[int, Any] = {}
+    for document, value in zip(documents, columns.shape.tolist(), strict=True):
+        if value is not None:
+            if id(value) not in made:
+                made[id(value)] = _kind_document(value, SHAPES, f"body {document['id']!r}")
+            document["shape"] = made[id(value)]
+    return documents
+
+
+def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
+    names = mechanism.joint_names
+    _, first = np.unique(joints.type_index, return_index=True)
+    kinds = [
+        {
+            "type": _word(kind, JOINT_TYPES, who := f"joint {names[int(first[t])]!r}"),
+            "options": {f.name: _plain(getattr(kind, f.name), who) for f in fields(kind)},
+        }
+        for t, kind in enumerate(joints.types)
     ]
-    return "{\n" + ",\n".join(head + lists) + "\n}\n"
+    ends = np.array([*mechanism.body_names, WORLD], dtype=object)  # the world last, at -1
+    frames = (joints.predecessor_frame, joints.successor_frame)
+    columns = (
+        ends[joints.predecessor],
+        ends[joints.successor],
+        joints.type_index,
+        *(part for of_side in frames for part in (of_side.origins, of_side.quaternions)),
+    )
+    edges = [
+        {
+            "source": source,
+            "target": target,
+            "key": name,
+            **kinds[kind],
+            "predecessor_frame": {"position": p, "orientation": e},
+            "successor_frame": {"position": q, "orientation": f},
+        }
+        for name, source, target, kind, p, e, q, f in zip(
+            names, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+    for j, motions in joints.prescribed.items():
+        edges[j]["prescribed"] = [
+            {
+                "coordinate": i,
+                "motion": _kind_document(motion, TIME_FUNCTIONS, f"joint {names[j]!r}"),
+            }
+            for i, motion in motions.items()
+        ]
+    for what in ROW_MATRICES:
+        matrices = getattr(joints, what)
+        for j in np.flatnonzero(matrices.any(axis=(1, 2))).tolist() if matrices.any() else []:
+            n = joints.types[joints.type_index[j]].n_constraints
+            edges[j][what] = plain_matrix(matrices[j, :n, :n])
+    return edges
 
 
-def _line(value: Any) -> str:
-    try:
-        return ENCODER.encode(value)
-    except ValueError as error:
-        name = value.get("id", value.get("key", "forces"))
-        raise ModelError(f"{name!r} holds a number that is not finite; correct it") from error
+def _word(value: object, table: Table, who: str) -> str:
+    """Return the name under which a table knows the class of `value`."""
+    for word, kind in table.items():
+        if type(value) is kind:
+            return word
+    raise ModelError(
+        f"{who}: {value!r} cannot be saved, a file knows only {', '.join(table)}; use one of these "
+        "and set your own again after loading"
+    )
 
 
-# ---- reading --------------------------------------------------------------------------------
+def _kind_document(value: Any, table: Table, who: str) -> Document:
+    word = _word(value, table, who)
+    plain = {field.name: _plain(getattr(value, field.name), who) for field in fields(value)}
+    return {"type": word} | {name: entry for name, entry in plain.items() if entry is not None}
 
 
-def _text_of(source: str) -> str:
-    try:
-        return Path(source).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileFormatError(f"{source}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{source}: not a text file; give a JSON file") from error
+def _plain(value: Any, who: str) -> Any:
+    if isinstance(value, Frame):
+        return {field.name: _plain(getattr(value, field.name), who) for field in fields(value)}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(item, who) for item in value]
+    return _kind_document(value, TIME_FUNCTIONS, who) if callable(value) else value
+
+
+# ---- text -> document -----------------------------------------------------------------------
 
 
 def _parsed(text: str, source: str) -> Any:
     try:
-        with located(source, "JSON"):
-            return json.loads(text, object_pairs_hook=_without_duplicates)
+        return json.loads(text, object_pairs_hook=_without_duplicates)
     except json.JSONDecodeError as error:
         raise FileFormatError(
             f"{source}: line {error.lineno}, column {error.colno}: not JSON: {error.msg}; "
             "correct it there or save the mechanism again"
         ) from error
-    except FileFormatError:
-        raise
+    except ModelError as error:
+        raise FileFormatError(f"{source}: JSON: {error}") from error
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{source}: not JSON that can be read: {error}") from error
 
@@ -200,23 +333,28 @@ def _check_version(document: Any, source: str) -> None:
         )
 
 
-def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """As the standard's, but lists of numbers, most of a file, pass at once."""
-    plain = items == {"type": "number"} and isinstance(instance, list)
-    if not plain or any(type(item) not in (float, int) for item in instance):
-        yield from jsonschema.Draft202012Validator.VALIDATORS["items"](
-            validator, items, instance, schema
-        )
+def _without_columns(document: Any) -> Document:
+    """Return the rest of a document: its graph, and whatever is made of objects.
+
+    Its nodes are one for each different shape, its edges one for each different `options`, and
+    those with prescribed coordinates or with matrices on their rows.
+    """
+    if not isinstance(document, dict) or not {"nodes", "edges"} <= document.keys():
+        raise Unfit("entries")
+    for items in (document["nodes"], document["edges"]):
+        if not isinstance(items, list) or not set(map(type, items)) <= {dict}:
+            raise Unfit("objects")
+    shapes = {repr(node["shape"]): node["shape"] for node in document["nodes"] if "shape" in node}
+    options = {repr(edge["options"]): edge for edge in document["edges"] if "options" in edge}
+    others = {"prescribed", *ROW_MATRICES}
+    prescribed = [edge for edge in document["edges"] if not others.isdisjoint(edge)]
+    body = {"id": "any", "mass": 1, "inertia": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
+    nodes = [{**body, "shape": shape} for shape in shapes.values()]
+    return {**document, "nodes": nodes, "edges": [*options.values(), *prescribed]}
 
 
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.model").joinpath("schema.json").read_text("utf-8")
-    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"items": _items})
-    return kind(json.loads(schema))
-
-
-def _check_schema(document: Any, source: str) -> None:
+def _check(document: Any, source: str) -> None:
+    """Raise FileFormatError where a document does not fit the schema, or a number is not finite."""
     error = next(_validator().iter_errors(document), None)
     if error is not None:
         message = error.message
@@ -224,28 +362,7 @@ def _check_schema(document: Any, source: str) -> None:
             message = message[: LONGEST_MESSAGE // 2] + " ... " + message[-LONGEST_MESSAGE // 2 :]
         remedy = REMEDIES.get(error.validator, lambda _: "correct it")(error)
         raise FileFormatError(f"{source}: {_place(error.absolute_path)}: {message}; {remedy}")
-
-
-REMEDIES: dict[str, Callable[[Any], str]] = {
-    "required": lambda error: "add it",
-    "additionalProperties": lambda error: (
-        f"the entries are {', '.join(error.schema['properties'])}"
-    ),
-    "type": lambda error: f"give one of type {error.validator_value}",
-    "minItems": lambda error: f"give {error.validator_value} entries",
-    "maxItems": lambda error: f"give {error.validator_value} entries",
-    "maxProperties": lambda error: "'world' is the fixed node: give a body another id",
-}
-
-
-def _place(path: Any) -> str:
-    """Return a place in the document as a person would write it, such as nodes[2].inertia[0]."""
-    words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
-    return "".join(words).lstrip(".") or "the document"
-
-
-def _check_finite(document: Any, source: str) -> None:
-    """JSON has no NaN and no infinity, but Python's reader takes them, and 1e999."""
+    # JSON has no NaN and no infinity, but Python's reader takes them, and 1e999
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
     while stack:
         place, value = stack.pop()
@@ -260,4 +377,260 @@ def _check_finite(document: Any, source: str) -> None:
 def _is_no_float(value: Any) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
-    return isinstance(value, int) and abs(value) > LARGEST_INTEGER
+    return isinstance(value, int) and abs(value) > LARGEST
+
+
+def _place(path: Iterable[str | int]) -> str:
+    """Return a place in the document as a person would write it, such as nodes[2].inertia[0]."""
+    words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(words).lstrip(".") or "the document"
+
+
+@cache
+def _validator() -> Any:
+    schema = resources.files("sparsebody.model").joinpath("schema.json").read_text("utf-8")
+    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"items": _items})
+    return kind(json.loads(schema))
+
+
+def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """As the standard's, but lists of numbers, most of a file, pass at once."""
+    plain = items == {"type": "number"} and isinstance(instance, list)
+    if not plain or any(type(item) not in (float, int) for item in instance):
+        yield from jsonschema.Draft202012Validator.VALIDATORS["items"](
+            validator, items, instance, schema
+        )
+
+
+REMEDIES: dict[str, Callable[[Any], str]] = {
+    "required": lambda error: "add it",
+    "additionalProperties": lambda error: (
+        f"the entries are {', '.join(error.schema['properties'])}"
+    ),
+    "type": lambda error: f"give one of type {error.validator_value}",
+    "minItems": lambda error: f"give {error.validator_value} entries",
+    "maxItems": lambda error: f"give {error.validator_value} entries",
+    "maxProperties": lambda error: "'world' is the fixed node: give a body another id",
+}
+
+
+# ---- document -> mechanism ------------------------------------------------------------------
+
+
+def _mechanism(document: Document, source: str) -> Mechanism:
+    """Return the mechanism of a document that fits the schema; errors tell the place in it."""
+    graph = document["graph"]
+    try:
+        mechanism = Mechanism(graph["name"], graph["gravity"])
+    except ModelError as error:
+        raise FileFormatError(f"{source}: graph: {error}") from error
+    parts = (
+        ("nodes", document["nodes"], _add_bodies),
+        ("edges", document["edges"], _add_joints),
+        ("graph.forces", graph.get("forces", []), _add_forces),
+    )
+    for place, items, add in parts:
+        first, size = 0, len(items)
+        while first < len(items):
+            try:
+                add(mechanism, items[first : first + size])
+                first += size
+            except ModelError as error:  # halve, so as to tell which
+                if size == 1:
+                    raise FileFormatError(f"{source}: {place}[{first}]: {error}") from error
+                size = (size + 1) // 2
+    return mechanism
+
+
+def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
+    """Add the bodies of nodes, all or none."""
+    _check_keys(nodes, {"id"}, {"shape", *BODY_ENTRIES})
+    bodies = [node for node in nodes if node["id"] != WORLD]
+    if len(bodies) < len(nodes):
+        _check_keys([node for node in nodes if node["id"] == WORLD], {"id"})
+    if bodies:
+        _check_keys(bodies, {"id", "mass", "inertia"}, {"shape", *BODY_ENTRIES})
+        shapes = [node.get("shape", NOTHING) for node in bodies]
+        mechanism.add_bodies(
+            _words(bodies, "id"),
+            **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
+            shape=_made_once(shapes, lambda shape: _from_kind(shape, SHAPES, "shape")),
+        )
+
+
+def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
+    """Add the joints of edges, all or none."""
+    required = {"source", "target", "key", "type", "predecessor_frame", "successor_frame"}
+    _check_keys(edges, required, {"options", "prescribed", *ROW_MATRICES})
+    who = f"joint {edges[0]['key']!r}"  # where there is only one
+    options = [edge.get("options", {}) for edge in edges]
+    if set(map(type, options)) != {dict}:
+        raise Unfit("options")
+    kinds = [{**o, "type": word} for o, word in zip(options, _words(edges, "type"), strict=True)]
+    mechanism.add_joints(
+        _words(edges, "key"),
+        _made_once(kinds, lambda kind: _from_kind(kind, JOINT_TYPES, who)),
+        _ends(mechanism, edges, "source"),
+        _ends(mechanism, edges, "target"),
+        predecessor_frame=_frames(edges, "predecessor_frame"),
+        successor_frame=_frames(edges, "successor_frame"),
+        prescribed=[_prescribed(edge) if "prescribed" in edge else None for edge in edges],
+        **{
+            key: [edge.get(key, 0.0) for edge in edges]
+            for key in ROW_MATRICES
+            if any(key in edge for edge in edges)
+        },
+    )
+
+
+def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray:
+    names = _words(edges, key)
+    bodies = mechanism.body_names.find_all(names)
+    for j in np.flatnonzero(bodies < 0).tolist():
+        if names[j] != WORLD:
+            raise ModelError(
+                f"joint {edges[j]['key']!r}: {key} {names[j]!r} is no node; add that body to the "
+                "nodes"
+            )
+    return bodies
+
+
+def _frames(edges: Sequence[Document], key: str) -> Frames:
+    entries = [edge[key] for edge in edges]
+    _check_keys(entries, {"position", "orientation"})
+    position = _numbers(entries, "position", (3,), None)
+    orientation = _numbers(entries, "orientation", (4,), None)
+    try:
+        return Frames(position, orientation)
+    except ModelError as error:
+        raise ModelError(f"joint {edges[0]['key']!r}, {key}: {error.__cause__}") from error
+
+
+def _prescribed(edge: Document) -> dict[int, Any]:
+    who = f"joint {edge['key']!r}, prescribed"
+    return {
+        item["coordinate"]: _from_kind(item["motion"], TIME_FUNCTIONS, who)
+        for item in edge["prescribed"]
+    }
+
+
+def _add_forces(mechanism: Mechanism, documents: Sequence[Document]) -> None:
+    """Add forces, all or none."""
+    before = dict(mechanism.forces)
+    try:
+        for document in documents:
+            force = _from_kind(document, FORCES, f"force {document['name']!r}")
+            ADD[type(force)](mechanism, **vars(force))
+    except ModelError:
+        mechanism.forces = before
+        raise
+
+
+# ---- entries of many objects -----------------------------------------------------------------
+
+
+def _made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any]:
+    """Return what `make` makes of each document, the same object of equal ones."""
+    keys = [None if document is NOTHING else repr(document) for document in documents]
+    distinct = dict(zip(keys, documents, strict=True))
+    objects = {key: None if key is None else make(document) for key, document in distinct.items()}
+    return [objects[key] for key in keys]
+
+
+def _check_keys(rows: Sequence[Any], required: set[str], optional: Iterable[str] = ()) -> None:
+    """Raise Unfit unless every row is an object with these entries."""
+    if not set(map(type, rows)) <= {dict}:
+        raise Unfit("objects")
+    for keys in set(map(tuple, rows)):
+        if not required <= set(keys) <= required.union(optional):
+            raise Unfit("entries")
+
+
+def _words(rows: Sequence[Document], key: str) -> list[str]:
+    """Return an entry that is a word in every row."""
+    values = [row[key] for row in rows]
+    if not set(map(type, values)) <= {str} or "" in values:
+        raise Unfit(key)
+    return values
+
+
+def _numbers(
+    rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any
+) -> FloatArray:
+    """(n, *shape) an entry that is made of numbers in every row."""
+    values: Iterable[Any] = (
+        [row.get(key, default) for row in rows] if default else map(itemgetter(key), rows)
+    )
+    for size in shape:
+        lists = list(values)
+        if not set(map(type, lists)) <= {list, tuple} or set(map(len, lists)) - {size}:
+            raise Unfit(key)
+        values = chain.from_iterable(lists)
+    flat = list(values)
+    if not set(map(type, flat)) <= {float, int}:
+        raise Unfit(key)
+    try:
+        array = np.array(flat, dtype=float)
+    except OverflowError as error:
+        raise Unfit(key) from error
+    if not (np.abs(array) < LARGEST).all():
+        raise Unfit(key)
+    return array.reshape(-1, *shape)
+
+
+# ---- one object ------------------------------------------------------------------------------
+
+
+def _from_kind(document: Document, table: Table, who: str) -> Any:
+    """Return the object of a class in `table` that a document with its word describes."""
+    word = document["type"]
+    if word not in table:
+        raise ModelError(f"{who}: unknown type {word!r}; the types are {', '.join(table)}")
+    given = {name: value for name, value in document.items() if name != "type"}
+    return _made(table[word], given, f"{who} ({word})")
+
+
+def _made(kind: type[Any], given: Document, who: str) -> Any:
+    """Return an object of a dataclass from plain values of its fields."""
+    known = {field.name: field for field in fields(kind)}
+    for name in given.keys() - known.keys():
+        raise ModelError(f"{who}: unknown entry {name!r}; the entries are {', '.join(known)}")
+    for name, field in known.items():
+        if name not in given and field.default is field.default_factory is MISSING:
+            raise ModelError(f"{who}: {name!r} is missing; add it")
+    hints = _hints(kind)  # type: ignore[arg-type]  # classes can be hashed
+    values = {name: _typed(value, hints[name], f"{who}, {name}") for name, value in given.items()}
+    try:
+        return kind(**values)
+    except ModelError as error:
+        raise ModelError(f"{who}: {error}") from error
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _typed(value: Any, hint: Any, who: str) -> Any:
+    """Return a plain value as the field's annotation asks, as far as the class does not check."""
+    if hint is Frame:
+        return _made(Frame, value if isinstance(value, dict) else {"frame": value}, who)
+    if hint in (float, int, str):
+        kinds = {float: (float, int), int: (int,), str: (str,)}[hint]
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise ModelError(f"{who} is {value!r}; give a {'word' if hint is str else 'number'}")
+        return hint(value)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list):
+            raise ModelError(f"{who} is {value!r}; give a list")
+        items = get_args(hint)
+        if items[-1] is Ellipsis:
+            items = (items[0],) * len(value)
+        if len(value) != len(items):
+            raise ModelError(f"{who} has {len(value)} entries; give {len(items)}")
+        return tuple(_typed(item, of, who) for item, of in zip(value, items, strict=True))
+    if get_origin(hint) is UnionType and isinstance(value, dict):  # a number or a time function
+        if "type" not in value:
+            raise ModelError(f"{who}: 'type' is missing; add one of {', '.join(TIME_FUNCTIONS)}")
+        return _from_kind(value, TIME_FUNCTIONS, who)
+    return value

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import positive, scalar, vector
+from sparsebody.model.columns import positive, scalar, vector
 from sparsebody.model.elasticity import semidefinite, square_root
 from sparsebody.model.frames import Frame
 from sparsebody.model.time_functions import TimeFunction, time_function
@@ -175,12 +175,9 @@ class Beam:
     def matrices(self) -> tuple[FloatArray, FloatArray]:
         """(6, 6) stiffness and damping."""
         bending, shear = self.E / self.length, 12.0 * self.E / self.length**3
-        stiffness = np.diag(
-            [
-                *(self.G * self.J / self.length, bending * self.I_y, bending * self.I_z),
-                *(bending * self.A, shear * self.I_z, shear * self.I_y),
-            ]
-        )
+        angular = self.G * self.J / self.length, bending * self.I_y, bending * self.I_z
+        linear = bending * self.A, shear * self.I_z, shear * self.I_y
+        stiffness = np.diag([*angular, *linear])
         return stiffness, self.damping * stiffness
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import (
+from sparsebody.model.columns import (
     column,
     direction,
     distinct,

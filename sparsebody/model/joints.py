@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.checks import scalar
+from sparsebody.model.columns import scalar
 from sparsebody.spatial import plucker_transform
 
 INFO = joints.types()  # by kind, the index of a type in the native list
@@ -69,6 +69,12 @@ class JointType:
             return ()
         units = self.coordinate_units[self.n_positions - self.n_velocities :]
         return tuple(i for i in self.scalar_positions if units[i] == "rad")
+
+    @property
+    def neutral_rows(self) -> FloatArray:
+        """T' (n_constraints, 6) where the joint frames coincide."""
+        zero = self.coordinates(np.eye(3), np.zeros(3))
+        return self.constraint_force_subspace(zero).T
 
     def transform(self, q: FloatArray) -> FloatArray:
         """X_SP (6, 6): from predecessor to successor coordinates at joint position q."""

@@ -11,8 +11,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, Shape, body_columns
-from sparsebody.model.checks import shown, vector
-from sparsebody.model.columns import Table
+from sparsebody.model.columns import Table, shown, vector
 from sparsebody.model.connections import (
     Joint,
     JointColumns,
@@ -23,14 +22,7 @@ from sparsebody.model.connections import (
     joint_columns,
     joint_ends,
 )
-from sparsebody.model.forces import (
-    Beam,
-    Bushing,
-    ExternalForce,
-    Force,
-    JointForce,
-    PointForce,
-)
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
@@ -134,19 +126,19 @@ class Mechanism:
         """Return the body called `name`; ModelError if there is none."""
         if isinstance(name, str) and name == WORLD:
             raise ModelError(f"{WORLD!r} is the fixed node and no body; name a moving body")
-        place = self._bodies.names.find(name)
-        if place < 0:
+        index = self._bodies.names.find(name)
+        if index < 0:
             known = ", ".join(self._bodies.names[:5]) or "none"
             raise ModelError(f"there is no body {name!r}; add_body it first (bodies: {known}, ...)")
-        return self._bodies[place]
+        return self._bodies[index]
 
     def joint(self, name: str) -> Joint:
         """Return the joint called `name`; ModelError if there is none."""
-        place = self._joints.names.find(name)
-        if place < 0:
+        index = self._joints.names.find(name)
+        if index < 0:
             known = ", ".join(self._joints.names[:5]) or "none"
             raise ModelError(f"there is no joint {name!r}; add_joint it first ({known}, ...)")
-        return self._joints[place]
+        return self._joints[index]
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}: {self.n_bodies} bodies, {self.n_joints} joints)"
@@ -168,17 +160,8 @@ class Mechanism:
     ) -> RigidBody:
         """Add a body (see RigidBody for the meaning of each argument) and return it."""
         check_names([name], self._bodies.names, "body", reserved=WORLD)
-        body = RigidBody(
-            name,
-            mass,
-            inertia,
-            center_of_mass,
-            position,
-            orientation,
-            linear_velocity,
-            angular_velocity,
-            shape,
-        )
+        pose = center_of_mass, position, orientation
+        body = RigidBody(name, mass, inertia, *pose, linear_velocity, angular_velocity, shape)
         self._bodies.extend([name], BodyColumns.of(body), body)
         self._graph = None
         return body
@@ -460,20 +443,9 @@ class Mechanism:
         effort: float | TimeFunction = 0.0,
     ) -> PointForce:
         """Add a spring, damper or actuator between points of two bodies (see PointForce)."""
-        force = PointForce(
-            name,
-            first,
-            second,
-            first_point,
-            second_point,
-            stiffness,
-            rest_length,
-            damping,
-            effort,
-        )
-        for body in (first, second):
-            if body != WORLD:
-                self.body(body)
+        spring = stiffness, rest_length, damping
+        force = PointForce(name, first, second, first_point, second_point, *spring, effort)
+        self._check_bodies(first, second)
         if first == second:
             raise ModelError(f"point force {name!r}: acts within {first!r}; give two bodies")
         return self._add_force(force)
@@ -603,10 +575,15 @@ class Mechanism:
     def compile(self) -> System:
         """Return the immutable System of flat arrays that everything else computes with.
 
+        A body without mass, or with zero moments of inertia, may be welded by rigid Fixed joints to
+        another one or to the world: there it becomes part of that body, and is none of the System,
+        nor is the weld a joint of it. A point mass, without any moments, may also hang on Spherical
+        or ConstantDistance joints at its center, where nothing turns it.
+
         Raises
         ------
         ModelError
-            If there is no body.
+            If there is no body, or one has a singular inertia that no other makes up for.
         """
         from sparsebody.model.compilation import compile_mechanism
 
@@ -624,6 +601,11 @@ class Mechanism:
             raise ModelError(f"force {force.name!r}: this name is taken; choose another")
         self.forces[force.name] = force
         return force
+
+    def _check_bodies(self, *names: str) -> None:
+        for name in names:
+            if name != WORLD:
+                self.body(name)
 
     def _to_world(self, body: str, frame: Frame) -> FloatArray:
         return frame.origin if body == WORLD else self.body(body).to_world(frame.origin)
@@ -652,9 +634,7 @@ class Mechanism:
         in_bodies: tuple[Frame | None, Frame | None],
     ) -> tuple[Frame, Frame]:
         """Return a frame in either body, given there or in the world."""
-        for body in bodies:
-            if body != WORLD:
-                self.body(body)
+        self._check_bodies(*bodies)
         if bodies[0] == bodies[1]:
             raise ModelError(f"{who}: connects {bodies[0]!r} to itself; give two bodies")
         if any(given is not None for given in in_bodies):

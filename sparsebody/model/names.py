@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, starmap
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +19,9 @@ MANY = 512  # names that count from which they are not stored
 
 
 class Counted(Sequence[str]):
-    """Names of templates in turn, such as left-0, right-0, left-1, ...; each is made when needed.
+    """`size` names of templates in turn, such as left-0, right-0, left-1, made when needed.
 
-    Parameters
-    ----------
-    templates : sequence of (str, int)
-        With one field {}, and the number that stands there first.
-    size : int
-        Of names.
+    A template has one field {}, and the number that stands there first.
     """
 
     def __init__(self, templates: Sequence[tuple[str, int]], size: int) -> None:
@@ -36,11 +31,7 @@ class Counted(Sequence[str]):
     def __len__(self) -> int:
         return self._size
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._size))]
         turn, kind = divmod(range(self._size)[index], len(self._ends))
@@ -102,14 +93,9 @@ def numbered(template: str, *numbers: Any) -> Sequence[str]:
             f"names {template!r}: give one array of numbers for each of the "
             f"{template.count(FIELD)} fields {{}}, not {len(columns)}"
         )
-    column = columns[0]
-    if (
-        len(columns) == 1
-        and len(column) >= MANY
-        and column[0] >= 0
-        and (np.diff(column) == 1).all()
-    ):
-        return Counted([(template, int(column[0]))], len(column))
+    first, n = columns[0][:1], len(columns[0])
+    if len(columns) == 1 and n >= MANY and first >= 0 and (np.diff(columns[0]) == 1).all():
+        return Counted([(template, int(first[0]))], n)
     pattern = template.replace("%", "%%").replace(FIELD, "%d")  # faster than `format`
     return [pattern % row for row in zip(*(column.tolist() for column in columns), strict=True)]
 
@@ -150,11 +136,7 @@ class Names(Sequence[str]):
     def __len__(self) -> int:
         return self._starts[-1] + len(self._parts[-1])
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return tuple(self[i] for i in range(*index.indices(len(self))))
         if not -len(self) <= index < len(self):
@@ -225,7 +207,13 @@ class Names(Sequence[str]):
     def clash(self, names: Sequence[str]) -> str | None:
         """Return one of `names` that stands there twice, or that is here already."""
         if isinstance(names, Names):
-            return self._clash_in_turn(names)
+            known = self.snapshot()
+            for part in names._parts:
+                twice = known.clash(part)
+                if twice is not None:
+                    return twice
+                known.extend(part)
+            return None
         if isinstance(names, Counted):
             if not any(part.may_share(names) for _, part in self._counted()):
                 return next((word for word in self._lookup() if names.find(word) >= 0), None)
@@ -233,15 +221,6 @@ class Names(Sequence[str]):
             seen: set[str] = set()
             return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         return next((name for name in names if name in self), None) if len(self) else None
-
-    def _clash_in_turn(self, names: Names) -> str | None:
-        known = self.snapshot()
-        for part in names._parts:
-            twice = known.clash(part)
-            if twice is not None:
-                return twice
-            known.extend(part)
-        return None
 
     def _counted(self) -> Iterator[tuple[int, Counted]]:
         """Yield the names that are not stored, and where they start."""

@@ -47,19 +47,9 @@ class JointGroup:
     items: IntArray
 
     @property
-    def kind(self) -> int:
-        """Index of the type in the native list."""
-        return JOINT_TYPES[self.name].kind
-
-    @property
-    def subgroup(self) -> str:
-        """The smallest displacement subgroup that the type moves in; empty for none."""
-        return JOINT_TYPES[self.name].subgroup
-
-    @property
-    def has_varying_T(self) -> bool:
-        """Whether T of the type varies in S coordinates."""
-        return JOINT_TYPES[self.name].has_varying_T
+    def type(self) -> type[JointType]:
+        """What the joints have in common."""
+        return JOINT_TYPES[self.name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +160,10 @@ class System:
         self,
     ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Predecessors, successors, and the joint frames (rotation, point) on either."""
+        on_predecessor = self.predecessor_rotation, self.predecessor_point
         return (
-            self.predecessor,
-            self.successor,
-            self.predecessor_rotation,
-            self.predecessor_point,
-            self.successor_rotation,
-            self.successor_point,
+            *(self.predecessor, self.successor, *on_predecessor),
+            *(self.successor_rotation, self.successor_point),
         )
 
     @property
@@ -194,7 +181,7 @@ class System:
         """(n_joints,) the index of each joint's type in the native list."""
         kind = np.empty(self.n_joints, dtype=np.intp)
         for group in self.groups:
-            kind[group.joints] = JOINT_TYPES[group.name].kind
+            kind[group.joints] = group.type.kind
         return kind
 
     @cached_property
@@ -220,7 +207,7 @@ class System:
     @cached_property
     def varying_joints(self) -> IntArray:
         """The joints whose T varies in S coordinates."""
-        groups = [group.joints for group in self.groups if group.has_varying_T]
+        groups = [group.joints for group in self.groups if group.type.has_varying_T]
         return np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
 
     @cached_property
@@ -248,7 +235,10 @@ class System:
         """Return the index of a body."""
         index = self.body_names.find(name)
         if index < 0:
-            raise ModelError(f"system {self.name!r} has no body {name!r}")
+            raise ModelError(
+                f"system {self.name!r} has no body {name!r}; give the body that it is welded to if "
+                "it has no mass or moments of its own"
+            )
         return index
 
     def joint(self, name: str) -> int:

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import scalar
+from sparsebody.model.columns import scalar
 
 
 class TimeFunction(Protocol):
@@ -93,9 +93,7 @@ class SmoothStep:
 
 
 TIME_FUNCTIONS: dict[str, type[Polynomial] | type[Sinusoid] | type[SmoothStep]] = {
-    "polynomial": Polynomial,
-    "sinusoid": Sinusoid,
-    "smooth-step": SmoothStep,
+    kind.name: kind for kind in (Polynomial, Sinusoid, SmoothStep)
 }
 
 

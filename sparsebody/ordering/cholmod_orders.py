@@ -10,12 +10,13 @@ from types import ModuleType
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, identity
-from scipy.sparse.csgraph import reverse_cuthill_mckee as scalar_cuthill_mckee
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.entry import Ordering, installed_entry, is_installed
 from sparsebody.ordering.minimum_degree import leaves_then, unconstrained_minimum_degree
+from sparsebody.ordering.reference_orders import natural
 from sparsebody.sparse.elimination_tree import ordering_metrics, repair
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 from sparsebody.sparse.searches import with_primal_blocks
@@ -30,14 +31,8 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     orders) look at; "colamd" takes T' P' itself. Joints weigh by as many rows as their sizes are in
     proportion: one each where all are equal.
 
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Chen, Davis, Hager and Rajamanickam (2008), and those of the table ORDERINGS.
+    Chen, Davis, Hager and
+    Rajamanickam (2008), and those of the table ORDERINGS.
     """
     _cholmod(method)
 
@@ -46,7 +41,10 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
             return np.arange(core.n_primal, dtype=np.intp)
         sizes = core.block_sizes[core.n_primal :]
         joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
-        matrix = _touches(core, joint_of_row)
+        ends = core.ends[joint_of_row]
+        row, side = np.nonzero(ends >= 0)
+        touches = np.ones(len(row)), (row, ends[row, side])
+        matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(core.n_primal, 1))))
         if method != "colamd":
             matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
         return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
@@ -59,16 +57,8 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
 
     Admissible. Separators are bodies and joints. Either joints move back to the later of their
     bodies, or bodies move forward to their first joint, whichever predicts less work. Tree parts
-    come leaves first.
-
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Karypis and Kumar (1998).
+    come leaves first. Karypis and
+    Kumar (1998).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -112,26 +102,6 @@ def _cholmod(method: str) -> ModuleType:
     return module
 
 
-def _touches(pattern: BlockPattern, joint_of_row: IntArray) -> csc_matrix:
-    """Return which rows touch which bodies: the pattern of A, a line for each row."""
-    ends = pattern.ends[joint_of_row]
-    row, side = np.nonzero(ends >= 0)
-    shape = (len(ends), max(pattern.n_primal, 1))
-    return csc_matrix(csc_array((np.ones(len(row)), (row, ends[row, side])), shape=shape))
-
-
-def _natural(pattern: Blocks) -> IntArray:
-    return np.arange(pattern.n_blocks, dtype=np.intp)
-
-
-def _random(pattern: Blocks) -> IntArray:
-    return np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp)
-
-
-def _reverse_cuthill_mckee(pattern: Blocks) -> IntArray:
-    return scalar_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp)
-
-
 def _graph(pattern: Blocks) -> csr_array:
     """Return the adjacency of the blocks."""
     indptr, indices = pattern.adjacency
@@ -158,9 +128,17 @@ GENERAL_ORDERINGS = {
     "cholmod-amd": _by_cholmod("amd"),
     "cholmod-metis": _by_cholmod("metis"),
     "cholmod-nesdis": _by_cholmod("nesdis"),
-    "reverse-cuthill-mckee": Ordering(_reverse_cuthill_mckee, "small bandwidth", admissible=False),
-    "natural": Ordering(_natural, "as numbered", admissible=False),
-    "random": Ordering(_random, "shuffled", admissible=False),
+    "reverse-cuthill-mckee": Ordering(
+        lambda pattern: reverse_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp),
+        "small bandwidth",
+        admissible=False,
+    ),
+    "natural": Ordering(natural, "as numbered", admissible=False),
+    "random": Ordering(
+        lambda pattern: np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp),
+        "shuffled",
+        admissible=False,
+    ),
 }
 
 
@@ -172,11 +150,8 @@ def available_general_orderings() -> list[str]:
 def general_order(pattern: Blocks, name: str) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no ordering of this name for patterns that are not a mechanism's.
-    MissingDependencyError
-        If the ordering needs a package that is not installed.
+    Raises UnknownNameError if there is no ordering of this name for patterns that are not a
+    mechanism's. Raises MissingDependencyError if the ordering needs a package that is not
+    installed.
     """
     return installed_entry(GENERAL_ORDERINGS, name).function(pattern)

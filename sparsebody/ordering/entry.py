@@ -46,10 +46,8 @@ class Checked:
     def __call__(self, pattern: BlockPattern, *positions: FloatArray) -> IntArray:
         """Return the order.
 
-        Raises
-        ------
-        OrderingError
-            If it does not list every block once, or is not admissible though that is promised.
+        Raises OrderingError if it does not list every block once, or is not admissible though that
+        is promised.
         """
         blocks = np.asarray(self.function(pattern, *positions))
         try:

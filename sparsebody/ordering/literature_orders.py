@@ -133,9 +133,7 @@ ALGORITHMS = {
         "Featherstone (1983); with loops Sathya and Carpentier (2026)",
     ),
     "depth-first": Algorithm(
-        depth_first,
-        "LDU against a depth-first search",
-        "Brüdigam and Manchester (2020)",
+        depth_first, "LDU against a depth-first search", "Brüdigam and Manchester (2020)"
     ),
     "band": Algorithm(level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
     "dissection": Algorithm(nested_dissection, "halves first, cuts last", "George (1973)"),

@@ -23,46 +23,34 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     Admissible: a body comes right before its first joint. Among several that fill in equally little
     the one comes first after which a neighbour fills in least, then the one of the smallest front.
     The graph is stored as rows of bits: n^2 / 8 bytes for n joints, and time in proportion to the
-    squares of the fronts.
-
-    References
-    ----------
-    Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
+    squares of the fronts. Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998), SIAM
+    J. Matrix Anal. 19, 3.
     """
     return leaves_then(pattern, lambda core, _: _core_order(core))
 
 
 def _core_order(pattern: BlockPattern) -> IntArray:
-    """Return an order of the blocks of a mechanism without tree parts."""
+    """Return an order of the blocks of a mechanism without tree parts.
+
+    Its joints are sorted first by where they are, however they are numbered: by the distances of
+    their bodies from landmarks.
+    """
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
-    sequence = _by_place(pattern)
+    distance = np.pad(landmark_distances(pattern), ((0, 1), (0, 0)))  # the last line: the world's
+    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
+    sequence = np.lexsort(ends.T[::-1]).astype(np.intp)
     size = pattern.block_sizes.copy()
     size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
-    renumbered = BlockPattern(size, pattern.ends[sequence])
-    rows = size[pattern.n_primal :]
-    joints = sequence[kernels.minimum_fill(dual_graph(renumbered), rows)]
+    graph = dual_graph(BlockPattern(size, pattern.ends[sequence]))
+    joints = sequence[kernels.minimum_fill(graph, size[pattern.n_primal :])]
     return postordered(pattern, with_primal_blocks(pattern, joints))
-
-
-def _by_place(pattern: BlockPattern) -> IntArray:
-    """Return the joints (n_dual,) sorted by where they are, however they are numbered.
-
-    Their coordinates are the distances of their bodies from landmarks.
-    """
-    distance = landmark_distances(pattern)
-    distance = np.vstack([distance, np.zeros(distance.shape[1])])  # the last line is the world's
-    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
-    return np.lexsort(ends.T[::-1]).astype(np.intp)
 
 
 def treewidth_by_degree(pattern: BlockPattern) -> IntArray:
     """Eliminate the joints along a tree decomposition found by minimum degree.
 
     Joints count as one each, whatever their rows. Tree parts come leaves first. Admissible.
-
-    References
-    ----------
     Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_degree.
     """
     return _by(pattern, treewidth_min_degree)
@@ -71,11 +59,8 @@ def treewidth_by_degree(pattern: BlockPattern) -> IntArray:
 def treewidth_by_fill(pattern: BlockPattern) -> IntArray:
     """Eliminate the joints along a tree decomposition found by minimum fill.
 
-    Otherwise as `treewidth_by_degree`.
-
-    References
-    ----------
-    Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_fill_in.
+    Otherwise as `treewidth_by_degree`. Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX,
+    treewidth_min_fill_in.
     """
     return _by(pattern, treewidth_min_fill_in)
 
@@ -96,12 +81,9 @@ def _by(pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]) -> I
 
 
 def elimination_of(decomposition: Any) -> list[int]:
-    """Return an order whose fronts lie in the bags: remove leaves, with the nodes in no other bag.
+    """Return an order whose fronts lie in the bags (frozensets of nodes) of a tree or a forest.
 
-    Parameters
-    ----------
-    decomposition : networkx.Graph
-        A tree, or a forest, of bags: frozensets of nodes.
+    Leaves go first, with the nodes in no other bag.
     """
     tree = decomposition.copy()
     order: list[int] = []

@@ -16,17 +16,8 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
 
     Every part is cut across the coordinate along which the fewest rows of joints are cut, counted
     against the size of the halves; then bodies at the cut change sides where that cuts fewer.
-    Within a part, and within a cut, minimum degree decides. Admissible.
-
-    Parameters
-    ----------
-    pattern : BlockPattern
-        The pattern to be eliminated.
-    coordinates : (n_primal, k) float array
-        Anything that neighbours differ little in: positions, distances in the graph, eigenvectors.
-
-    References
-    ----------
+    Within a part, and within a cut, minimum degree decides. Admissible. `coordinates` (n_primal,
+    k): anything that neighbours differ little in: positions, distances in the graph, eigenvectors.
     George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates;
     Fiduccia and Mattheyses (1982) for the moves.
     """
@@ -42,11 +33,8 @@ def nested_dissection(pattern: BlockPattern) -> IntArray:
     """Cut the core by distances from bodies far apart, tree parts leaves first. Admissible.
 
     A body's coordinates are its distances in the graph from eight bodies, and their differences: on
-    a lattice, with landmarks in its corners, these run along rows, columns and diagonals.
-
-    References
-    ----------
-    George (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
+    a lattice, with landmarks in its corners, these run along rows, columns and diagonals. George
+    (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -61,16 +49,8 @@ def nested_dissection(pattern: BlockPattern) -> IntArray:
 def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = None) -> IntArray:
     """Cut the core across x, y or z, tree parts leaves first. Admissible.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        The pattern to be eliminated.
-    positions : (n_primal, k) float array, optional
-        Of the bodies [m]. Without them this is `nested_dissection`.
-
-    References
-    ----------
-    George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1.
+    `positions` (n_primal, k): of the bodies [m]. Without them this is `nested_dissection`. George
+    (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1.
     """
     if positions is None:
         return nested_dissection(pattern)

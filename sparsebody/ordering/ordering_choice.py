@@ -37,20 +37,8 @@ class OrderingChoice:
 def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingChoice:
     """Return the ordering that predicts the fewest flops, the first of the table if much alike.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        The pattern to be eliminated.
-    names : list of str, optional
-        The orderings to try. Otherwise the installed ones that the table offers for this size:
-        admissible, deterministic, and not too slow for it.
-
-    Raises
-    ------
-    UnknownNameError
-        If one of `names` is no ordering.
-    MissingDependencyError
-        If one of `names` needs a package that is not installed.
+    `names`: the orderings to try. Otherwise the installed ones that the table offers for this size:
+    admissible, deterministic, and not too slow for it.
     """
     candidates = candidate_orderings(pattern) if names is None else names
     orders = {name: order(pattern, name) for name in candidates}

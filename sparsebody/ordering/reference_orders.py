@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-
+import networkx as nx
 import numpy as np
 
 from sparsebody._core import ordering as kernels
@@ -50,11 +49,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
     from the best of minimum fill, dissection and a sweep, and returns the best order met. A step
     changes the fronts between two positions only, and only these are computed again. The same
-    `seed` and number of `visits` give the same order.
-
-    References
-    ----------
-    Kirkpatrick, Gelatt and Vecchi (1983).
+    `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi (1983).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -72,11 +67,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
 
 
 def _anneal(
-    graph: Graph,
-    size: IntArray,
-    start: IntArray,
-    visits: int,
-    rng: np.random.Generator,
+    graph: Graph, size: IntArray, start: IntArray, visits: int, rng: np.random.Generator
 ) -> IntArray:
     """Return the best order of the nodes of a graph that was met."""
     bits = rng.bit_generator.capsule
@@ -94,12 +85,8 @@ def narrowest_fronts(pattern: BlockPattern) -> IntArray:
     """Return an admissible order whose largest front of a joint has the fewest rows possible.
 
     Tree parts come leaves first, which leaves no choice worth having; the joints of the core by the
-    exact treewidth of their graph, weighted by rows.
-
-    Raises
-    ------
-    OrderingError
-        If there are more than 60 blocks, or the search takes too long.
+    exact treewidth of their graph, weighted by rows. Raises OrderingError if there are more than 60
+    blocks, or the search takes too long.
     """
     _check_size(pattern, "width of fronts")
 
@@ -115,22 +102,19 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
 
     Not admissible: joints stand between their bodies. Orders are built from the left; every block
     has a last position, one bandwidth after its neighbours in the partial order, which is abandoned
-    when too many blocks have near last positions.
-
-    Raises
-    ------
-    OrderingError
-        If there are more than 60 blocks, or the search takes too long.
-
-    References
-    ----------
-    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
+    when too many blocks have near last positions. Raises OrderingError if there are more than 60
+    blocks, or the search takes too long. Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del
+    Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
-    graph = [pattern.neighbours(block).tolist() for block in range(pattern.n_blocks)]
+    graph = nx.Graph()
+    graph.add_nodes_from(range(pattern.n_blocks))
+    for block in graph:
+        graph.add_edges_from((block, other) for other in pattern.neighbours(block).tolist())
+    distances: dict[int, dict[int, int]] = dict(nx.all_pairs_shortest_path_length(graph))
     order: list[int] = []
-    for part in _parts(graph):
-        order += _part_of_least_bandwidth(graph, part)
+    for part in nx.connected_components(graph):
+        order += _part_of_least_bandwidth(list(distances[min(part)]), distances)
     return np.array(order, dtype=np.intp)
 
 
@@ -143,47 +127,19 @@ def _check_size(pattern: BlockPattern, what: str) -> None:
         )
 
 
-def _parts(graph: list[list[int]]) -> list[list[int]]:
-    """Return the connected parts."""
-    parts, seen = [], [False] * len(graph)
-    for seed in range(len(graph)):
-        if not seen[seed]:
-            part = list(_distances(graph, seed))
-            for block in part:
-                seen[block] = True
-            parts.append(part)
-    return parts
-
-
-def _distances(graph: list[list[int]], source: int) -> dict[int, int]:
-    """Return the distance of all blocks that can be reached."""
-    distance, queue = {source: 0}, deque([source])
-    while queue:
-        block = queue.popleft()
-        for other in graph[block]:
-            if other not in distance:
-                distance[other] = distance[block] + 1
-                queue.append(other)
-    return distance
-
-
-def _part_of_least_bandwidth(graph: list[list[int]], part: list[int]) -> list[int]:
-    """Try one bandwidth after the other."""
-    distances = {block: _distances(graph, block) for block in part}
-    bandwidth = (
-        max(  # density: all within a distance d of a block lie within d bandwidths of it
-            -(-(sum(d <= radius for d in near.values()) - 1) // (2 * radius))
-            for near in distances.values()
-            for radius in range(1, max(near.values()) + 1)
-        )
-        if len(part) > 1
-        else 0
+def _part_of_least_bandwidth(part: list[int], distances: dict[int, dict[int, int]]) -> list[int]:
+    """Try one bandwidth after the other for a connected part."""
+    density = (  # all within a distance d of a block lie within d bandwidths of it
+        -(-(sum(d <= radius for d in distances[block].values()) - 1) // (2 * radius))
+        for block in part
+        for radius in range(1, max(distances[block].values()) + 1)
     )
+    bandwidth = max(density, default=0)
     while True:
         failed: set[tuple[tuple[int, int], ...]] = set()
         for first in sorted(part, key=lambda block: -max(distances[block].values())):
             last = {block: bandwidth * d for block, d in distances[first].items() if d > 0}
-            filled = _filled([first], last, graph, distances, bandwidth, failed)
+            filled = _filled([first], last, distances, bandwidth, failed)
             if filled is not None:
                 return filled
         bandwidth += 1
@@ -192,7 +148,6 @@ def _part_of_least_bandwidth(graph: list[list[int]], part: list[int]) -> list[in
 def _filled(
     order: list[int],
     last: dict[int, int],
-    graph: list[list[int]],
     distances: dict[int, dict[int, int]],
     bandwidth: int,
     failed: set[tuple[tuple[int, int], ...]],
@@ -214,7 +169,7 @@ def _filled(
             for other, limit in last.items()
             if other != block
         }
-        filled = _filled([*order, block], later, graph, distances, bandwidth, failed)
+        filled = _filled([*order, block], later, distances, bandwidth, failed)
         if filled is not None:
             return filled
     failed.add(state)

@@ -29,11 +29,8 @@ def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
 def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
     """Reverse the breadth-first order of the bodies, then put each joint after its bodies.
 
-    Admissible. The search starts at the periphery, wherever the numbering does.
-
-    References
-    ----------
-    Cuthill and McKee (1969); George (1971).
+    Admissible. The search starts at the periphery, wherever the numbering does. Cuthill and McKee
+    (1969); George (1971).
     """
     return with_joints(pattern, cuthill_mckee(pattern)[::-1])
 
@@ -42,9 +39,6 @@ def sloan(pattern: BlockPattern) -> IntArray:
     """Take next, of the bodies near those taken, one that is far from the end and adds little.
 
     Each joint follows its bodies: admissible. Of both directions the one that predicts less work.
-
-    References
-    ----------
     Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
     """
     sequence = kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern))
@@ -58,20 +52,16 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     """Take next the body, of those next to the ones taken, after which the fewest rows are cut.
 
     A front holds the joints between bodies taken and bodies not yet taken: the greatest number of
-    their rows, over the sweep, is the weighted cut width, and bounds the vertex separation of
-    the graph of joints (its pathwidth). Bodies that were reached first come first among equal ones.
-    Several starts are tried. Each joint follows its bodies: admissible.
-
-    References
-    ----------
-    Kinnersley (1992) for pathwidth as vertex separation; Diaz, Petit and Serna (2002) for surveys
-    of layouts; the greedy rule is King's (1970), for rows instead of nodes.
+    their rows, over the sweep, is the weighted cut width, and bounds the vertex separation of the
+    graph of joints (its pathwidth). Bodies that were reached first come first among equal ones.
+    Several starts are tried. Each joint follows its bodies: admissible. Kinnersley (1992) for
+    pathwidth as vertex separation; Diaz, Petit and Serna (2002) for surveys of layouts; the greedy
+    rule is King's (1970), for rows instead of nodes.
     """
     joint_sizes, sequence = pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
     orders = [
         better_way(
-            pattern,
-            kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS),
+            pattern, kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS)
         )
         for start in range(_STARTS)
     ]
@@ -90,9 +80,6 @@ def level_sweep(pattern: BlockPattern) -> IntArray:
     the bodies up to its level, with all others fixed, have independent constraints.
 
     On a ladder this is Featherstone (2008), fig. 8.4: half-bandwidth 3, 5 n - 2 blocks for n rungs.
-
-    References
-    ----------
     Cuthill and McKee (1969); George and Liu (1979) for the search for a body at the periphery.
     """
     return kernels.level_sweep(pattern.n_primal, pattern.ends)
@@ -108,11 +95,8 @@ def spectral(pattern: BlockPattern) -> IntArray:
 
     Edges weigh as many as the joint has rows. A multiple eigenvalue has many Fiedler vectors: taken
     is the one nearest to the distances from a body at the periphery. Each joint follows its bodies:
-    admissible. Of both directions the one that predicts less work.
-
-    References
-    ----------
-    Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
+    admissible. Of both directions the one that predicts less work. Barnard, Pothen and Simon
+    (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)

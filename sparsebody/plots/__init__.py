@@ -1,19 +1,5 @@
-"""Pictures: one figure a file, and the tables of what can be drawn of what."""
+"""Pictures: one figure a function, and what can be drawn of a mechanism or a trajectory."""
 
-from sparsebody.plots.subjects import (
-    MECHANISM_FIGURES,
-    TRAJECTORY_FIGURES,
-    Options,
-    Subject,
-    mechanism_subject,
-    trajectory_subject,
-)
+from sparsebody.plots.subjects import Options, Subject, mechanism_subject, trajectory_subject
 
-__all__ = [
-    "MECHANISM_FIGURES",
-    "TRAJECTORY_FIGURES",
-    "Options",
-    "Subject",
-    "mechanism_subject",
-    "trajectory_subject",
-]
+__all__ = ["Options", "Subject", "mechanism_subject", "trajectory_subject"]

@@ -73,14 +73,8 @@ def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, label: str) -> 
 def plot_path(time: FloatArray, positions: Mapping[str, FloatArray], title: str = "") -> Figure:
     """Return x, y and z over time, one line for each named body.
 
-    Parameters
-    ----------
-    time : (n,) float array
-        Instants [s].
-    positions : mapping of str to (n, 3) float array
-        Centers of mass in the world [m], by the name of the body.
-    title : str
-        Above the picture.
+    `time` (n,): instants [s]. `positions`: centers of mass in the world [m], by the name of the
+    body.
     """
     figure, rows = time_axes(3, 1.5)
     size = max(float(np.ptp(position, axis=0).max()) for position in positions.values())

@@ -226,18 +226,8 @@ def plot_motion(
 ) -> Figure:
     """Return a stroboscopic drawing: light is early, dark is late.
 
-    Parameters
-    ----------
-    outline : Outline
-        What is drawn.
-    states : sequence of State
-        The instants, in the order of time.
-    gravity : (3,) float array
-        Tells up from down where no plane of motion does [m/s^2].
-    path : (n, 3) float array, optional
-        A line that some point has followed [m].
-    title : str
-        Above the picture.
+    `states`: the instants, in the order of time. `gravity` (3,): tells up from down where no plane
+    of motion does [m/s^2]. `path` (n, 3): a line that some point has followed [m].
     """
     snapshots = [picture_points(outline, state) for state in states]
     view = choose_view(snapshots, gravity)

@@ -133,14 +133,7 @@ def tree_layout(parent: IntArray) -> tuple[FloatArray, IntArray]:
 def plot_elimination_tree(pattern: BlockPattern, order: IntArray, title: str = "") -> Figure:
     """Return the tree with its last block on top; its height bounds what can run in parallel.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Bodies (blue) and joints (orange).
-    order : (n_blocks,) int array
-        Elimination order.
-    title : str
-        Above the picture.
+    `order` (n_blocks,): elimination order.
     """
     parent = elimination_tree(pattern, order)
     across, depth = tree_layout(parent)

@@ -11,9 +11,8 @@ import numpy as np
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.bodies import Box, Cylinder, Polyline, Shape, Sphere
-from sparsebody.model.forces import PointForce
 from sparsebody.model.joints import ConstantDistance
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 
 _CIRCLE = np.linspace(0.0, 2.0 * np.pi, 25)
@@ -52,7 +51,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
     lines: list[tuple[int, FloatArray, bool]] = []
     solids: list[Points] = []
     on_body = _joint_points(system)
-    for i, body in enumerate(mechanism.bodies.values()):
+    for i, body in enumerate(map(mechanism.body, system.body_names)):
         if body.shape is None:
             lines += [(i, ends, False) for ends in _star(on_body[i])]
             continue
@@ -69,7 +68,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
         solids=tuple(solids),
         joints=joint_points(system),
         grounded=(system.predecessor < 0) | (system.successor < 0),
-        links=_links(mechanism, system),
+        links=_links(system),
         centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
     )
 
@@ -142,21 +141,13 @@ def joint_points(system: System) -> Points:
     return Points(np.where(on_world, system.predecessor, system.successor), local)
 
 
-def _links(mechanism: Mechanism, system: System) -> Points:
+def _links(system: System) -> Points:
     """Return the two ends of every massless rod and every point force."""
-    bodies: list[int] = []
-    points: list[FloatArray] = []
-    for j, joint_type in enumerate(system.joint_types):
-        if isinstance(joint_type, ConstantDistance):
-            bodies += [int(system.predecessor[j]), int(system.successor[j])]
-            points += [system.predecessor_point[j], system.successor_point[j]]
-    for force in mechanism.forces.values():
-        if isinstance(force, PointForce):
-            for body, point in (
-                (force.first, force.first_point),
-                (force.second, force.second_point),
-            ):
-                i = -1 if body == WORLD else system.body(body)
-                bodies.append(i)
-                points.append(np.asarray(point) - (system.center_of_mass[i] if i >= 0 else 0.0))
-    return Points(np.array(bodies, dtype=np.intp), np.array(points).reshape(-1, 3))
+    is_rod = [isinstance(joint_type, ConstantDistance) for joint_type in system.joint_types]
+    rods, forces = np.flatnonzero(is_rod), system.point_forces
+    first = np.concatenate([system.predecessor[rods], forces.first])
+    second = np.concatenate([system.successor[rods], forces.second])
+    first_point = np.concatenate([system.predecessor_point[rods], forces.first_point])
+    second_point = np.concatenate([system.successor_point[rods], forces.second_point])
+    points = np.stack([first_point, second_point], axis=1).reshape(-1, 3)
+    return Points(np.stack([first, second], axis=1).ravel(), points)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ from sparsebody.sparse.elimination_tree import (
     ordering_metrics,
 )
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.tree.loops.loops_projection import ExplicitBlocks
+from sparsebody.tree.loops_projection import ExplicitBlocks
 
 _MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print
 _MOST_FILL = 20_000_000  # entries of L up to which fill-in is drawn
@@ -29,10 +29,16 @@ _CLOSE_UP = 78  # scalar rows of the close-up
 _FILL, _CONSTRAINT, _INERTIA = 1, 2, 3
 _COLORS = ("white", "#cfd8e0", BLUE, ORANGE)
 _LABELS = {_INERTIA: "bodies: inertia", _CONSTRAINT: "joints: T'P'", _FILL: "fill-in of L"}
+_BLOCK, _ONE, _ENTRY = 1, 2, 3  # of K and G
+_CLUSTER_COLORS = ("white", "#cfd8e0", ORANGE, BLUE)
+_CLUSTER_LABELS = {
+    _ENTRY: "entries",
+    _BLOCK: "zeros in the block of a cluster",
+    _ONE: "ones of no loop",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Spots:
+class Spots(NamedTuple):
     """Dense blocks of an ordered matrix: first and last scalar row and column, and their kind."""
 
     row: IntArray  # (n, 2)
@@ -60,20 +66,23 @@ def plot_spy(pattern: BlockPattern, order: IntArray, name: str, title: str = "")
     ShapeError
         If `order` does not list every block once.
     """
-    natural = np.arange(pattern.n_blocks, dtype=np.intp)
-    n_panels = 3 if pattern.n_rows > 2 * _CLOSE_UP else 2
+    n, n_panels = pattern.n_rows, 3 if pattern.n_rows > 2 * _CLOSE_UP else 2
     figure = Figure(figsize=(2.6 * n_panels + 0.2, 3.55))
     panels = figure.subplots(1, n_panels)
-    has_fill = False
+    natural = np.arange(pattern.n_blocks, dtype=np.intp)
+    kinds: set[int] = set()
     for axes, label, sequence in zip(panels, ("as numbered", name), (natural, order), strict=False):
         metrics = ordering_metrics(pattern, sequence)
         spots = _spots(pattern, sequence, metrics)
-        has_fill |= bool(np.any(spots.kind == _FILL))
-        _draw_cells(axes, spots, 0, pattern.n_rows)
-        axes.set_title(f"{label}\n{_costs(metrics)}", fontsize=8)
-    if n_panels == 3:
-        _draw_close_up(panels[2], spots, pattern.n_rows)
-    _finish(figure, pattern, title, has_fill)
+        kinds.update(spots.kind.tolist())
+        _draw_window(axes, spots, 0, n)
+        costs = f"nnz(L) = {metrics.nnz_l:,}, bandwidth {metrics.scalar_bandwidth:,}"
+        axes.set_title(f"{label}\n{costs}", fontsize=8)
+    if n_panels == 3:  # a window in the middle of the order, where it is typical
+        first = (n - _CLOSE_UP) // 2
+        _draw_window(panels[2], spots, first, first + _CLOSE_UP)
+        panels[2].set_title(f"the same: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
+    _finish(figure, f"{title}  ({n:,} rows)".strip(), _COLORS, _LABELS, kinds)
     return figure
 
 
@@ -99,36 +108,81 @@ def plot_orders(pattern: BlockPattern, orders: Mapping[str, IntArray], title: st
     n_lines = -(-len(orders) // n_columns)
     figure = Figure(figsize=(2.1 * n_columns + 0.2, 2.55 * n_lines + 0.7))
     panels = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
-    has_fill = False
+    kinds: set[int] = set()
     for axes, (name, order) in zip(panels, orders.items(), strict=False):
         metrics = ordering_metrics(pattern, order)
         spots = _spots(pattern, order, metrics)
-        has_fill |= bool(np.any(spots.kind == _FILL))
-        _draw_cells(axes, spots, 0, pattern.n_rows)
+        kinds.update(spots.kind.tolist())
+        _draw_window(axes, spots, 0, pattern.n_rows)
         axes.set_title(f"{name}\n{metrics.flops:,.3g} flops", fontsize=8)
     for axes in panels[len(orders) :]:
         axes.set_visible(False)
-    _finish(figure, pattern, title, has_fill)
+    _finish(figure, f"{title}  ({pattern.n_rows:,} rows)".strip(), _COLORS, _LABELS, kinds)
     return figure
 
 
-def _finish(figure: Figure, pattern: BlockPattern, title: str, has_fill: bool) -> None:
-    """Add legend and title."""
-    kinds = [kind for kind in _LABELS if kind != _FILL or has_fill]
-    handles = [Patch(facecolor=_COLORS[kind], label=_LABELS[kind]) for kind in kinds]
+@styled
+def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
+    """Return spy plots of K and G, with the joints of each cluster side by side.
+
+    Parameters
+    ----------
+    explicit : ExplicitBlocks
+        G of a mechanism at a state.
+    title : str
+        Above the picture.
+    """
+    clusters = explicit.clusters
+    order = clusters.velocity_order
+    cluster = clusters.layout.column_cluster[order]
+    K, G = clusters.dense(explicit.matrix)[:, order], explicit.G[order]
+    of_y = clusters.layout.column_cluster[explicit.independent]
+    figure = Figure(figsize=(6.4, 3.6))
+    panels = figure.subplots(1, 2, width_ratios=(max(K.shape[1], 1), max(G.shape[1], 1)))
+    for axes, name, matrix, of_row, of_column, label in (
+        (panels[0], "K", K, clusters.layout.row_cluster, cluster, "velocity coordinates"),
+        (panels[1], "G", G, cluster, of_y, "independent ones"),
+    ):
+        _draw_cells(axes, _cluster_cells(matrix, of_row, of_column), _CLUSTER_COLORS, 5)
+        axes.set(title=f"{name}, {matrix.shape[0]} x {matrix.shape[1]}", xlabel=label)
+    _finish(figure, title, _CLUSTER_COLORS, _CLUSTER_LABELS, set(_CLUSTER_LABELS))
+    return figure
+
+
+def _finish(
+    figure: Figure, title: str, colors: Sequence[str], labels: Mapping[int, str], kinds: set[int]
+) -> None:
+    """Add title and legend, with fill-in where there is any."""
+    shown = [kind for kind in labels if kind != _FILL or kind in kinds]
+    handles = [Patch(facecolor=colors[kind], label=labels[kind]) for kind in shown]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.suptitle(f"{title}  ({pattern.n_rows:,} rows)".strip())
+    figure.suptitle(title)
 
 
-def _costs(metrics: OrderingMetrics) -> str:
-    return f"nnz(L) = {metrics.nnz_l:,}, bandwidth {metrics.scalar_bandwidth:,}"
+def _draw_cells(
+    axes: Axes, cells: FloatArray | IntArray, colors: Sequence[str], n_ticks: int, **options: Any
+) -> None:
+    """Draw kinds of cells in their colors, in a frame."""
+    axes.imshow(
+        cells, cmap=ListedColormap(colors), vmin=0, vmax=3, interpolation="nearest", **options
+    )
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+        spine.set_color(INK)
+    axes.locator_params(nbins=n_ticks, integer=True)
+
+
+def _draw_window(axes: Axes, spots: Spots, first: int, last: int) -> None:
+    """Draw rows and columns first .. last - 1."""
+    extent = (first - 0.5, last - 0.5, last - 0.5, first - 0.5)
+    _draw_cells(axes, _cells(spots, first, last), _COLORS, 4, extent=extent)
+    axes.tick_params(length=2.5)
 
 
 def _spots(pattern: BlockPattern, order: IntArray, metrics: OrderingMetrics) -> Spots:
     """Return the blocks of the matrix and, where it is not too large, those of L."""
-    sizes = pattern.block_sizes[order]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    span = np.stack([start[:-1], start[1:] - 1], axis=1)
+    stop = np.cumsum(pattern.block_sizes[order])
+    span = np.stack([stop - pattern.block_sizes[order], stop - 1], axis=1)
     indptr, indices = ordered_adjacency(pattern, order)
     row = np.repeat(np.arange(len(order)), np.diff(indptr))
     bodies = np.flatnonzero(order < pattern.n_primal)
@@ -149,96 +203,16 @@ def _cells(spots: Spots, first: int, last: int) -> FloatArray:
     """Return the kinds (cells, cells) in rows and columns first .. last - 1; later kinds win."""
     n = min(last - first, _MOST_CELLS)
     cells = np.zeros((n, n))
-    inside = np.all((spots.row[:, ::-1] >= first) & (spots.row < last), axis=1)
-    inside &= np.all((spots.column[:, ::-1] >= first) & (spots.column < last), axis=1)
-    shift = [
-        np.clip((span[inside] - first) * n // (last - first), 0, n - 1)
-        for span in (spots.row, spots.column)
-    ]
-    row, column = shift
+    spans = np.stack([spots.row, spots.column])  # (2, n, 2)
+    inside = np.all((spans[..., 1] >= first) & (spans[..., 0] < last), axis=0)
+    row, column = np.clip((spans[:, inside] - first) * n // (last - first), 0, n - 1)
+    height, width = np.diff(row, axis=1).ravel(), np.diff(column, axis=1).ravel()
     for kind in (_FILL, _CONSTRAINT, _INERTIA):
-        of_kind = spots.kind[inside] == kind
-        _mark(cells, row[of_kind], column[of_kind], kind)
+        for down in range(int(height.max(initial=-1)) + 1):
+            for right in range(int(width.max(initial=-1)) + 1):
+                reaches = (spots.kind[inside] == kind) & (height >= down) & (width >= right)
+                cells[row[reaches, 0] + down, column[reaches, 0] + right] = kind
     return cells
-
-
-def _mark(cells: FloatArray, row: IntArray, column: IntArray, kind: int) -> None:
-    """Set the rectangles `row` x `column`, ends included."""
-    height = np.diff(row, axis=1).ravel()
-    width = np.diff(column, axis=1).ravel()
-    for down in range(int(height.max(initial=-1)) + 1):
-        for right in range(int(width.max(initial=-1)) + 1):
-            reaches = (height >= down) & (width >= right)
-            cells[row[reaches, 0] + down, column[reaches, 0] + right] = kind
-
-
-def _draw_cells(axes: Axes, spots: Spots, first: int, last: int) -> None:
-    extent = (first - 0.5, last - 0.5, last - 0.5, first - 0.5)
-    axes.imshow(
-        _cells(spots, first, last),
-        cmap=ListedColormap(_COLORS),
-        vmin=0,
-        vmax=3,
-        extent=extent,
-        interpolation="nearest",
-    )
-    for spine in axes.spines.values():
-        spine.set_visible(True)
-        spine.set_color(INK)
-    axes.locator_params(nbins=4, integer=True)
-    axes.tick_params(length=2.5)
-
-
-def _draw_close_up(axes: Axes, spots: Spots, n_rows: int) -> None:
-    """Draw a window in the middle of the order, where it is typical."""
-    first = (n_rows - _CLOSE_UP) // 2
-    _draw_cells(axes, spots, first, first + _CLOSE_UP)
-    axes.set_title(f"the same: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
-
-
-# ---- blocks of loop clusters ------------------------------------------------------------------
-
-_BLOCK, _ONE, _ENTRY = 1, 2, 3
-_CLUSTER_COLORS = ("white", "#cfd8e0", ORANGE, BLUE)
-_CLUSTER_LABELS = {
-    _ENTRY: "entries",
-    _BLOCK: "zeros in the block of a cluster",
-    _ONE: "ones of no loop",
-}
-
-
-@styled
-def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
-    """Return spy plots of K and G, with the joints of each cluster side by side.
-
-    Parameters
-    ----------
-    explicit : ExplicitBlocks
-        G of a mechanism at a state.
-    title : str
-        Above the picture.
-    """
-    clusters = explicit.clusters
-    order = clusters.velocity_order
-    cluster = clusters.layout.column_cluster[order]
-    K = clusters.dense(explicit.matrix)[:, order]
-    figure = Figure(figsize=(6.4, 3.6))
-    left, right = figure.subplots(
-        1, 2, width_ratios=(max(K.shape[1], 1), max(len(explicit.independent), 1))
-    )
-    _draw_clusters(left, _cluster_cells(K, clusters.layout.row_cluster, cluster))
-    left.set(title=f"K, {K.shape[0]} x {K.shape[1]}", xlabel="velocity coordinates")
-    G = explicit.G[order]
-    of_y = clusters.layout.column_cluster[explicit.independent]
-    _draw_clusters(right, _cluster_cells(G, cluster, of_y))
-    right.set(title=f"G, {G.shape[0]} x {G.shape[1]}", xlabel="independent ones")
-    handles = [
-        Patch(facecolor=_CLUSTER_COLORS[kind], label=label)
-        for kind, label in _CLUSTER_LABELS.items()
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    figure.suptitle(title)
-    return figure
 
 
 def _cluster_cells(matrix: FloatArray, row_cluster: IntArray, column_cluster: IntArray) -> IntArray:
@@ -249,13 +223,3 @@ def _cluster_cells(matrix: FloatArray, row_cluster: IntArray, column_cluster: In
     cells[np.abs(matrix) > 1e-12 * size] = _ENTRY
     cells[(cells == _ENTRY) & (row_cluster[:, None] < 0)] = _ONE
     return cells
-
-
-def _draw_clusters(axes: Axes, cells: IntArray) -> None:
-    axes.imshow(
-        cells, cmap=ListedColormap(_CLUSTER_COLORS), vmin=0, vmax=3, interpolation="nearest"
-    )
-    for spine in axes.spines.values():
-        spine.set_visible(True)
-        spine.set_color(INK)
-    axes.locator_params(nbins=5, integer=True)

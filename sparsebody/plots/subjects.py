@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -35,18 +36,48 @@ class Options:
     factorization: str = "auto"
 
 
+class Subject:
+    """What can be drawn, by the kinds of its `figures`: names of methods that return them."""
+
+    figures: ClassVar[tuple[str, ...]]
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The kinds that are drawn where none is asked for."""
+        return self.figures
+
+    def kinds(self, names: Sequence[str]) -> list[str]:
+        """Return the kinds asked for; none: the default ones, "all": every one.
+
+        Raises UnknownNameError for a kind that cannot be drawn of this.
+        """
+        for kind in names:
+            if kind != "all" and kind not in self.figures:
+                known = ", ".join((*self.figures, "all"))
+                raise UnknownNameError(f"kind is {kind!r}; this can be drawn as {known}")
+        return list(self.figures if "all" in names else dict.fromkeys(names or self.default))
+
+    def figure(self, kind: str) -> Figure:
+        """Return one of the figures."""
+        (known,) = self.kinds([kind])
+        figure: Figure = getattr(self, known)()
+        return figure
+
+
 @dataclass(frozen=True, eq=False)
-class MechanismPictures:
+class MechanismPictures(Subject):
     """A mechanism and the state that it is drawn at."""
 
-    mechanism: Mechanism
+    original: Mechanism
     options: Options
     given_state: State | None = None  # default: the consistent initial one
+
+    figures = ("mechanism", "spy")
 
     @cached_property
     def system(self) -> System:
         """The compiled mechanism."""
-        return self.mechanism.compile()
+        return self.original.compile()
 
     @cached_property
     def state(self) -> State:
@@ -56,12 +87,11 @@ class MechanismPictures:
     @cached_property
     def outline(self) -> Outline:
         """What is drawn."""
-        return mechanism_outline(self.mechanism, self.system)
+        return mechanism_outline(self.original, self.system)
 
-    def picture(self) -> Figure:
+    def mechanism(self) -> Figure:
         """Return the mechanism at its state."""
-        name = self.mechanism.name
-        return plot_mechanism(self.outline, self.state, self.system.gravity, name)
+        return plot_mechanism(self.outline, self.state, self.system.gravity, self.original.name)
 
     def spy(self) -> Figure:
         """Return the matrix of (8.64) before and after ordering, dependent rows left out."""
@@ -71,132 +101,75 @@ class MechanismPictures:
             ordering=self.options.ordering,
             factorization=self.options.factorization,
         )
-        title = f"{self.mechanism.name}: matrix of forward dynamics"
+        title = f"{self.original.name}: matrix of forward dynamics"
         return plot_spy(dynamics.structure.pattern, dynamics.choice.order, dynamics.ordering, title)
 
 
 @dataclass(frozen=True, eq=False)
-class TrajectoryPictures:
+class TrajectoryPictures(Subject):
     """A trajectory, with its mechanism where the file holds it."""
 
-    trajectory: Trajectory
+    record: Trajectory
     options: Options
+
+    figures = ("motion", "trajectory", "energy", "drift", "spy")
+
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The kinds that are drawn where none is asked for."""
+        is_whole = self.record.source is not None
+        return ("motion", "energy", "spy") if is_whole else ("trajectory", "energy", "drift")
 
     @cached_property
     def model(self) -> MechanismPictures:
         """The mechanism that moves, at its first recorded state."""
-        trajectory = self.trajectory
-        if trajectory.source is None:
+        record = self.record
+        if record.source is None:
             raise ModelError(
-                f"{trajectory.path or trajectory.name}: holds no mechanism, so only kinds "
+                f"{record.path or record.name}: holds no mechanism, so only kinds "
                 "trajectory, energy and drift can be drawn; simulate with a source"
             )
-        mechanism = mechanism_from_text(trajectory.source, f"{trajectory.path}, source")
-        return MechanismPictures(mechanism, self.options, trajectory.state(0))
+        mechanism = mechanism_from_text(record.source, f"{record.path}, source")
+        return MechanismPictures(mechanism, self.options, record.state(0))
 
     def motion(self) -> Figure:
         """Return the mechanism at a few instants, and the path of one body."""
-        trajectory = self.trajectory
-        last = len(trajectory) - 1
-        times = np.linspace(trajectory.time[0], trajectory.time[last], self.options.instants)
-        records = np.unique(np.clip(np.searchsorted(trajectory.time, times - 1e-9), 0, last))
-        states = [trajectory.state(int(record)) for record in records]
-        traced = trajectory.body(self._farthest())
-        return plot_motion(
-            self.model.outline,
-            states,
-            self.model.system.gravity,
-            trajectory.position[:, traced],
-            trajectory.name,
-        )
+        record, last = self.record, len(self.record) - 1
+        times = np.linspace(record.time[0], record.time[last], self.options.instants)
+        records = np.unique(np.clip(np.searchsorted(record.time, times - 1e-9), 0, last))
+        states = [record.state(int(k)) for k in records]
+        reach = np.linalg.norm(record.position - record.position[0], axis=2).max(axis=0)
+        farthest = record.body_names[int(np.argmax(reach))]
+        path = record.position[:, record.body((*self.options.bodies, farthest)[0])]
+        gravity = self.model.system.gravity
+        return plot_motion(self.model.outline, states, gravity, path, record.name)
 
-    def paths(self) -> Figure:
-        """Return the coordinates of the traced bodies over time."""
-        trajectory = self.trajectory
-        positions = {name: trajectory.position[:, trajectory.body(name)] for name in self._traced()}
-        return plot_path(trajectory.time, positions, f"{trajectory.name}: centers of mass")
+    def trajectory(self) -> Figure:
+        """Return the coordinates of the bodies asked for, or of some, over time."""
+        record, names = self.record, self.record.body_names
+        spread = np.linspace(0, len(names) - 1, min(len(names), _MOST_TRACED)).round()
+        traced = self.options.bodies or [names[int(body)] for body in spread]
+        positions = {name: record.position[:, record.body(name)] for name in traced}
+        return plot_path(record.time, positions, f"{record.name}: centers of mass")
 
     def energy(self) -> Figure:
         """Return the energies over time."""
-        trajectory = self.trajectory
-        return plot_energy(
-            trajectory.time, trajectory.kinetic_energy, trajectory.potential_energy, trajectory.name
-        )
+        record = self.record
+        return plot_energy(record.time, record.kinetic_energy, record.potential_energy, record.name)
 
     def drift(self) -> Figure:
         """Return the constraint errors over time."""
-        trajectory = self.trajectory
-        return plot_drift(
-            trajectory.time, trajectory.position_error, trajectory.velocity_error, trajectory.name
-        )
+        record = self.record
+        return plot_drift(record.time, record.position_error, record.velocity_error, record.name)
 
     def spy(self) -> Figure:
         """Return the matrix at the first state."""
         return self.model.spy()
 
-    def _farthest(self) -> str:
-        """Return the body whose path is drawn: the first asked for, or the one that moves most."""
-        if self.options.bodies:
-            return self.options.bodies[0]
-        position = self.trajectory.position
-        reach = np.linalg.norm(position - position[0], axis=2).max(axis=0)
-        return self.trajectory.body_names[int(np.argmax(reach))]
-
-    def _traced(self) -> Sequence[str]:
-        """Return the bodies asked for, or some that are spread over the mechanism."""
-        names = self.trajectory.body_names
-        spread = np.linspace(0, len(names) - 1, min(len(names), _MOST_TRACED)).round()
-        return self.options.bodies or [names[int(body)] for body in spread]
-
-
-MECHANISM_FIGURES: dict[str, Callable[[MechanismPictures], Figure]] = {
-    "mechanism": MechanismPictures.picture,
-    "spy": MechanismPictures.spy,
-}
-TRAJECTORY_FIGURES: dict[str, Callable[[TrajectoryPictures], Figure]] = {
-    "motion": TrajectoryPictures.motion,
-    "trajectory": TrajectoryPictures.paths,
-    "energy": TrajectoryPictures.energy,
-    "drift": TrajectoryPictures.drift,
-    "spy": TrajectoryPictures.spy,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """The figures that can be drawn of something, by kind."""
-
-    figures: Mapping[str, Callable[[], Figure]]
-    default: tuple[str, ...] = field(default=())
-
-    def kinds(self, names: Sequence[str]) -> list[str]:
-        """Return the kinds asked for; none: the default ones, "all": every one.
-
-        Raises
-        ------
-        UnknownNameError
-            For a kind that cannot be drawn of this.
-        """
-        for kind in names:
-            if kind != "all" and kind not in self.figures:
-                known = ", ".join((*self.figures, "all"))
-                raise UnknownNameError(f"kind is {kind!r}; this can be drawn as {known}")
-        if "all" in names:
-            return list(self.figures)
-        return list(dict.fromkeys(names or self.default))
-
-    def figure(self, kind: str) -> Figure:
-        """Return one of the figures."""
-        return self.figures[kind]()
-
 
 def mechanism_subject(mechanism: Mechanism, options: Options) -> Subject:
     """Return what can be drawn of a mechanism."""
-    pictures = MechanismPictures(mechanism, options)
-    return Subject(
-        {kind: partial(draw, pictures) for kind, draw in MECHANISM_FIGURES.items()},
-        tuple(MECHANISM_FIGURES),
-    )
+    return MechanismPictures(mechanism, options)
 
 
 def trajectory_subject(path: Path, options: Options, *, recover: bool = False) -> Subject:
@@ -207,12 +180,7 @@ def trajectory_subject(path: Path, options: Options, *, recover: bool = False) -
     SimulationError
         If it is none, or lacks a body to be traced.
     """
-    trajectory = Trajectory.load(path, recover=recover)
+    record = Trajectory.load(path, recover=recover)
     for name in options.bodies:
-        trajectory.body(name)
-    pictures = TrajectoryPictures(trajectory, options)
-    default: tuple[str, ...] = ("motion", "energy", "spy")
-    if trajectory.source is None:
-        default = ("trajectory", "energy", "drift")
-    figures = {kind: partial(draw, pictures) for kind, draw in TRAJECTORY_FIGURES.items()}
-    return Subject(figures, default)
+        record.body(name)
+    return TrajectoryPictures(record, options)

@@ -11,11 +11,14 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows, velocity_errors
 from sparsebody.equations.initial_state import mechanism_size
+from sparsebody.errors import AssemblyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
 from sparsebody.model.system import State, System
 
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
 _ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
+
+_OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step closes unasked
 
 _CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
 
@@ -54,6 +57,18 @@ def row_sizes(system: System, state: State) -> FloatArray:
     return np.asarray(
         np.linalg.norm(moment, axis=1) + mechanism_size(system) * np.linalg.norm(force, axis=1)
     )
+
+
+def check_is_closed(system: System, state: State) -> None:
+    """Raise AssemblyError if a joint is open in the state from which a motion is to begin."""
+    error = np.abs(constraint_errors(system, state)[0])
+    sizes = row_sizes(system, state)
+    if np.any(error > _OPEN_START_TOLERANCE * sizes):
+        worst = int(np.argmax(error / sizes))
+        raise AssemblyError(
+            f"joint {system.joint_names[system.row_joint[worst]]!r} is open by {error[worst]:.3g} "
+            "(m or rad) in the given state; close it with consistent_state(system, state)"
+        )
 
 
 class Scales(NamedTuple):

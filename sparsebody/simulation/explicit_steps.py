@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import BlockQRSolver, Evaluator
+from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.system import State, System
 from sparsebody.simulation.constraint_errors import Scales, joint_errors
@@ -60,7 +60,7 @@ class ExplicitSteps:
         if not is_closed:
             return None
         self.error = error if self._is_adaptive else None
-        evaluator.solver.accept_assembled()
+        evaluator.accept_assembled()
         end = State(x, q, v, state.coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
 
@@ -90,11 +90,13 @@ class ExplicitSteps:
             assembler.rows,
             len(assembler.right),
         )
-        native, by = assembler.native, evaluator.solver
-        if isinstance(native, dynamics.SpatialEvaluation) and isinstance(by, BlockQRSolver):
-            by_qr = simulation.SpatialQR(native, by.qr, by.is_last_resort)
+        native = assembler.native
+        if isinstance(native, dynamics.SpatialEvaluation) and isinstance(
+            evaluator, BlockQREvaluator
+        ):
+            by_qr = simulation.SpatialQR(native, evaluator.qr, evaluator.is_last_resort)
             return simulation.SpatialQRSteps(by_qr, *arguments)
-        if not evaluator.is_fused:
+        if evaluator.fused is None:
             return None
         if isinstance(native, dynamics.PlanarEvaluation):
             return simulation.PlanarSteps(native, *arguments)

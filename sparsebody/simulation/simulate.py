@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
-from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     InterruptionWarning,
@@ -29,6 +30,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, Inner, adaptive_memory
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
+from sparsebody.simulation.constraint_errors import check_is_closed
 from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
 from sparsebody.simulation.implicit.collocation_stepper import memory_size as collocation_memory
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, memory_size
@@ -162,7 +164,8 @@ def simulate(
     StoppedSimulationError
         If the motion cannot be continued; it carries the trajectory up to there.
     AssemblyError
-        If no state is given and the initial one cannot be made consistent.
+        If a joint is wide open in the given state; or if none is given, and the initial one cannot
+        be made consistent.
 
     Examples
     --------
@@ -203,8 +206,12 @@ def simulate(
     if path is not None and resume and path.exists():
         with open_trajectory(path) as file:
             check_same_run(path, file, head)
-    state = consistent_state(system) if state is None else state
-    check_state(system, state)
+    if state is None:
+        state = consistent_state(system)
+    else:
+        check_state(system, state)
+        if STABILIZATIONS[options.stabilization].closes:
+            check_is_closed(system, state)
     make_stepper, memory = _stepper_maker(system, state, options, dynamics, control)
     start = _start(system, state, head, path, resume, memory)
     return _Run(system, options, start, make_stepper, functions).run(duration, progress)
@@ -305,7 +312,7 @@ def _dynamics(system: System, state: State, options: SimulationOptions) -> Forwa
             state,
             ordering=options.ordering,
             factorization=options.factorization,
-            reduction=options.reduction,
+            formulation=Formulation(reduction=options.reduction),
             baumgarte=options.time_constant if uses_time_constant else None,
         )
 

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import replace
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import KrylovSolver
+from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import RankWarning
 from sparsebody.factorization.quasi_definite import DELTA
@@ -72,8 +72,8 @@ def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
     for _ in range(MOST_CORRECTIONS):
         if largest(error) <= CLOSED:
             break
-        solver = with_all.evaluate(state).assembled().solver
-        assert isinstance(solver, KrylovSolver)
+        solver = with_all.evaluate(state).assembled()
+        assert isinstance(solver, KrylovEvaluator)
         trial = displaced(state, solver.damped_twists(error, damping))
         trial_error = constraint_errors(with_all.system, trial)[0]
         is_better = largest(trial_error) < largest(error)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import KrylovSolver
+from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import Evaluation
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.quasi_definite import DELTA
@@ -58,7 +58,7 @@ def smallest_pivot(evaluation: Evaluation) -> Pivot:
     dynamics = evaluation.dynamics
     if dynamics.system.n_rows == 0:
         return NO_PIVOT
-    sine, row = dynamics.evaluator.solver.smallest_pivot()
+    sine, row = dynamics.evaluator.smallest_pivot()
     return Pivot(sine, row)
 
 
@@ -214,8 +214,8 @@ def _closing_twists(evaluation: Evaluation, error: FloatArray) -> FloatArray:
     """
     if not evaluation.dynamics.is_krylov:
         return evaluation.position_correction(error)
-    solver = evaluation.assembled().solver
-    assert isinstance(solver, KrylovSolver)
+    solver = evaluation.assembled()
+    assert isinstance(solver, KrylovEvaluator)
     return solver.damped_twists(error, max((_DAMPED * largest(error)) ** 2, DELTA))
 
 

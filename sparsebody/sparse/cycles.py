@@ -6,7 +6,7 @@ Cycles are sets of edges, whose sums are symmetric differences: bits of an integ
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -77,22 +77,6 @@ def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycl
     """
     chords = np.flatnonzero(~is_tree)
     return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, False))
-
-
-def cycle_rank(cycles: Cycles) -> int:
-    """Return how many of the cycles are independent."""
-    independent: dict[int, int] = {}
-    for c in range(len(cycles)):
-        _is_new(_bits(cycles[c].tolist()), independent)
-    return len(independent)
-
-
-def _bits(edges: Iterable[int]) -> int:
-    """Return the sum of edges; one that is passed twice is none."""
-    total = 0
-    for e in edges:
-        total ^= 1 << e
-    return total
 
 
 def _is_new(bits: int, independent: dict[int, int]) -> bool:

@@ -6,7 +6,7 @@ block. A block column of L has the pivot block on top and the blocks that fill i
 An order is admissible when every joint comes after both its bodies or, in a tree part, after its
 outer body, which must have at least as many freedoms as the joint has rows. The mechanism made of
 the bodies eliminated so far, with all others fixed, then has independent constraints whenever the
-complete mechanism has.
+complete mechanism has. What takes an order raises ShapeError unless it lists every block once.
 """
 
 from __future__ import annotations
@@ -22,33 +22,21 @@ from sparsebody.sparse.pattern import BlockPattern, Blocks, Graph, check_order
 
 
 def ordered_adjacency(pattern: Blocks, order: IntArray) -> Graph:
-    """Return the pattern's adjacency in positions, (indptr, indices); rows are not sorted.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
-    """
+    """Return the pattern's adjacency in positions, (indptr, indices); rows are not sorted."""
     check_order(pattern, order)
     return kernels.reordered(pattern.adjacency, order)
 
 
 class Elimination(NamedTuple):
-    """Adjacency, elimination tree and postorder in one order, by position; see `elimination`."""
+    """Adjacency, elimination tree and postorder in one order, from which costs follow quickly."""
 
-    graph: Graph  # the pattern's adjacency
+    graph: Graph  # the pattern's adjacency, by position
     parent: IntArray  # of the elimination tree
     sequence: IntArray  # a postorder of it
 
 
 def elimination(pattern: Blocks, order: IntArray) -> Elimination:
-    """Return adjacency, elimination tree and postorder, from which costs follow quickly.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
-    """
+    """Return adjacency, elimination tree and postorder of a pattern in an order."""
     return elimination_of(ordered_adjacency(pattern, order))
 
 
@@ -61,13 +49,6 @@ def elimination_of(graph: Graph) -> Elimination:
 def elimination_tree(pattern: Blocks, order: IntArray) -> IntArray:
     """Return the parent (n_blocks,) of every position in the elimination tree, -1 for a root.
 
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
-
-    References
-    ----------
     Liu (1986), with path compression; Davis (2006), sec. 4.1.
     """
     return kernels.elimination_tree(ordered_adjacency(pattern, order))
@@ -78,45 +59,22 @@ def postorder(parent: IntArray) -> IntArray:
     return kernels.postorder(parent)
 
 
-def tree_height(parent: IntArray) -> int:
-    """Return the number of nodes on the longest way up; a parent is numbered after its children."""
-    return int(kernels.depths(parent).max(initial=-1)) + 1
-
-
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:
     """Return an equivalent order: the same L but for its numbering, each subtree in one piece.
 
     Blocks that couple keep their sequence, so an admissible order stays admissible. A
     factorization then needs next what it has just computed.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
     """
     check_order(pattern, order)
     return kernels.postordered(pattern.adjacency, order)
 
 
-def column_counts(pattern: Blocks, order: IntArray) -> IntArray:
-    """Return the scalar rows (n_blocks,) of each block column of L, its pivot block included.
-
-    Takes time almost proportional to the pattern, however much fills in.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
-
-    References
-    ----------
-    Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5. Here a row counts with its block's size.
-    """
-    return weighted_counts(elimination(pattern, order), pattern.block_sizes[order])
-
-
 def weighted_counts(tree: Elimination, weight: IntArray) -> IntArray:
-    """Return the weights (n_blocks,) in each block column of L, with those of each position."""
+    """Return the weights (n_blocks,) in each block column of L, with those of each position.
+
+    Takes time almost proportional to the pattern, however much fills in. Gilbert, Ng and Peyton
+    (1994); Davis (2006), sec. 4.5, with scalar rows for weights.
+    """
     return kernels.column_counts(*tree, weight)
 
 
@@ -124,18 +82,8 @@ def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntAr
     """Return the positions below the pivot in each block column of L, as (indptr, rows), sorted.
 
     Takes time and memory proportional to the number of blocks in L.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
     """
-    return filled_columns(elimination(pattern, order))
-
-
-def filled_columns(tree: Elimination) -> tuple[IntArray, IntArray]:
-    """Return the positions below the pivot in each block column of L; see `column_structures`."""
-    return kernels.column_structures(*tree)
+    return kernels.column_structures(*elimination(pattern, order))
 
 
 @dataclass(frozen=True)
@@ -177,7 +125,7 @@ def elimination_metrics(tree: Elimination, size: IntArray) -> OrderingMetrics:
         block_bandwidth=int((np.arange(len(size)) - first).max(initial=0)),
         scalar_bandwidth=int((start + size - 1 - start[first]).max(initial=0)),
         profile=int((size * (start - start[first]) + triangle).sum()),
-        etree_height=tree_height(tree.parent),
+        etree_height=int(kernels.depths(tree.parent).max(initial=-1)) + 1,
         largest_front=int(front.max(initial=0)),
     )
 
@@ -215,34 +163,23 @@ def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
 
 
 def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
-    """Return the joints, numbered from zero, that come too early for the order to be admissible.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
-    """
+    """Return the joints, numbered from zero, that come too early for the order to be admissible."""
     check_order(pattern, order)
     position, ends = kernels.positions(order), pattern.ends
     later_end = np.maximum(*np.where(ends >= 0, position[ends], -1).T)
     is_early = position[pattern.n_primal :] < later_end
     if is_early.any():
-        is_early &= (
-            kernels.tree_parts(pattern.adjacency, pattern.block_sizes, ends, position)[0] < 0
-        )
+        outer, _ = kernels.tree_parts(pattern.adjacency, pattern.block_sizes, ends, position)
+        is_early &= outer < 0
     return np.flatnonzero(is_early)
 
 
 def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
-    """Strip the tree parts of the mechanism leaf by leaf.
+    """Strip the tree parts of the mechanism leaf by leaf; return (outer, stripped).
 
-    Returns
-    -------
-    outer : (n_dual,) int array
-        The outer body of every joint in a tree part, -1 for a joint of the core.
-    stripped : (n_stripped,) int array
-        The outer bodies from the leaves inwards. A tree that is not fixed to the world keeps one
-        body, in its middle.
+    `outer` (n_dual,) is the outer body of every joint in a tree part, -1 for a joint of the core;
+    `stripped` the outer bodies from the leaves inwards. A tree that is not fixed to the world keeps
+    one body, in its middle.
     """
     bodies_first = np.arange(pattern.n_blocks, dtype=np.intp)
     return kernels.tree_parts(pattern.adjacency, pattern.block_sizes, pattern.ends, bodies_first)

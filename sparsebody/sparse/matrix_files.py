@@ -1,4 +1,6 @@
-"""Matrix Market files: written the same way every time, read with the errors that users need.
+"""Matrices, block structures and elimination orders in files.
+
+Matrix Market files are written the same way every time, and read with the errors that users need.
 
 References
 ----------
@@ -24,7 +26,14 @@ from sparsebody.errors import FileFormatError, ShapeError
 from sparsebody.sparse.pattern import SymmetricPattern, positions, symmetric_pattern
 from sparsebody.writing import replaced
 
-RULE = "%" + 79 * "-"
+LISTED = ("auto", "order", "positions")
+MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
+PATTERN_SUFFIXES = (*MATRIX_SUFFIXES, ".graph")
+_POSITIONS = ".iperm"
+_RULE = "%" + 79 * "-"
+
+
+# ---- Matrix Market ---------------------------------------------------------------------------
 
 
 def write_matrix(
@@ -43,15 +52,12 @@ def write_matrix(
     entries.sum_duplicates()
     entries.eliminate_zeros()
     entries.sort_indices()
-    coordinates = entries.tocoo()
+    found = entries.tocoo()
+    triples = zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True)
+    size = f"{matrix.shape[0]} {matrix.shape[1]} {found.nnz}"
+    lines = [f"{row + 1} {column + 1} {value!r}" for row, column, value in triples]
     kind = "symmetric" if symmetric else "general"
-    lines = [f"%%MatrixMarket matrix coordinate real {kind}", *_comments(comment)]
-    lines.append(f"{matrix.shape[0]} {matrix.shape[1]} {coordinates.nnz}")
-    triples = zip(
-        coordinates.row.tolist(), coordinates.col.tolist(), coordinates.data.tolist(), strict=True
-    )
-    lines += [f"{row + 1} {column + 1} {value!r}" for row, column, value in triples]
-    _write(lines, path)
+    _write(f"coordinate real {kind}", comment, [size, *lines], path)
 
 
 def write_array(array: FloatArray | IntArray, path: Path, comment: Sequence[str] = ()) -> None:
@@ -64,19 +70,15 @@ def write_array(array: FloatArray | IntArray, path: Path, comment: Sequence[str]
     """
     columns = array.reshape(len(array), -1)
     field = "integer" if np.issubdtype(array.dtype, np.integer) else "real"
-    lines = [f"%%MatrixMarket matrix array {field} general", *_comments(comment)]
-    lines.append(f"{columns.shape[0]} {columns.shape[1]}")
-    lines += [repr(value) for value in columns.T.ravel().tolist()]
-    _write(lines, path)
+    size = f"{columns.shape[0]} {columns.shape[1]}"
+    _write(f"array {field} general", comment, [size, *map(repr, columns.T.ravel().tolist())], path)
 
 
-def _comments(lines: Sequence[str]) -> list[str]:
-    return [RULE, *(f"% {line}".rstrip() for line in lines), RULE] if lines else []
-
-
-def _write(lines: list[str], path: Path) -> None:
+def _write(kind: str, comment: Sequence[str], lines: list[str], path: Path) -> None:
+    comments = [_RULE, *(f"% {line}".rstrip() for line in comment), _RULE] if comment else []
+    text = "\n".join([f"%%MatrixMarket matrix {kind}", *comments, *lines])
     with replaced(path) as draft:
-        draft.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+        draft.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_array(path: Path) -> FloatArray | IntArray:
@@ -105,67 +107,55 @@ def read_symmetric(path: Path) -> coo_array:
     matrix = _read(path)
     if isinstance(matrix, np.ndarray):
         raise FileFormatError(f"{path}: a dense matrix; give a sparse one ('coordinate')")
-    n_rows, n_columns = matrix.shape
-    if n_rows != n_columns:
-        raise FileFormatError(f"{path}: {n_rows} x {n_columns}; give a square, symmetric matrix")
-    index = matrix.row.astype(np.int64) * n_columns + matrix.col
-    _refuse_twice(path, np.sort(index), n_columns)
-    mirrored = matrix.col.astype(np.int64) * n_columns + matrix.row
-    alone = np.flatnonzero(~np.isin(index, mirrored))
-    if len(alone):
-        row, column = matrix.row[alone[0]] + 1, matrix.col[alone[0]] + 1
-        raise FileFormatError(
-            f"{path}: not symmetric: there is an entry at ({row}, {column}) and none at "
-            f"({column}, {row}), and so for {len(alone)} entries; give A + A', or 'symmetric' in "
-            "its header with one triangle"
-        )
-    lower = matrix.row >= matrix.col
-    entries = matrix.row[lower], matrix.col[lower]
-    return coo_array((matrix.data[lower], entries), shape=matrix.shape)
-
-
-def _refuse_twice(path: Path, index: IntArray, n_columns: int) -> None:
-    twice = index[1:][np.diff(index) == 0]
+    n_rows, n = matrix.shape
+    if n_rows != n:
+        raise FileFormatError(f"{path}: {n_rows} x {n}; give a square, symmetric matrix")
+    index, mirrored = (i.astype(np.int64) * n + j for i, j in (matrix.coords, matrix.coords[::-1]))
+    ordered = np.sort(index)
+    twice = ordered[1:][np.diff(ordered) == 0]
     if len(twice):
-        row, column = divmod(int(twice[0]), n_columns)
         raise FileFormatError(
-            f"{path}: the entry ({row + 1}, {column + 1}) stands twice; give each once, of a "
-            "symmetric matrix one triangle"
+            f"{path}: the entry ({twice[0] // n + 1}, {twice[0] % n + 1}) stands twice; give each "
+            "once, of a symmetric matrix one triangle"
         )
+    alone = np.setdiff1d(index, mirrored)
+    if len(alone):
+        row, column = divmod(int(alone[0]), n)
+        raise FileFormatError(
+            f"{path}: not symmetric: there is an entry at ({row + 1}, {column + 1}) and none at "
+            f"({column + 1}, {row + 1}), and so for {len(alone)} entries; give A + A', or "
+            "'symmetric' in its header with one triangle"
+        )
+    return tril(matrix, format="coo")
 
 
 def _read(path: Path) -> Any:
     """Return what a file holds, dense or as coordinates."""
     try:
-        field = mminfo(path)[4]
-        if field == "complex":
-            raise FileFormatError(f"{path}: complex numbers; give a real or pattern matrix")
-        matrix = mmread(path, spmatrix=False)
-    except FileFormatError:
-        raise
+        is_complex = mminfo(path)[4] == "complex"
+        matrix = None if is_complex else mmread(path, spmatrix=False)
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, OverflowError, EOFError, MemoryError) as error:
         raise FileFormatError(
             f"{path}: not a whole Matrix Market file: {error}; correct it there or save it again"
         ) from error
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    if not np.isfinite(values).all():
-        bad = np.flatnonzero(~np.isfinite(values.ravel()))[0]
+    if matrix is None:
+        raise FileFormatError(f"{path}: complex numbers; give a real or pattern matrix")
+    values = np.ravel(matrix if isinstance(matrix, np.ndarray) else matrix.data)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
         raise FileFormatError(
-            f"{path}: entry {bad + 1} is {values.ravel()[bad]}; give finite numbers"
+            f"{path}: entry {bad[0] + 1} is {values[bad[0]]}; give finite numbers"
         )
     return matrix
 
 
-def lines_of(file: Path) -> list[str]:
-    """Return the lines of a text file.
+# ---- plain text ------------------------------------------------------------------------------
 
-    Raises
-    ------
-    FileFormatError
-        If it cannot be read, or is no text.
-    """
+
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a text file; FileFormatError if it cannot be read, or is no text."""
     try:
         return file.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -174,14 +164,8 @@ def lines_of(file: Path) -> list[str]:
         raise FileFormatError(f"{file}: not a text file") from error
 
 
-def whole(word: str, file: Path, line: int) -> int:
-    """Return a whole number.
-
-    Raises
-    ------
-    FileFormatError
-        If the word is none, or has more digits than an index.
-    """
+def _whole(word: str, file: Path, line: int) -> int:
+    """Return a whole number that may be an index."""
     try:
         number = int(word)
     except ValueError as error:
@@ -193,8 +177,16 @@ def whole(word: str, file: Path, line: int) -> int:
     return number
 
 
-LISTED = ("auto", "order", "positions")
-_POSITIONS = ".iperm"
+def _whole_numbers(file: Path) -> list[int]:
+    """Return the whole numbers of a text file, in any number of lines."""
+    return [
+        _whole(word, file, number)
+        for number, line in enumerate(lines_of(file), 1)
+        for word in re.split("[%#]", line, maxsplit=1)[0].split()
+    ]
+
+
+# ---- orders ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +198,6 @@ class FoundOrder:
     listed: str  # "order" or "positions"
 
     def __str__(self) -> str:
-        """Return that in words."""
         what = "the order" if self.listed == "order" else "positions, the inverse of the order"
         return f"{len(self.order)} entries, counted from {self.base}, {what}"
 
@@ -262,28 +253,18 @@ def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
         draft.write_text("".join(f"{number}\n" for number in numbers.tolist()), newline="\n")
 
 
-def whole_numbers(file: Path) -> list[int]:
-    """Return the whole numbers of a text file, in any number of lines."""
-    return [
-        whole(word, file, number)
-        for number, line in enumerate(lines_of(file), 1)
-        for word in re.split("[%#]", line, maxsplit=1)[0].split()
-    ]
-
-
 def _indices(file: Path) -> IntArray:
     if file.suffix.lower() != ".mtx":
-        indices = np.array(whole_numbers(file), dtype=np.int64)
+        numbers: Any = np.array(_whole_numbers(file), dtype=np.int64)
     else:
         numbers = read_array(file)
         if numbers.ndim != 1:
             raise FileFormatError(f"{file}: an array {numbers.shape}; give a vector")
         if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) >= 2**53):
             raise FileFormatError(f"{file}: numbers that are not whole; give indices")
-        indices = numbers.astype(np.int64)
-    if len(indices) == 0:
+    if len(numbers) == 0:
         raise FileFormatError(f"{file}: no entries; give one for each block or row")
-    return indices.astype(np.intp)
+    return np.asarray(numbers, dtype=np.intp)
 
 
 def _check_permutation(order: IntArray, base: int, file: Path) -> None:
@@ -304,12 +285,10 @@ def _check_permutation(order: IntArray, base: int, file: Path) -> None:
         )
 
 
-MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
-PATTERN_SUFFIXES = (*MATRIX_SUFFIXES, ".graph")
-_JOINT = "joint"
+# ---- patterns --------------------------------------------------------------------------------
 
 
-class BlockStructure(NamedTuple):
+class _BlockStructure(NamedTuple):
     """Sizes of consecutive blocks, and what is known of them."""
 
     sizes: IntArray
@@ -338,54 +317,51 @@ def read_pattern(
     if file.name.lower().endswith(".graph"):
         if blocks is not None:
             raise FileFormatError(f"{file}: a graph; its vertices are the blocks, give none beside")
-        return _read_graph(file)
-    if not file.name.lower().endswith(MATRIX_SUFFIXES):
+        entries = _read_graph(file)
+    elif file.name.lower().endswith(MATRIX_SUFFIXES):
+        matrix = read_symmetric(file)
+        n = matrix.shape[0]
+        ones = np.ones(n, dtype=np.intp)
+        structure = _BlockStructure(ones) if blocks is None else _read_blocks(Path(blocks))
+        total = int(structure.sizes.sum())
+        if total != n:
+            raise FileFormatError(
+                f"{blocks}: {len(structure.sizes)} blocks of {total} rows in all, but {file} has "
+                f"{n}; give the block structure of this matrix"
+            )
+        entries = matrix.row, matrix.col, structure
+    else:
         raise FileFormatError(f"{file}: unknown suffix; give one of {', '.join(PATTERN_SUFFIXES)}")
-    found = read_symmetric(file)
-    n = found.shape[0]
-    structure = (
-        BlockStructure(np.ones(n, dtype=np.intp)) if blocks is None else _read_blocks(blocks)
-    )
-    total = int(structure.sizes.sum())
-    if total != n:
-        raise FileFormatError(
-            f"{blocks}: {len(structure.sizes)} blocks of {total} rows in all, but {file} has {n}; "
-            "give the block structure of this matrix"
-        )
-    return _pattern(found.row, found.col, structure, file)
-
-
-def _pattern(
-    row: IntArray, column: IntArray, blocks: BlockStructure, file: Path
-) -> SymmetricPattern:
+    row, column, structure = entries
     try:
-        return symmetric_pattern(row, column, *blocks)
+        return symmetric_pattern(row, column, *structure)
     except ShapeError as error:
         raise FileFormatError(f"{file}: {error}") from error
 
 
-# ---- block structures -----------------------------------------------------------------------
-
-
-def _read_blocks(path: str | os.PathLike[str]) -> BlockStructure:
-    file = Path(path)
-    if file.suffix.lower() == ".json":
-        return _blocks_of(_json_object(file), file)
-    sizes = read_array(file) if file.suffix.lower() == ".mtx" else np.array(whole_numbers(file))
-    return BlockStructure(_sizes(sizes, file))
-
-
-def _blocks_of(document: dict[str, Any], file: Path) -> BlockStructure:
+def _read_blocks(file: Path) -> _BlockStructure:
+    """Read a JSON object, or sizes in a Matrix Market vector or plain text."""
+    if file.suffix.lower() != ".json":
+        sizes = (
+            read_array(file) if file.suffix.lower() == ".mtx" else np.array(_whole_numbers(file))
+        )
+        return _BlockStructure(_sizes(sizes, file))
+    text = "\n".join(lines_of(file))
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise FileFormatError(f"{file}: not JSON: {error}; correct it there") from error
+    if not isinstance(document, dict):
+        raise FileFormatError(f"{file}: a {type(document).__name__}; give an object with 'sizes'")
     if not isinstance(document.get("sizes"), list):
         raise FileFormatError(f"{file}: no list 'sizes'; give the rows of each block there")
     sizes = _sizes(np.array(document["sizes"]), file)
-    columns = {key: document.get(key, []) for key in ("names", "kinds")}
-    for key, column in columns.items():
+    names, kinds = (document.get(key, []) for key in ("names", "kinds"))
+    for key, column in (("names", names), ("kinds", kinds)):
         if not isinstance(column, list) or len(column) not in (0, len(sizes)):
             raise FileFormatError(f"{file}: '{key}' must list {len(sizes)} words, one a block")
-    kinds = np.array(columns["kinds"], dtype=object) if columns["kinds"] else None
-    is_dual = None if kinds is None else np.asarray(kinds == _JOINT, dtype=np.bool_)
-    return BlockStructure(sizes, tuple(map(str, columns["names"])), is_dual)
+    is_dual = np.array([kind == "joint" for kind in kinds], dtype=np.bool_) if kinds else None
+    return _BlockStructure(sizes, tuple(map(str, names)), is_dual)
 
 
 def _sizes(found: Any, file: Path) -> IntArray:
@@ -395,32 +371,14 @@ def _sizes(found: Any, file: Path) -> IntArray:
     return np.asarray(found, dtype=np.intp)
 
 
-def _json_object(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads("\n".join(lines_of(file)))
-    except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"{file}: not JSON: {error}; correct it there") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{file}: a {type(found).__name__}; give an object with 'sizes'")
-    return found
-
-
-# ---- METIS graphs ---------------------------------------------------------------------------
-
-
-def _read_graph(file: Path) -> SymmetricPattern:
+def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
     """Read "n m [fmt [ncon]]", then a line for each vertex: its size, weights, neighbours."""
     lines = [(k, line) for k, line in enumerate(lines_of(file), 1) if not line.startswith("%")]
-    header = [whole(word, file, lines[0][0]) for word in lines[0][1].split()] if lines else []
+    header = [_whole(word, file, lines[0][0]) for word in lines[0][1].split()] if lines else []
     if not 2 <= len(header) <= 4:
         raise FileFormatError(f"{file}: line 1 must be 'vertices edges [format [weights]]'")
-    n, n_edges = header[:2]
-    has_size, has_weight, has_edge_weight = (
-        digit == "1" for digit in f"{header[2] if len(header) > 2 else 0:03d}"[-3:]
-    )
-    n_weights = (header[3] if len(header) > 3 else 1) if has_weight else 0
+    n, n_edges, form, n_weights = [*header, *(0, 1)[len(header) - 2 :]]
+    has_size, has_weight, has_edge_weight = (digit == "1" for digit in f"{form:03d}"[-3:])
     vertices = lines[1:]
     while len(vertices) > n and not vertices[-1][1].strip():
         vertices.pop()
@@ -429,27 +387,27 @@ def _read_graph(file: Path) -> SymmetricPattern:
             f"{file}: {len(vertices)} lines of neighbours for {n} vertices; the file is cut off, "
             "or its first line is wrong"
         )
-    sizes, row, column = np.ones(n, dtype=np.intp), [], []
+    sizes, rows, columns = np.ones(n, dtype=np.intp), list[int](), list[int]()
     for vertex, (number, line) in enumerate(vertices):
-        words = [whole(word, file, number) for word in line.split()][int(has_size) :]
+        words = [_whole(word, file, number) for word in line.split()][int(has_size) :]
         if has_weight:
             if len(words) < n_weights or words[0] < 1:
                 raise FileFormatError(f"{file}: line {number}: a vertex must weigh 1 or more")
-            sizes[vertex] = words[0]
-        neighbours = words[n_weights :: 2 if has_edge_weight else 1]
+            sizes[vertex], words = words[0], words[n_weights:]
+        neighbours = words[:: 2 if has_edge_weight else 1]
         for other in neighbours:
             if not 1 <= other <= n or other == vertex + 1:
                 raise FileFormatError(
                     f"{file}: line {number}: vertex {vertex + 1} cannot have the neighbour "
                     f"{other}; give others of 1 .. {n}"
                 )
-        row += [vertex] * len(neighbours)
-        column += [other - 1 for other in neighbours]
-    _check_edges(np.array(row, dtype=np.intp), np.array(column, dtype=np.intp), n, n_edges, file)
+        rows += [vertex] * len(neighbours)
+        columns += [other - 1 for other in neighbours]
+    row, column = np.array([rows, columns], dtype=np.intp)
+    _check_edges(row, column, n, n_edges, file)
     start = np.cumsum(sizes) - sizes  # a vertex's first scalar row stands for it
-    every = np.concatenate([start[row], start]) if row else start
-    other_end = np.concatenate([start[column], start]) if row else start
-    return _pattern(every, other_end, BlockStructure(sizes), file)
+    row, column = (np.concatenate([start[ends], start]) for ends in (row, column))
+    return row, column, _BlockStructure(sizes)
 
 
 def _check_edges(row: IntArray, column: IntArray, n: int, n_edges: int, file: Path) -> None:

@@ -121,9 +121,7 @@ class BlockPattern:
 
 def positions(order: IntArray) -> IntArray:
     """Return the position (n_blocks,) at which each block is eliminated: the inverse order."""
-    inverse = np.empty(len(order), dtype=np.intp)
-    inverse[order] = np.arange(len(order))
-    return inverse
+    return kernels.positions(np.ascontiguousarray(order, dtype=np.intp))
 
 
 def is_permutation(order: IntArray) -> bool:
@@ -160,14 +158,6 @@ class SymmetricPattern:
     def n_rows(self) -> int:
         """Scalar size of the whole matrix."""
         return int(self.block_sizes.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class SaddleBlocks:
-    """A symmetric pattern as that of a matrix [D A'; A 0], whose orders are then known."""
-
-    pattern: BlockPattern  # primal blocks first
-    block: IntArray  # (n_blocks,) the block of the symmetric pattern that each one is
 
 
 def symmetric_pattern(
@@ -209,8 +199,8 @@ def symmetric_pattern(
     return SymmetricPattern(sizes, adjacency, has_pivot, names, is_dual)
 
 
-def saddle_blocks(pattern: SymmetricPattern) -> SaddleBlocks | None:
-    """Return the pattern as that of bodies and joints; None if it is no such pattern.
+def saddle_blocks(pattern: SymmetricPattern) -> tuple[BlockPattern, IntArray] | None:
+    """Return a pattern of bodies and joints, and the block that each of its blocks is; else None.
 
     Dual are the blocks that are said to be, or else those with nothing on the diagonal; each must
     couple to one or two primal blocks and to nothing else, and primal ones to nothing but these.
@@ -229,25 +219,15 @@ def saddle_blocks(pattern: SymmetricPattern) -> SaddleBlocks | None:
     ends = np.full((len(start), 2), -1, dtype=np.intp)
     ends[:, 0] = position[indices[start]]
     ends[degree == 2, 1] = position[indices[start[degree == 2] + 1]]
-    return SaddleBlocks(BlockPattern(pattern.block_sizes[primal_first], ends), primal_first)
+    return BlockPattern(pattern.block_sizes[primal_first], ends), primal_first
 
 
 def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
     """Return the order of blocks that an order of blocks or of scalar rows stands for.
 
     Of scalar rows, a block takes the position of its last one: what it waits for is done by then.
-
-    Returns
-    -------
-    order : (n_blocks,) int array
-        Blocks.
-    whole : bool
-        Whether the rows of each block stood together.
-
-    Raises
-    ------
-    ShapeError
-        If `order` lists neither every block once nor every scalar row once.
+    The second value tells whether the rows of each block stood together. Raises ShapeError if
+    `order` lists neither every block once nor every scalar row once.
     """
     rows = np.ascontiguousarray(order, dtype=np.intp)
     if len(rows) == pattern.n_blocks:

@@ -23,7 +23,6 @@ from sparsebody.sparse.row_choices import (
     PIVOTED,
     SMALL,
     SWEPT,
-    Fronts,
     PartOfRows,
     RowChoice,
     Rows,
@@ -32,10 +31,8 @@ from sparsebody.sparse.row_choices import (
     by_fronts,
     by_halves,
     by_pivots,
-    doubt_about,
     equilibrate,
     generic_rank,
-    is_clear,
     narrow_choices,
     part_of_rows,
     small_choice,
@@ -129,7 +126,9 @@ def independent_rows(
     Golub and Van Loan (2013), sec. 5.4.2; Hopcroft and Tarjan (1973).
     """
     pattern = matrix.pattern
-    by_component, start = _grouped(biconnected_components(pattern))
+    component = biconnected_components(pattern)
+    by_component = np.argsort(component, kind="stable").astype(np.intp)
+    start = _sums(np.bincount(component) if len(component) else component)
     sizes = np.diff(_sums(pattern.block_sizes[pattern.n_primal + by_component])[start])
     small = sizes <= SMALL
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
@@ -141,22 +140,22 @@ def independent_rows(
         equilibrate(part, threads)
         choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
         keep[part.index] = choice.keep
-        doubt = doubt_about(choice)
-        decision = replace(decision, gap=choice.gap, certain=not doubt, doubt=doubt)
+        decision = _decision(choice, choice.doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = part_of_rows(matrix, member, label, sweep=True, threads=threads)
         equilibrate(part, threads)
         large = _decide_large(part, tolerance, least_singular_value, threads)
         keep[part.index] = large.keep
-        decision = _joined(decision, large)
-    return decision
-
-
-def _grouped(component: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the dual blocks sorted by component, and where each component starts."""
-    count = np.bincount(component, minlength=1) if len(component) else np.zeros(0, dtype=np.intp)
-    return np.argsort(component, kind="stable").astype(np.intp), _sums(count)
+        is_new = large.method not in decision.method
+        decision = RankDecision(
+            keep,
+            min(decision.gap, large.gap),
+            decision.certain and large.certain,
+            f"{decision.method}; {large.method}" if is_new else decision.method,
+            decision.doubt or large.doubt,
+        )
+    return replace(decision, keep=keep)
 
 
 def _sums(values: IntArray) -> IntArray:
@@ -164,12 +163,9 @@ def _sums(values: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(values)]).astype(np.intp)
 
 
-def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
-    """Take a component's doubts over; the rows are copied by the caller."""
-    method = whole.method if part.method in whole.method else f"{whole.method}; {part.method}"
-    certain = whole.certain and part.certain
-    doubt = whole.doubt or part.doubt
-    return RankDecision(whole.keep, min(whole.gap, part.gap), certain, method, doubt)
+def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecision:
+    """Return a choice as the decision, certain where there is no doubt."""
+    return RankDecision(choice.keep, choice.gap, not doubt, method or choice.method, doubt)
 
 
 def _decide_large(
@@ -189,33 +185,31 @@ def _decide_large(
         if not narrow and least_singular_value is not None and n <= part.pattern.n_primal_rows:
             least = least_singular_value(part)
             if least is not None and least > REGULAR_SINGULAR_VALUE:
-                return RankDecision(
-                    np.ones(n, dtype=np.bool_), least / REMAINDER_FLOOR, True, SPECTRUM
-                )
+                everything = np.ones(n, dtype=np.bool_)
+                return RankDecision(everything, least / REMAINDER_FLOOR, True, SPECTRUM)
         decision = _first_agreement(part, tolerance, narrow, threads)
-        if (
-            n > DENSE_ROWS
-            or decision.is_regular
-            or (n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR))
-        ):
+        is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR)
+        if n > DENSE_ROWS or decision.is_regular or is_near:
             return decision
     choices = [] if narrow else by_halves(part, tolerance, threads)
-    rows = _as_matrix(part)
-    choices += [by_fronts(sweep, part, tolerance) for sweep in _narrow_sweeps(part)]
+    rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
+    rows = rows[:, np.unique(rows.indices)]
+    sweeps = [sweep for sweep in sweep_fronts(part) if sweep.width <= LARGEST_FRONT]
+    choices += [by_fronts(sweep, part, tolerance) for sweep in sweeps]
     if n > SPARSE_ROWS:
-        swept = [by_pivots(sweep, part) for sweep in _narrow_sweeps(part)]
+        swept = [by_pivots(sweep, part) for sweep in sweeps]
         candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
-        clear = [choice for choice in candidates if is_clear(choice)]
+        clear = [choice for choice in candidates if not choice.doubt]
         if len({choice.rank for choice in clear}) == 1:
             same = [c.method for c in candidates if agree(clear[0], c)]
             methods = sorted({clear[0].method, *same})
             best, floor = _preferred(rows, clear)
             if floor >= POOR_SINGULAR_VALUE and len(methods) > 1:
-                return RankDecision(best.keep, best.gap, True, " and ".join(methods))
+                return _decision(best, method=" and ".join(methods))
     pivoted = by_columns(rows, tolerance)
     alike = [choice for choice in choices if choice.rank == pivoted.rank]
-    keep, doubt = _preferred(rows, [*alike, pivoted])[0].keep, doubt_about(pivoted)
-    return RankDecision(keep, pivoted.gap, not doubt, pivoted.method, doubt)
+    keep = _preferred(rows, [*alike, pivoted])[0].keep
+    return _decision(replace(pivoted, keep=keep), pivoted.doubt)
 
 
 def _first_agreement(
@@ -227,30 +221,23 @@ def _first_agreement(
     level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
     another order, and have other errors.
     """
-    n = len(part.rows)
     choices: list[RowChoice] = []
     for choice in (narrow_choices if narrow else wide_choices)(part, tolerance, threads):
         for other in choices:
             if agree(other, choice) or agree(choice, other):
-                first = other if is_clear(other) and other.method != SWEPT else choice
-                methods = sorted({other.method, choice.method})
-                return RankDecision(first.keep, first.gap, True, " and ".join(methods))
+                first = choice if other.doubt or other.method == SWEPT else other
+                return _decision(first, method=" and ".join(sorted({other.method, choice.method})))
         choices.append(choice)
     frontal = [choice for choice in choices if choice.method != SWEPT]
     if not frontal:
-        everything = np.ones(n, dtype=np.bool_)
+        everything = np.ones(len(part.rows), dtype=np.bool_)
         return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
-    best = max(frontal, key=lambda choice: (is_clear(choice), choice.gap))
-    if is_clear(best) and best.rank == generic_rank(part.pattern):
-        return RankDecision(best.keep, best.gap, True, f"{best.method} and pebble game")
-    doubt = doubt_about(best) or "no second method is clear, or it keeps another number of rows"
-    return RankDecision(best.keep, best.gap, False, best.method, doubt)
-
-
-def _as_matrix(part: PartOfRows) -> csr_array:
-    """Return the rows as a SciPy matrix, without empty columns."""
-    rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
-    return rows[:, np.unique(rows.indices)]
+    best = max(frontal, key=lambda choice: (not choice.doubt, choice.gap))
+    if not best.doubt and best.rank == generic_rank(part.pattern):
+        return _decision(best, method=f"{best.method} and pebble game")
+    return _decision(
+        best, best.doubt or "no second method is clear, or it keeps another number of rows"
+    )
 
 
 def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
@@ -261,8 +248,3 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
     floor = [smallest_singular_value(rows[choice.keep]) for choice in choices]
     k = next(k for k, value in enumerate(floor) if value >= JOINTWISE_SHARE * max(floor))
     return choices[k], floor[k]
-
-
-def _narrow_sweeps(part: PartOfRows) -> list[Fronts]:
-    """Return the sweeps from both ends of the component whose fronts are not too wide."""
-    return [sweep for sweep in sweep_fronts(part) if sweep.width <= LARGEST_FRONT]

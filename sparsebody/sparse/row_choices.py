@@ -1,10 +1,31 @@
-"""Independent rows as several methods choose them, and how well they are conditioned."""
+"""Independent rows of A as several methods choose them: frontal QR, Schur pivots, pivoted QR.
+
+The bodies are gathered to parts, and parts to larger ones, up to the whole mechanism. The front of
+a part holds what is known of the rows that lead out of it: orthogonal transformations reduce it to
+as many equations as it has such rows. Where parts meet, the rows between them are decided. Errors
+grow with the condition number of A, not with its square as they do in A A'.
+
+A sweep from body to body is a path of parts: on a mechanism of bounded width the work is linear in
+the number of bodies. Halves of halves are a binary tree: fronts are as wide as the parts'
+boundaries, so lattices cost n^1.5 instead of n^2, and a decision depends on log n earlier ones.
+
+In LDL' of A A' + delta a dependent row has a pivot of about delta, an independent one does not.
+Nothing is pivoted for size and nothing is decided on the way, so this is a second opinion beside
+the frontal QR: scissors, sheets, lattices and rows of four-bars of any length have a gap of 1e6 and
+more in these pivots, which grows as 1 / delta down to 1e-13. The direction matters: a long scissor
+is decided clearly from the ground to the free end, and not at all the other way, where errors grow
+with the leverage.
+
+References
+----------
+George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -31,404 +52,17 @@ from sparsebody.tolerances import (
     SECOND_GAP,
 )
 
+PASSES = 3  # of the equilibration
+SMALL = 48  # rows up to which a component is faster decided natively than by a call of LAPACK
 LARGEST_BAND = 1e9  # bytes
-
-
-@dataclass(frozen=True, eq=False)
-class RowChoice:
-    """The independent rows that one method chooses."""
-
-    keep: BoolArray
-    gap: float  # ratio of the least remainder of an independent row to the largest dropped
-    method: str
-    least_kept: float = 1.0  # remainder; those of squares are not comparable
-    largest_dropped: float = 0.0
-
-    @property
-    def rank(self) -> int:
-        """Number of independent rows."""
-        return int(np.count_nonzero(self.keep))
-
-
-def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:
-    """Return elements (i + d, i) of the permuted matrix as (n, width + 1); None if too many."""
-    permuted = matrix[order][:, order].tocoo()
-    below = permuted.row >= permuted.col
-    column, distance = permuted.col[below], (permuted.row - permuted.col)[below]
-    width = int(distance.max(initial=0))
-    if 8.0 * len(order) * (width + 1) > LARGEST_BAND:
-        return None
-    band = np.zeros((len(order), width + 1))
-    band[column, distance] = permuted.data[below]
-    return band
-
-
-def _band_factor(matrix: csr_array, order: IntArray) -> FloatArray | None:
-    """Return the Cholesky factor of the permuted matrix; None if it is singular or too wide."""
-    band = _lower_band(matrix, order)
-    if band is None:
-        return None
-    try:
-        return np.asarray(
-            cholesky_banded(np.asfortranarray(band).T, lower=True, check_finite=False)
-        )
-    except LinAlgError:
-        return None
-
-
-def smallest_singular_value(rows: csr_array) -> float:
-    """Return an estimate by a few inverse iterations on rows rows'; 0 for dependent rows."""
-    schur = (rows @ rows.T).tocsr()
-    factor = _band_factor(schur, reverse_cuthill_mckee(schur, symmetric_mode=True))
-    if factor is None:
-        return 0.0
-    x = np.random.default_rng(1).normal(size=rows.shape[0])
-    growth = 1.0
-    for _ in range(6):
-        x /= np.linalg.norm(x)
-        x = cho_solve_banded((factor, True), x, check_finite=False)
-        growth = float(np.linalg.norm(x))
-    return float(1.0 / np.sqrt(growth))
-
-
-SMALL = 48  # rows up to which it is faster than a call of LAPACK
-PIVOTED = "pivoted QR by components"
-
-
-def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
-    """Decide which rows to keep, component by component.
-
-    Parameters
-    ----------
-    part : PartOfRows
-        The rows of all components, one after the other.
-    component_start : (n_components + 1,) int array
-        The first dual block of each component; at most SMALL rows in one.
-    tolerance : float
-        Remainders up to it are dependent.
-
-    Returns
-    -------
-    RowChoice
-        Its gap is the least clear one of all components. A choice made joint by joint holds in
-        other poses as well, and is taken where it costs little conditioning.
-    """
-    free, jointwise = kernels.small_remainders(
-        kernel_part(part.pattern, part.rows), component_start, tolerance
-    )
-    first_row = part.pattern.dual_offsets[component_start]
-    size = np.diff(first_row)
-    starts, size = first_row[:-1][size > 0], size[size > 0]
-    if len(size) == 0:
-        return RowChoice(free > tolerance, np.inf, PIVOTED, np.inf)
-    rank, least, largest = _extremes(free, starts, tolerance)
-    jointwise_rank, jointwise_least, _ = _extremes(jointwise, starts, tolerance)
-    is_good = (jointwise_rank == rank) & (jointwise_least > JOINTWISE_SHARE * least)
-    keep = np.where(np.repeat(is_good, size), jointwise, free) > tolerance
-    gap = float((least / largest).min())
-    return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
-
-
-def _extremes(
-    remainders: FloatArray, starts: IntArray, tolerance: float
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return rank, least remainder kept and largest dropped of each component."""
-    keep = remainders > tolerance
-    return (
-        np.add.reduceat(keep.astype(np.intp), starts),
-        np.minimum.reduceat(np.where(keep, remainders, np.inf), starts),
-        np.maximum.reduceat(np.where(keep, 0.0, remainders), starts).clip(min=REMAINDER_FLOOR),
-    )
-
-
-def generic_bars(ends: IntArray, bars: IntArray, n_bodies: int, k: int = 6) -> IntArray:
-    """Return how many of the bars of each joint are independent in general position.
-
-    Joints are played in turn. Where one is refused, all bodies that its search reached are rigid
-    together, and are one body from then on; so ladders take linear time, the worst graphs n^2.
-
-    Parameters
-    ----------
-    ends : (n_joints, 2) int array
-        The two bodies of each joint; -1 is the world.
-    bars : (n_joints,) int array
-        Rows of each joint.
-    n_bodies : int
-        The world not counted.
-    k : int
-        Freedoms of a body.
-
-    Returns
-    -------
-    (n_joints,) int array
-    """
-    nodes = np.where(ends < 0, n_bodies, ends).astype(np.intp)
-    return kernels.independent_bars(nodes, bars, n_bodies + 1, k)
-
-
 MOST_FLOPS = 4e12  # of a frontal QR on nested halves: a minute or two
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
 NEAR = "nearly singular"
 FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
+PIVOTED = "pivoted QR by components"
 
 
-def sweep_fronts(part: PartOfRows) -> Iterator[Fronts]:
-    """Yield the fronts of sweeps from the ground outwards, and towards it."""
-    forward = np.arange(part.pattern.n_primal, dtype=np.intp)
-    for order in (forward, forward[::-1]):
-        yield fronts(part.pattern, order)
-
-
-def narrow_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
-    """Yield choices for a narrow part: by sweeps in both directions, then by nested halves."""
-    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), sweep_fronts(part), strict=True):
-        yield from _at_once(
-            threads,
-            partial(by_fronts, sweep, part, tolerance, name),
-            partial(by_pivots, sweep, part),
-        )
-    yield from by_halves(part, tolerance, threads)
-
-
-def _at_once(threads: int, *methods: Callable[[], RowChoice]) -> Iterator[RowChoice]:
-    """Yield the choice of each method, computed at the same time if there are threads."""
-    if threads == 1:
-        return (method() for method in methods)
-    with ThreadPoolExecutor(threads) as pool:
-        return pool.map(lambda method: method(), methods)
-
-
-def wide_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
-    """Yield choices for a wide part: by nested halves, and by sweeps where these are quick."""
-    yield from by_halves(part, tolerance, threads)
-    sweeps = [s for s in sweep_fronts(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
-    for sweep in sweeps[:1]:
-        yield by_pivots(sweep, part)
-    yield from by_halves(part, tolerance, threads, elsewhere=True)
-    for sweep in sweeps[1:]:
-        yield by_pivots(sweep, part)
-
-
-def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL) -> RowChoice:
-    """Rows to keep by a frontal QR."""
-    remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
-    return replace(_by_remainders(remainders, tolerance), method=name)
-
-
-def by_halves(
-    part: PartOfRows, tolerance: float, threads: int = 1, elsewhere: bool = False
-) -> list[RowChoice]:
-    """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
-    parts = halves(bisected(part.pattern, elsewhere))
-    if remainder_flops(part.pattern, parts) > MOST_FLOPS:
-        return []
-    name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
-    remainders = row_remainders(part.pattern, part.rows, parts, tolerance, threads)
-    return [replace(_by_remainders(remainders, tolerance), method=name)]
-
-
-def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
-    """Rows to keep by the pivots of the Schur complement."""
-    pivots = schur_pivots(part.pattern, part.rows, sweep)
-    threshold, ratio = largest_gap(pivots)
-    return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
-
-
-def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
-    """Rows to keep by LAPACK's column-pivoted QR of the transpose."""
-    (r, order) = qr(rows.toarray().T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
-    pivots = np.zeros(rows.shape[0])
-    pivots[order[: min(r.shape)]] = np.abs(np.diag(r))
-    return replace(_by_remainders(pivots, tolerance * pivots.max(initial=0.0)), method=PIVOTED)
-
-
-def _by_remainders(pivots: FloatArray, tolerance: float) -> RowChoice:
-    """Rows to keep, by their remainders."""
-    keep = pivots > tolerance
-    dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), REMAINDER_FLOOR)
-    least = float(np.min(pivots, where=keep, initial=np.inf))
-    return RowChoice(keep, least / dropped, FRONTAL, least, dropped)
-
-
-def doubt_about(choice: RowChoice) -> str:
-    """Say what keeps a choice from being clear; "" where any tolerance in between gives the same.
-
-    A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
-    """
-    grown = 0.0 if choice.method == PIVOTED else AMPLIFIED_ROUNDING / choice.least_kept
-    if choice.largest_dropped > max(DEPENDENT_REMAINDER, grown):
-        return f"{NEAR}: a row that was left out is {choice.largest_dropped:.0e} off zero"
-    if choice.least_kept < INDEPENDENT_REMAINDER:
-        return f"{NEAR}: a row that was kept is only {choice.least_kept:.0e} off the others"
-    return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
-
-
-def is_clear(choice: RowChoice) -> bool:
-    """Return whether nothing is in doubt."""
-    return not doubt_about(choice)
-
-
-def agree(one: RowChoice, other: RowChoice) -> bool:
-    """Return whether one is clear, another method nearly so, and both keep as many rows.
-
-    The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
-    """
-    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else is_clear(other)
-    is_other = one.method != other.method
-    return is_other and is_clear(one) and nearly and one.rank == other.rank
-
-
-def generic_rank(pattern: BlockPattern) -> int:
-    """Return what no geometry exceeds; -1 where bodies have different freedoms."""
-    n, sizes = pattern.n_primal, pattern.block_sizes
-    if n == 0 or np.any(sizes[:n] != sizes[0]):
-        return -1
-    return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
-
-
-class PartTree(NamedTuple):
-    """Nested parts of a mechanism, each after those that it holds (a postorder)."""
-
-    parent: IntArray  # (n_parts,) the part that holds each one; -1 for the whole
-    first: IntArray  # (n_parts,) part p holds the parts first[p] .. p
-    part_of_body: IntArray  # (n_primal,) the smallest part with the body
-
-
-def path(order: IntArray) -> PartTree:
-    """Return the parts of a sweep: the first body, the first two, and so on."""
-    n = len(order)
-    steps = np.arange(n, dtype=np.intp)
-    parent = np.where(steps + 1 < n, steps + 1, -1)
-    return PartTree(parent, np.zeros(n, dtype=np.intp), _inverse(order, steps))
-
-
-def halves(order: IntArray) -> PartTree:
-    """Return the halves of an order, their halves, and so on, down to single bodies."""
-    n = len(order)
-    parent, first = np.full((2, max(2 * n - 1, 0)), -1, dtype=np.intp)
-    leaf = np.empty(n, dtype=np.intp)
-    # Parts [begin, end) of n leaves, their numbers and those of what holds them, level by level.
-    begin, end, part, above = (
-        np.array([k] * (n > 0), dtype=np.intp) for k in (0, n, 2 * n - 2, -1)
-    )
-    while len(part):
-        parent[part], first[part] = above, part - 2 * (end - begin - 1)
-        is_leaf = end - begin == 1
-        leaf[begin[is_leaf]] = part[is_leaf]
-        begin, end, above = begin[~is_leaf], end[~is_leaf], part[~is_leaf]
-        middle = (begin + end) // 2
-        part = np.concatenate([above - 2 * (end - middle), above - 1])
-        begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
-        above = np.tile(above, 2)
-    return PartTree(parent, first, _inverse(order, leaf))
-
-
-def _inverse(order: IntArray, values: IntArray) -> IntArray:
-    inverse = np.empty(len(order), dtype=np.intp)
-    inverse[order] = values
-    return inverse
-
-
-def row_remainders(
-    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float, threads: int = 1
-) -> FloatArray:
-    """Return |R_jj| of every row of A: what is left of it beside the rows decided before.
-
-    A row is decided in the smallest part that holds all its bodies; of several, joint by joint, the
-    last one listed first, and the largest remainder of a joint first. So all rows that a loop makes
-    dependent are found at one joint, and what is kept stays independent when the mechanism moves;
-    if joints are listed as they enter a sweep, that one reaches farthest, and fronts stay narrow.
-
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Every dual block touches a primal one.
-    rows : (n_rows, 2, width) float array
-        Rows of A on both ends, of unit norm.
-    parts : PartTree
-        From `path` or `halves`.
-    tolerance : float
-        Remainders up to it count as zero: the row is dependent, and is not used.
-    threads : int
-        That decide parts which hold none of each other.
-
-    Returns
-    -------
-    (n_rows,) float array
-        The remainders, of independent and dependent rows.
-
-    References
-    ----------
-    George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
-    """
-    return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
-
-
-def remainder_flops(pattern: BlockPattern, parts: PartTree) -> float:
-    """Return about how many operations `row_remainders` takes."""
-    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
-
-
-class Fronts(NamedTuple):
-    """A joint enters at the first of its bodies, and is decided at the last one."""
-
-    order: IntArray  # (n_primal,) the bodies as they are met
-    width: int  # most rows in the front
-
-
-def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
-    """Return the fronts of a sweep through the primal blocks in `order`.
-
-    Every dual block has to touch at least one primal block.
-    """
-    order, n = np.ascontiguousarray(order, dtype=np.intp), len(order)
-    ends, sizes = pattern.ends, pattern.block_sizes[pattern.n_primal :]
-    step = graph.positions(order)[ends]
-    entering = np.minimum(*np.where(ends >= 0, step, n).T)
-    leaving = np.maximum(*np.where(ends >= 0, step, -1).T) + 1
-    change = np.bincount(entering, sizes, n + 1) - np.bincount(leaving, sizes, n + 1)
-    return Fronts(order, int(np.cumsum(change).max(initial=0.0)))
-
-
-def schur_pivots(
-    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = SCHUR_SHIFT
-) -> FloatArray:
-    """Return the pivots (n_rows,) of LDL' of A A' + delta.
-
-    A row is eliminated when the last of its bodies has been met.
-
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Every dual block touches a primal one.
-    rows : (n_rows, 2, width) float array
-        Rows of A on both ends, of unit norm.
-    sweep : Fronts
-        The bodies in the order in which they are met.
-    delta : float
-        The shift.
-    """
-    return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
-
-
-def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
-    """Return a threshold and the ratio of the pivots on its two sides.
-
-    Where all pivots are far above delta, none is dropped and the ratio is that to delta.
-    """
-    return kernels.largest_gap(pivots, delta)
-
-
-PASSES = 3  # of the equilibration
-
-
-@dataclass(frozen=True, eq=False)
-class PartOfRows:
-    """The rows of some dual blocks, on the primal blocks that these touch."""
-
-    pattern: BlockPattern  # numbered from 0
-    rows: FloatArray  # (n_rows, 2, width)
-    index: IntArray  # (n_rows,) which rows of the whole they are
+# ---- parts of A, in units in which masses and sizes of the bodies do not matter ----------------
 
 
 class Rows(Protocol):
@@ -442,6 +76,15 @@ class Rows(Protocol):
         """Return some rows (n, 2, width) of unit norm, on the ends in the pattern of a part."""
 
 
+@dataclass(frozen=True, eq=False)
+class PartOfRows:
+    """The rows of some dual blocks, on the primal blocks that these touch."""
+
+    pattern: BlockPattern  # numbered from 0
+    rows: FloatArray  # (n_rows, 2, width)
+    index: IntArray  # (n_rows,) which rows of the whole they are
+
+
 def kernel_part(
     pattern: BlockPattern, rows: FloatArray
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
@@ -450,28 +93,13 @@ def kernel_part(
 
 
 def part_of_rows(
-    matrix: Rows,
-    dual: IntArray,
-    label: IntArray,
-    sweep: bool = False,
-    threads: int = 1,
+    matrix: Rows, dual: IntArray, label: IntArray, sweep: bool = False, threads: int = 1
 ) -> PartOfRows:
-    """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm.
+    """Return the rows of the dual blocks `dual` (n,), counted from 0, scaled to unit norm.
 
-    Parameters
-    ----------
-    matrix : Rows
-        All rows.
-    dual : (n,) int array
-        Each touches at least one primal block.
-    label : (n_primal,) int array
-        -1 everywhere, before and after: room for numbers.
-    sweep : bool
-        Whether primal blocks are numbered breadth first, from the end where more of them touch
-        nothing else, and dual ones by the first of their primal blocks; otherwise they are numbered
-        as `dual` lists them.
-    threads : int
-        That scale the rows.
+    Each block touches a primal one. `label` (n_primal,) is room for numbers, -1 before and after.
+    With `sweep`, primal blocks are numbered breadth first, from the end where more of them touch
+    nothing else, and dual ones by the first of their primal blocks; else as `dual` lists them.
     """
     pattern = matrix.pattern
     primal = kernels.touched_blocks(pattern.ends, dual, label)
@@ -515,11 +143,307 @@ def equilibrate(part: PartOfRows, threads: int = 1) -> None:
     a ton: the press alone decides. Here S makes the weighted rows on each body orthonormal columns,
     and W gives the rows unit norm then. What is rounding on a body must stay small, so S enlarges
     no direction by more than 10, and no unit by more than a few thousand.
-
-    References
-    ----------
     Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
     """
     kernels.equilibrate(
         *kernel_part(part.pattern, part.rows), PASSES, OWN_PIVOT, LARGEST_PIVOT, threads
     )
+
+
+# ---- fronts ------------------------------------------------------------------------------------
+
+
+class PartTree(NamedTuple):
+    """Nested parts of a mechanism, each after those that it holds (a postorder)."""
+
+    parent: IntArray  # (n_parts,) the part that holds each one; -1 for the whole
+    first: IntArray  # (n_parts,) part p holds the parts first[p] .. p
+    part_of_body: IntArray  # (n_primal,) the smallest part with the body
+
+
+def path(order: IntArray) -> PartTree:
+    """Return the parts of a sweep: the first body, the first two, and so on."""
+    n = len(order)
+    steps = np.arange(n, dtype=np.intp)
+    parent = np.where(steps + 1 < n, steps + 1, -1)
+    return PartTree(parent, np.zeros(n, dtype=np.intp), graph.positions(order))
+
+
+def halves(order: IntArray) -> PartTree:
+    """Return the halves of an order, their halves, and so on, down to single bodies."""
+    n = len(order)
+    parent, first = np.full((2, max(2 * n - 1, 0)), -1, dtype=np.intp)
+    leaf = np.empty(n, dtype=np.intp)
+    # Parts [begin, end) of n leaves, their numbers and those of what holds them, level by level.
+    begin, end, part, above = (
+        np.array([k] * (n > 0), dtype=np.intp) for k in (0, n, 2 * n - 2, -1)
+    )
+    while len(part):
+        parent[part], first[part] = above, part - 2 * (end - begin - 1)
+        is_leaf = end - begin == 1
+        leaf[begin[is_leaf]] = part[is_leaf]
+        begin, end, above = begin[~is_leaf], end[~is_leaf], part[~is_leaf]
+        middle = (begin + end) // 2
+        part = np.concatenate([above - 2 * (end - middle), above - 1])
+        begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
+        above = np.tile(above, 2)
+    return PartTree(parent, first, leaf[graph.positions(order)])
+
+
+def row_remainders(
+    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float, threads: int = 1
+) -> FloatArray:
+    """Return |R_jj| (n_rows,) of A: what is left of a row beside the rows decided before.
+
+    `rows` (n_rows, 2, width) are of unit norm, on both ends; every dual block touches a primal one.
+    A row is decided in the smallest part that holds all its bodies; of several, joint by joint, the
+    last one listed first, and the largest remainder of a joint first. So all rows that a loop makes
+    dependent are found at one joint, and what is kept stays independent when the mechanism moves;
+    if joints are listed as they enter a sweep, that one reaches farthest, and fronts stay narrow.
+    Rows with remainders up to `tolerance` are dependent, and are not used.
+    """
+    return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
+
+
+def remainder_flops(pattern: BlockPattern, parts: PartTree) -> float:
+    """Return about how many operations `row_remainders` takes."""
+    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
+
+
+class Fronts(NamedTuple):
+    """A joint enters at the first of its bodies, and is decided at the last one."""
+
+    order: IntArray  # (n_primal,) the bodies as they are met
+    width: int  # most rows in the front
+
+
+def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
+    """Return the fronts of a sweep; every dual block has to touch a primal one."""
+    order, n = np.ascontiguousarray(order, dtype=np.intp), len(order)
+    ends, sizes = pattern.ends, pattern.block_sizes[pattern.n_primal :]
+    step = graph.positions(order)[ends]
+    entering = np.minimum(*np.where(ends >= 0, step, n).T)
+    leaving = np.maximum(*np.where(ends >= 0, step, -1).T) + 1
+    change = np.bincount(entering, sizes, n + 1) - np.bincount(leaving, sizes, n + 1)
+    return Fronts(order, int(np.cumsum(change).max(initial=0.0)))
+
+
+def schur_pivots(
+    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = SCHUR_SHIFT
+) -> FloatArray:
+    """Return the pivots (n_rows,) of LDL' of A A' + delta, rows as of `row_remainders`.
+
+    A row is eliminated when the last of its bodies has been met.
+    """
+    return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
+
+
+def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
+    """Return a threshold and the ratio of the pivots on its two sides.
+
+    Where all pivots are far above delta, none is dropped and the ratio is that to delta.
+    """
+    return kernels.largest_gap(pivots, delta)
+
+
+def generic_bars(ends: IntArray, bars: IntArray, n_bodies: int, k: int = 6) -> IntArray:
+    """Return how many of the `bars` (n_joints,) of each joint are independent in general position.
+
+    `ends` (n_joints, 2) are bodies of k freedoms, -1 the world. Joints are played in turn. Where
+    one is refused, all bodies that its search reached are rigid together, and are one body from
+    then on; so ladders take linear time, the worst graphs n^2.
+    """
+    nodes = np.where(ends < 0, n_bodies, ends).astype(np.intp)
+    return kernels.independent_bars(nodes, bars, n_bodies + 1, k)
+
+
+def generic_rank(pattern: BlockPattern) -> int:
+    """Return what no geometry exceeds; -1 where bodies have different freedoms."""
+    n, sizes = pattern.n_primal, pattern.block_sizes
+    if n == 0 or np.any(sizes[:n] != sizes[0]):
+        return -1
+    return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
+
+
+# ---- choices -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RowChoice:
+    """The independent rows that one method chooses."""
+
+    keep: BoolArray
+    gap: float  # ratio of the least remainder of an independent row to the largest dropped
+    method: str
+    least_kept: float = 1.0  # remainder; those of squares are not comparable
+    largest_dropped: float = 0.0
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows."""
+        return int(np.count_nonzero(self.keep))
+
+    @property
+    def doubt(self) -> str:
+        """What keeps it from being clear; "" where any tolerance in between gives the same.
+
+        A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
+        """
+        grown = 0.0 if self.method == PIVOTED else AMPLIFIED_ROUNDING / self.least_kept
+        if self.largest_dropped > max(DEPENDENT_REMAINDER, grown):
+            return f"{NEAR}: a row that was left out is {self.largest_dropped:.0e} off zero"
+        if self.least_kept < INDEPENDENT_REMAINDER:
+            return f"{NEAR}: a row that was kept is only {self.least_kept:.0e} off the others"
+        return "" if self.gap >= CLEAR_GAP else f"a gap of only {self.gap:.0e} between remainders"
+
+
+def agree(one: RowChoice, other: RowChoice) -> bool:
+    """Return whether one is clear, another method nearly so, and both keep as many rows.
+
+    The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
+    """
+    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else not other.doubt
+    return one.method != other.method and not one.doubt and nearly and one.rank == other.rank
+
+
+def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
+    """Decide which rows to keep, component by component; its gap is the least clear one of all.
+
+    `component_start` (n_components + 1,) is the first dual block of each, at most SMALL rows in
+    one. A choice made joint by joint holds in other poses as well, and is taken where it costs
+    little conditioning.
+    """
+    free, jointwise = kernels.small_remainders(
+        kernel_part(part.pattern, part.rows), component_start, tolerance
+    )
+    first_row = part.pattern.dual_offsets[component_start]
+    size = np.diff(first_row)
+    starts, size = first_row[:-1][size > 0], size[size > 0]
+    if len(size) == 0:
+        return RowChoice(free > tolerance, np.inf, PIVOTED, np.inf)
+    rank, least, largest = _extremes(free, starts, tolerance)
+    jointwise_rank, jointwise_least, _ = _extremes(jointwise, starts, tolerance)
+    is_good = (jointwise_rank == rank) & (jointwise_least > JOINTWISE_SHARE * least)
+    keep = np.where(np.repeat(is_good, size), jointwise, free) > tolerance
+    gap = float((least / largest).min())
+    return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
+
+
+def _extremes(
+    remainders: FloatArray, starts: IntArray, tolerance: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return rank, least remainder kept and largest dropped of each component."""
+    keep = remainders > tolerance
+    return (
+        np.add.reduceat(keep.astype(np.intp), starts),
+        np.minimum.reduceat(np.where(keep, remainders, np.inf), starts),
+        np.maximum.reduceat(np.where(keep, 0.0, remainders), starts).clip(min=REMAINDER_FLOOR),
+    )
+
+
+def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
+    """Rows to keep by LAPACK's column-pivoted QR of the transpose."""
+    (r, order) = qr(rows.toarray().T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
+    pivots = np.zeros(rows.shape[0])
+    pivots[order[: min(r.shape)]] = np.abs(np.diag(r))
+    return _by_remainders(pivots, tolerance * pivots.max(initial=0.0), PIVOTED)
+
+
+def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL) -> RowChoice:
+    """Rows to keep by a frontal QR."""
+    remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
+    return _by_remainders(remainders, tolerance, name)
+
+
+def by_halves(
+    part: PartOfRows, tolerance: float, threads: int = 1, elsewhere: bool = False
+) -> list[RowChoice]:
+    """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
+    parts = halves(bisected(part.pattern, elsewhere))
+    if remainder_flops(part.pattern, parts) > MOST_FLOPS:
+        return []
+    remainders = row_remainders(part.pattern, part.rows, parts, tolerance, threads)
+    return [_by_remainders(remainders, tolerance, HALVES + " cut elsewhere" * elsewhere)]
+
+
+def _by_remainders(remainders: FloatArray, tolerance: float, method: str) -> RowChoice:
+    """Rows to keep, by their remainders."""
+    keep = remainders > tolerance
+    dropped = max(float(np.max(remainders, where=~keep, initial=0.0)), REMAINDER_FLOOR)
+    least = float(np.min(remainders, where=keep, initial=np.inf))
+    return RowChoice(keep, least / dropped, method, least, dropped)
+
+
+def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
+    """Rows to keep by the pivots of the Schur complement."""
+    pivots = schur_pivots(part.pattern, part.rows, sweep)
+    threshold, ratio = largest_gap(pivots)
+    return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
+
+
+def sweep_fronts(part: PartOfRows) -> Iterator[Fronts]:
+    """Yield the fronts of sweeps from the ground outwards, and towards it."""
+    forward = np.arange(part.pattern.n_primal, dtype=np.intp)
+    for order in (forward, forward[::-1]):
+        yield fronts(part.pattern, order)
+
+
+def narrow_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+    """Yield choices for a narrow part: by sweeps in both directions, then by nested halves."""
+    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), sweep_fronts(part), strict=True):
+        yield from _at_once(
+            threads,
+            partial(by_fronts, sweep, part, tolerance, name),
+            partial(by_pivots, sweep, part),
+        )
+    yield from by_halves(part, tolerance, threads)
+
+
+def _at_once(threads: int, *methods: Callable[[], RowChoice]) -> Iterator[RowChoice]:
+    """Yield the choice of each method, computed at the same time if there are threads."""
+    if threads == 1:
+        return (method() for method in methods)
+    with ThreadPoolExecutor(threads) as pool:
+        return pool.map(lambda method: method(), methods)
+
+
+def wide_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+    """Yield choices for a wide part: by nested halves, and by sweeps where these are quick."""
+    yield from by_halves(part, tolerance, threads)
+    sweeps = [s for s in sweep_fronts(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
+    for sweep in sweeps[:1]:
+        yield by_pivots(sweep, part)
+    yield from by_halves(part, tolerance, threads, elsewhere=True)
+    for sweep in sweeps[1:]:
+        yield by_pivots(sweep, part)
+
+
+def smallest_singular_value(rows: csr_array) -> float:
+    """Return an estimate by a few inverse iterations on rows rows'; 0 for dependent rows."""
+    schur = (rows @ rows.T).tocsr()
+    factor = _band_factor(schur, reverse_cuthill_mckee(schur, symmetric_mode=True))
+    if factor is None:
+        return 0.0
+    x = np.random.default_rng(1).normal(size=rows.shape[0])
+    growth = 1.0
+    for _ in range(6):
+        x /= np.linalg.norm(x)
+        x = cho_solve_banded((factor, True), x, check_finite=False)
+        growth = float(np.linalg.norm(x))
+    return float(1.0 / np.sqrt(growth))
+
+
+def _band_factor(matrix: csr_array, order: IntArray) -> FloatArray | None:
+    """Return the Cholesky factor of the permuted matrix; None if it is singular or too wide."""
+    permuted = matrix[order][:, order].tocoo()
+    below = permuted.row >= permuted.col
+    column, distance = permuted.col[below], (permuted.row - permuted.col)[below]
+    width = int(distance.max(initial=0)) + 1
+    if 8.0 * len(order) * width > LARGEST_BAND:
+        return None
+    band = np.zeros((width, len(order)), order="F")
+    band[distance, column] = permuted.data[below]
+    try:
+        return np.asarray(cholesky_banded(band, lower=True, check_finite=False))
+    except LinAlgError:
+        return None

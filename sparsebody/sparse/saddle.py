@@ -63,10 +63,7 @@ def saddle_product(matrix: SaddleMatrix, x: FloatArray) -> FloatArray:
 def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> FloatArray:
     """Return rhs - [D A'; A 0] x, for one or several right-hand sides.
 
-    Raises
-    ------
-    ShapeError
-        If x is not shaped like rhs, or does not fit the matrix.
+    Raises ShapeError if x is not shaped like rhs, or does not fit the matrix.
     """
     pattern = matrix.pattern
     if x.shape[0] != pattern.n_rows:
@@ -136,11 +133,8 @@ ROUNDS = 5  # of Hager's method at most; two are usual
 def largest_eigenvalue(product: Product, n: int) -> float:
     """Estimate the largest eigenvalue of a symmetric positive matrix (n, n), from below.
 
-    Lanczos' method from a random vector; a few per cent are missing where eigenvalues crowd.
-
-    References
-    ----------
-    Golub and Van Loan (2013), sec. 10.1; Kuczynski and Wozniakowski (1992), SIMAX 13:1094.
+    Lanczos' method from a random vector; a few per cent are missing where eigenvalues crowd. Golub
+    and Van Loan (2013), sec. 10.1; Kuczynski and Wozniakowski (1992), SIMAX 13:1094.
     """
     if n == 0:
         return 0.0
@@ -166,8 +160,6 @@ def largest_eigenvalue(product: Product, n: int) -> float:
 def largest_row_sum(product: Product, transposed: Product, n_rows: int) -> float:
     """Estimate the largest sum of absolute values in a row of a matrix with n_rows, from below.
 
-    References
-    ----------
     Hager (1984), SIAM J. Sci. Stat. Comput. 5:311; Higham (2002), sec. 15.3.
     """
     v = np.full(n_rows, 1.0 / n_rows)

@@ -8,20 +8,13 @@ from sparsebody._core import graph as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
 
-_PIECES = 4
-_BLOCKS = 250  # primal blocks in each
-
 
 def biconnected_components(pattern: BlockPattern) -> IntArray:
     """Return the component (n_dual,) of each dual block, numbered from 0.
 
     Primal blocks are nodes and dual blocks edges; "no primal block" (the world) is one more node.
     Two edges are in one component if a simple cycle passes through both; a bridge, and an edge
-    with both ends on one node, is a component by itself.
-
-    References
-    ----------
-    Hopcroft and Tarjan (1973), Algorithm 447.
+    with both ends on one node, is a component by itself. Hopcroft and Tarjan (1973), Algorithm 447.
     """
     return kernels.biconnected_components(pattern.n_primal, pattern.ends)
 
@@ -38,11 +31,8 @@ def primal_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 def cuthill_mckee(pattern: BlockPattern) -> IntArray:
     """Return the primal blocks (n_primal,) breadth first, one connected part after the other.
 
-    Each part starts from a block at its periphery; neighbours with few joints come first.
-
-    References
-    ----------
-    Cuthill and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
+    Each part starts from a block at its periphery; neighbours with few joints come first. Cuthill
+    and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
     """
     return kernels.cuthill_mckee(primal_graph(pattern))
 
@@ -61,22 +51,17 @@ def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
 
     A part is searched breadth first from its periphery and cut in the middle: positions [a, b)
     split into [a, m) and [m, b) with m = (a + b) // 2, down to single blocks. With `elsewhere`,
-    the search starts from the block farthest from another one, so that the cuts differ.
-
-    References
-    ----------
-    George (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
+    the search starts from the block farthest from another one, so that the cuts differ. George
+    (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
     """
     return kernels.bisected(primal_graph(pattern), elsewhere)
 
 
-def sampled(
-    pattern: BlockPattern, n_pieces: int = _PIECES, n_blocks: int = _BLOCKS
-) -> BlockPattern:
-    """Return the pattern of primal blocks around a few random ones, with the joints among them.
+def sampled(pattern: BlockPattern, n_pieces: int = 4, n_blocks: int = 250) -> BlockPattern:
+    """Return the pattern of `n_blocks` primal blocks around each of a few random ones.
 
-    Joints that lead out of a piece are left out, so that trees stay trees; dual blocks without a
-    second end are kept.
+    With the joints among them. Joints that lead out of a piece are left out, so that trees stay
+    trees; dual blocks without a second end are kept.
     """
     seeds = np.random.default_rng(0).integers(0, pattern.n_primal, n_pieces)
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
@@ -102,16 +87,7 @@ def dual_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
     """Return the order (n_blocks,) with every primal block right before its first dual one.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        The pattern to be eliminated.
-    duals : (n_dual,) int array
-        The dual blocks in the order of their elimination, numbered from zero.
-
-    Returns
-    -------
-    (n_blocks,) int array
-        All blocks; primal ones without dual ones come first.
+    `duals` (n_dual,) are in the order of elimination, numbered from zero. Primal blocks without
+    dual ones come first.
     """
     return kernels.with_primal_blocks(pattern.adjacency, duals)

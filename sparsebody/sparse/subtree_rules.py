@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from sparsebody.sparse.elimination_tree import Elimination, filled_columns
+from sparsebody._core import graph
+from sparsebody.sparse.elimination_tree import Elimination
 
 Slot = tuple[tuple[int, int], ...]  # of a subtree: the productions above it, child by child
 Key = tuple[Slot, int]  # a slot, and the number of blocks of its subtree
@@ -58,12 +59,8 @@ class Shape(NamedTuple):
 class Productions:
     """The productions of several eliminations, numbered as they come.
 
-    Parameters
-    ----------
-    small : int
-        Blocks of the largest subtrees that are taken as a whole.
-    context : int
-        The number of productions above a subtree that make up its slot.
+    `small`: blocks of the largest subtrees that are taken as a whole. `context`: the number of
+    productions above a subtree that make up its slot.
     """
 
     small: int = 0
@@ -76,12 +73,7 @@ class Productions:
     ) -> list[tuple[Key, Derivation]]:
         """Return the nodes of an elimination forest from TOP downwards, each with its key.
 
-        Parameters
-        ----------
-        tree : Elimination
-            Of a graph in some order.
-        labels : sequence of Label
-            Of the node at each position.
+        `labels`: of the node at each position.
         """
         forest = _Forest(tree, labels)
         number, growing = self._numbered(forest)
@@ -126,7 +118,7 @@ class _Forest:
     """An elimination forest by position; the last node stands for the top of all."""
 
     def __init__(self, tree: Elimination, labels: Sequence[Label]) -> None:
-        start, rows = filled_columns(tree)
+        start, rows = graph.column_structures(*tree)
         first, below, n = start.tolist(), rows.tolist(), len(labels)
         entry, near = (part.tolist() for part in tree.graph)
         self.labels = labels
@@ -233,12 +225,8 @@ def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
 def affine_rules(table: Table, period: int) -> Rules:
     """Return the rules that the largest subtrees of each slot and remainder follow.
 
-    Parameters
-    ----------
-    table : dict of Key to set of Derivation
-        Of some eliminations; all of it is listed.
-    period : int
-        Growth of the family from one member to the next [blocks].
+    `table`: of some eliminations; all of it is listed. `period`: growth of the family from one
+    member to the next [blocks].
     """
     classes: dict[Class, dict[int, frozenset[Derivation]]] = defaultdict(dict)
     for (slot, m), nodes in table.items():
@@ -250,12 +238,7 @@ def affine_rules(table: Table, period: int) -> Rules:
 def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
     """Return the rules of the forests of m + t period blocks, m in `tops`; None if unknown.
 
-    Parameters
-    ----------
-    known : Rules
-        With more than is needed.
-    tops : iterable of int
-        Numbers of blocks of whole mechanisms, one for each remainder that occurs.
+    `tops`: numbers of blocks of whole mechanisms, one for each remainder that occurs.
     """
     rules: dict[Class, tuple[Rule, ...]] = {}
     listed: dict[Key, frozenset[Derivation]] = {}

@@ -17,17 +17,18 @@ from sparsebody.sparse.elimination_tree import core_joints
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import cuthill_mckee, dual_graph, landmark_distances, primal_graph
 
+_LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
+_LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for
+_MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width looks at
+
 
 def crossing_bound(pattern: BlockPattern) -> int:
     """Return rows of dual blocks that some front of their graph has, by paths that cross.
 
     Directions are differences of distances from four corners. Good for square lattices; next to
-    nothing for trees, and for lattices in space, where paths pass each other.
-
-    References
-    ----------
-    Seymour and Thomas (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster
-    (2008), Algorithmica 51, 1, for lower bounds by them.
+    nothing for trees, and for lattices in space, where paths pass each other. Seymour and Thomas
+    (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster (2008),
+    Algorithmica 51, 1, for lower bounds by them.
     """
     inner = np.flatnonzero(np.all(pattern.ends >= 0, axis=1) & (np.ptp(pattern.ends, axis=1) > 0))
     if len(inner) == 0:
@@ -35,30 +36,32 @@ def crossing_bound(pattern: BlockPattern) -> int:
     distance = _corner_distances(pattern)
     first, second = np.triu_indices(len(distance), 1)
     families = [_disjoint_paths(pattern, inner, key) for key in distance[first] - distance[second]]
-    touched = [_touched(pattern, paths) for paths in families]
+    touched = [np.zeros((len(paths), pattern.n_primal), dtype=np.int32) for paths in families]
+    for touches, paths in zip(touched, families, strict=True):
+        for k, path in enumerate(paths):
+            touches[k, pattern.ends[path].ravel()] = 1
     bound = 0
     for a in range(len(families)):
         for b in range(a):
             if min(len(touched[a]), len(touched[b])) > bound:
-                crosses = touched[a].astype(np.int32) @ touched[b].T.astype(np.int32) > 0
-                bound = max(bound, _fewest_of_a_kind(crosses))
+                bound = max(bound, _fewest_of_a_kind(touched[a] @ touched[b].T > 0))
     return bound
 
 
 def _corner_distances(pattern: BlockPattern) -> FloatArray:
-    """Return the distances (4, n_primal) from two blocks far apart and two more between them."""
+    """Return the distances (4, n_primal) from two blocks far apart and two more between them.
+
+    Parts that a block is not in are at zero.
+    """
+    graph, n_duals = primal_graph(pattern), np.diff(pattern.adjacency[0])[: pattern.n_primal]
     distance = landmark_distances(pattern, 2).T
     between = distance.min(axis=0)
-    n_duals = np.diff(pattern.adjacency[0])[: pattern.n_primal]
-    third = np.lexsort((n_duals, -between))[0]
-    from_third = _distances(pattern, third)
-    fourth = np.lexsort((n_duals, -(between + from_third)))[0]
-    return np.array([*distance, from_third, _distances(pattern, fourth)])
-
-
-def _distances(pattern: BlockPattern, source: int) -> FloatArray:
-    """Return the distances (n_primal,) from one block; parts that it is not in are at zero."""
-    return kernels.distances(primal_graph(pattern), source).clip(min=0).astype(float)
+    for _ in range(2):
+        corner = np.lexsort((n_duals, -between))[0]
+        from_corner = kernels.distances(graph, corner).clip(min=0).astype(float)
+        between = between + from_corner
+        distance = np.vstack([distance, from_corner])
+    return distance
 
 
 def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> list[list[int]]:
@@ -86,9 +89,7 @@ def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> 
     network = csr_array(coo_array((values, (start, end)), shape=(n + 2, n + 2)))
     flow = coo_array(maximum_flow(network, n, n + 1).flow)
     following: dict[int, list[int]] = {}
-    for node, successor, amount in zip(
-        flow.row.tolist(), flow.col.tolist(), flow.data.tolist(), strict=True
-    ):
+    for node, successor, amount in np.stack([flow.row, flow.col, flow.data], axis=1).tolist():
         if amount > 0:
             following.setdefault(node, []).extend([successor] * amount)
     n_paths = len(following.get(n, []))
@@ -108,14 +109,6 @@ def _path(
     return path
 
 
-def _touched(pattern: BlockPattern, paths: list[list[int]]) -> BoolArray:
-    """Return which primal blocks (n_paths, n_primal) each path touches."""
-    touched = np.zeros((len(paths), pattern.n_primal), dtype=bool)
-    for k, path in enumerate(paths):
-        touched[k, pattern.ends[path].ravel()] = True
-    return touched
-
-
 def _fewest_of_a_kind(crosses: BoolArray) -> int:
     """Drop paths until all remaining ones cross; return the lesser number of the two kinds."""
     rows, columns = (np.ones(n, dtype=bool) for n in crosses.shape)
@@ -130,11 +123,6 @@ def _fewest_of_a_kind(crosses: BoolArray) -> int:
             columns[by_column.argmax()] = False
 
 
-_LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
-_LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for
-_MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width looks at
-
-
 def front_bound(pattern: BlockPattern) -> int:
     """Return scalar rows that the largest front has at least, whatever the order."""
     part = _part(pattern)
@@ -147,18 +135,15 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     Joints outside tree parts come after both their bodies, so the fronts of bodies are known, and
     those of joints are no smaller than in the graph of these joints alone.
     """
-    crossing = 0
-    if pattern.n_primal <= _LARGEST_CROSSED:
-        crossing = crossing_bound(_core(pattern))
+    crossing = crossing_bound(_core(pattern)) if pattern.n_primal <= _LARGEST_CROSSED else 0
     pattern = _part(pattern)
     core = _core(pattern)
-    size = core.block_sizes
-    joints = kernels.widest_core(dual_graph(core), size[core.n_primal :])
+    size, n = core.block_sizes, core.n_primal
+    joints = kernels.widest_core(dual_graph(core), size[n:])
     indptr, indices = core.adjacency
-    rows_around = size[: core.n_primal].copy()
-    first = np.repeat(np.arange(core.n_primal), np.diff(indptr[: core.n_primal + 1]))
-    np.add.at(rows_around, first, size[indices[: len(first)]])
-    bodies = int(rows_around.max(initial=0))
+    first = np.repeat(np.arange(n), np.diff(indptr[: n + 1]))
+    around = np.bincount(first, size[indices[: len(first)]], minlength=n)
+    bodies = int((size[:n] + around).max(initial=0))
     return max(joints, bodies, crossing, front_bound(pattern))
 
 
@@ -191,17 +176,10 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
     """Return the least possible weight of the heaviest front, and an order (n,) that has it.
 
     A front is a node with all that it couples to when it is eliminated. With all weights one, its
-    size is the treewidth plus one. For small graphs: time grows exponentially.
-
-    Raises
-    ------
-    OrderingError
-        If the search looks at more than 20,000 sets of eliminated nodes.
-
-    References
-    ----------
-    Gogate and Dechter (2004), for the search and its reductions; Bodlaender, Fomin, Koster, Kratsch
-    and Thilikos (2006) for remembering sets.
+    size is the treewidth plus one. For small graphs: time grows exponentially. Raises OrderingError
+    if the search looks at more than 20,000 sets of eliminated nodes. Gogate and Dechter (2004), for
+    the search and its reductions; Bodlaender, Fomin, Koster, Kratsch and Thilikos (2006) for
+    remembering sets.
     """
     n = len(weight)
     neighbours = [0] * n
@@ -224,11 +202,9 @@ def _eliminated(
 ) -> list[int] | None:
     """Return an order of the nodes `left` with no front heavier than `width`, or None."""
     neighbours, order = neighbours.copy(), []
-    node = _reducible(neighbours, weights, width, left)
-    while node is not None:
+    while (node := _reducible(neighbours, weights, width, left)) is not None:
         left = _eliminate(node, neighbours, left)
         order.append(node)
-        node = _reducible(neighbours, weights, width, left)
     if left == 0:
         return order
     if left in failed:

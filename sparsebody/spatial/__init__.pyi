@@ -2,16 +2,12 @@
 
 # ruff: noqa: I001
 
-from .transform import (
-    force_cross as force_cross,
-    motion_cross as motion_cross,
-)
-
 from .inertia import (
     box_inertia as box_inertia,
     check_inertia as check_inertia,
     cylinder_inertia as cylinder_inertia,
     inertia_parts as inertia_parts,
+    inertia_verdicts as inertia_verdicts,
     rod_inertia as rod_inertia,
     spatial_inertia as spatial_inertia,
     sphere_inertia as sphere_inertia,
@@ -20,18 +16,15 @@ from .inertia import (
 )
 
 from .subspace import (
-    apparent_inverse_inertia as apparent_inverse_inertia,
-    decompose as decompose,
-    is_direct_sum as is_direct_sum,
     orthogonal_complement as orthogonal_complement,
-    split_force as split_force,
 )
 
 from .transform import (
-    check_rotation as check_rotation,
     check_unit_quaternion as check_unit_quaternion,
+    force_cross as force_cross,
     force_transform as force_transform,
     inverse_transform as inverse_transform,
+    motion_cross as motion_cross,
     plucker_parts as plucker_parts,
     plucker_transform as plucker_transform,
     quaternion_conjugate as quaternion_conjugate,

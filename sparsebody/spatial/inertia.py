@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparsebody._core import spatial as native
-from sparsebody.arrays import ArrayLike, FloatArray, floats, leading_shape, model_array
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, floats, leading_shape, model_array
 from sparsebody.errors import ModelError
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
 from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
@@ -65,48 +65,60 @@ def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> Fl
 # --- the check of what a user gives ---
 
 
-def check_inertia(mass: float, inertia: ArrayLike, who: str) -> None:
+def principal_moments(inertia: FloatArray) -> FloatArray:
+    """Return the eigenvalues (n, 3), increasing, of rotational inertias (n, 3, 3) [kg m^2]."""
+    upper, lower = inertia[:, [0, 0, 1], [1, 2, 2]], inertia[:, [1, 2, 2], [0, 0, 1]]
+    if upper.any() or lower.any():
+        return np.linalg.eigvalsh(inertia).astype(float)
+    return np.sort(np.diagonal(inertia, axis1=1, axis2=2), axis=1)
+
+
+def inertia_verdicts(inertia: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return moments (n, 3), and (4, n) whether a rigid body can have finite inertias (n, 3, 3).
+
+    They have to be symmetric, semidefinite, without a moment above the sum of the others (to 1e-9
+    relative); the last verdict is whether they are definite as well.
+    """
+    moments = principal_moments(inertia)
+    low, middle, high = moments.T
+    difference = np.abs(inertia - np.swapaxes(inertia, 1, 2)).max(axis=(1, 2))
+    is_symmetric = difference <= INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
+    zero = MOMENT_TOLERANCE * np.maximum(np.abs(low), np.abs(high))
+    is_possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
+    return moments, np.array([is_symmetric, low >= -zero, is_possible, low > zero])
+
+
+def check_inertia(
+    mass: float, inertia: ArrayLike, who: str, *, may_be_singular: bool = False
+) -> None:
     """Raise ModelError, naming `who`, unless a rigid body can have this mass and inertia.
 
     The mass [kg] is positive; the inertia (3, 3) [kg m^2], about the center of mass, is symmetric
     and positive definite, and no principal moment exceeds the sum of the others (to 1e-9 relative).
+    Where it may be singular, mass and moments may also be zero.
     """
-    if not (math.isfinite(mass) and mass > 0.0):
+    if not (math.isfinite(mass) and (mass > 0.0 or (may_be_singular and mass == 0.0))):
         raise ModelError(
             f"{who}: mass {mass} kg; give a positive one, or leave the body out and join its "
             "neighbours directly"
         )
     matrix = model_array(inertia, (3, 3), f"{who}: the rotational inertia")
-    upper, lower = matrix[[0, 0, 1], [1, 2, 2]], matrix[[1, 2, 2], [0, 0, 1]]
-    if not (upper.any() or lower.any()):
-        moments = np.sort(np.diagonal(matrix))
-    else:
-        _check_symmetric(matrix, who)
-        moments = np.linalg.eigvalsh(matrix).astype(float)
-    _check_principal_moments(moments.tolist(), who)
-
-
-def _check_symmetric(inertia: FloatArray, who: str) -> None:
-    difference = np.abs(inertia - inertia.T)
-    if np.max(difference) > INERTIA_TOLERANCE * np.max(np.abs(inertia)):
-        row, column = np.unravel_index(np.argmax(difference), (3, 3))
+    (moments,), verdicts = inertia_verdicts(matrix[None])
+    is_symmetric, is_semidefinite, is_possible, is_definite = verdicts[:, 0]
+    shown = "{:.9g}, {:.9g}, {:.9g}".format(*moments)
+    if not is_symmetric:
+        row, column = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), (3, 3))
         raise ModelError(
             f"{who}: the rotational inertia is not symmetric, entry [{row}, {column}] is "
-            f"{inertia[row, column]:.9g} and [{column}, {row}] is {inertia[column, row]:.9g}; "
+            f"{matrix[row, column]:.9g} and [{column}, {row}] is {matrix[column, row]:.9g}; "
             "make them equal"
         )
-
-
-def _check_principal_moments(moments: list[float], who: str) -> None:
-    """`moments` (3,) increasing [kg m^2]."""
-    low, middle, high = moments
-    shown = f"{low:.9g}, {middle:.9g}, {high:.9g}"
-    if low <= MOMENT_TOLERANCE * max(abs(low), abs(high)):
+    if not (is_semidefinite if may_be_singular else is_definite):
         raise ModelError(
             f"{who}: the rotational inertia has principal moments {shown} kg m^2 and is not "
             "positive definite; give every axis a positive moment (a thin rod: a small radius)"
         )
-    if high > (1.0 + INERTIA_TOLERANCE) * (low + middle):
+    if not is_possible:
         raise ModelError(
             f"{who}: no body has principal moments {shown} kg m^2, as the largest exceeds the sum "
             "of the others; check the units and that they are about the center of mass"

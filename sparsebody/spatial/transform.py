@@ -211,22 +211,6 @@ def check_unit_quaternion(quaternion: ArrayLike, who: str) -> None:
         raise ModelError(f"{who}: quaternion {q.tolist()} has norm {norm:.9g}, not 1; {remedy}")
 
 
-def check_rotation(rotation: ArrayLike, who: str) -> None:
-    """Raise ModelError, naming `who`, unless it is a rotation matrix to within 1e-6."""
-    R = model_array(rotation, (3, 3), f"{who}: the rotation matrix")
-    error = np.max(np.abs(R @ R.T - np.eye(3)))
-    if error > UNIT_TOLERANCE:
-        raise ModelError(
-            f"{who}: the rotation matrix {R.tolist()} is not orthogonal, R R' differs from 1 "
-            f"by {error:.3g}; make its rows perpendicular unit vectors"
-        )
-    if np.linalg.det(R) < 0.0:
-        raise ModelError(
-            f"{who}: the rotation matrix {R.tolist()} has determinant -1, it mirrors; "
-            "reverse one axis to make the frame right-handed"
-        )
-
-
 def motion_cross(velocity: ArrayLike) -> FloatArray:
     """Return v x (..., 6, 6): the rate of motion vectors m that move with v is v x m.
 

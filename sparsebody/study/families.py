@@ -17,16 +17,16 @@ from sparsebody.errors import ModelError
 from sparsebody.model.frames import Frames
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.planar_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.model.system import State, System
 
-_CONTRADICTION = 1e-6  # relative residual of rows left out
+_CONTRADICTION = 1e-6  # relative residual of redundant rows
 _FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One mechanism at one state: what every method is given."""
+    """One mechanism at one state."""
 
     mechanism: str  # its name in the gallery, or the function that makes it
     system: System
@@ -43,34 +43,23 @@ def function_named(name: str) -> Callable[..., Any]:
 class Family:
     """A mechanism that grows.
 
-    Parameters
-    ----------
-    name : str
-        What the study calls it.
-    mechanism : str
-        A key of GALLERY; or "module:function", of a size and parameters, which returns a Mechanism.
-    parameters : dict
-        Those of its function that stay; lists stand for tuples.
-    grows : tuple of str
-        Its size parameters that grow together; default: all that `parameters` leaves open.
-    motion : str
-        "rest", as the gallery gives it; "random", with the consistent velocities nearest to random
-        ones; or "module:function", of a System and a seed, which returns a State.
-    shuffled : bool
-        Declare bodies and joints in a random order.
+    Its mechanism is a key of GALLERY; or "module:function", of a size and parameters, which returns
+    a Mechanism. Its motion is "rest", as the gallery gives it; "random", with the consistent
+    velocities nearest to random ones; or "module:function", of a System and a seed: its State.
     """
 
     name: str
     mechanism: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    grows: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # constant ones
+    grows: tuple[str, ...] = ()  # size parameters; default: all that are not in `parameters`
     motion: str = "rest"
-    shuffled: bool = False
+    shuffled: bool = False  # bodies and joints are declared in a random order
 
     @property
     def known_size_parameters(self) -> tuple[str, ...]:
         """All parameters that set the number of bodies."""
-        return GALLERY[self.mechanism].size_parameters if self.is_in_gallery else ("size",)
+        entry = GALLERY.get(self.mechanism)
+        return ("size",) if entry is None else entry.size_parameters
 
     @property
     def size_parameters(self) -> tuple[str, ...]:
@@ -78,25 +67,20 @@ class Family:
         known = self.known_size_parameters
         return self.grows or tuple(name for name in known if name not in self.parameters)
 
-    @property
-    def is_in_gallery(self) -> bool:
-        """Whether its mechanisms are those of the gallery."""
-        return ":" not in self.mechanism
-
     def of_parameter(self, value: int, seed: int = 0) -> Mechanism:
         """Return the mechanism with `value` for the size parameters."""
-        given = {**self.parameters, **dict.fromkeys(self.size_parameters, value)}
-        if not self.is_in_gallery:
-            mechanism = function_named(self.mechanism)(**given)
+        parameters = {**self.parameters, **dict.fromkeys(self.size_parameters, value)}
+        if ":" in self.mechanism:
+            mechanism = function_named(self.mechanism)(**parameters)
         else:
             if "seed" in GALLERY[self.mechanism].defaults:
-                given = {"seed": seed, **given}
-            mechanism = build(self.mechanism, **given)
+                parameters = {"seed": seed, **parameters}
+            mechanism = build(self.mechanism, **parameters)
         return shuffled(mechanism, seed) if self.shuffled else mechanism
 
     @cached_property
     def counts(self) -> np.poly1d:
-        """The number of bodies, a polynomial of the size parameter: it is told by a few of them."""
+        """The number of bodies, a polynomial of the size parameter, through some small sizes."""
         value = np.arange(_FIRST, _FIRST + len(self.size_parameters) + 1)
         bodies = [replace(self, shuffled=False).of_parameter(int(k)).n_bodies for k in value]
         return np.poly1d(np.polyfit(value, bodies, len(value) - 1))
@@ -128,46 +112,43 @@ class Family:
         if not self.moves:
             state = system.initial_state
         elif self.motion == "random":
-            wish = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
-            state = moving(system, wish)
+            velocity = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
+            state = moving(system, velocity)
         else:
             state = function_named(self.motion)(system, seed)
         return Problem(self.mechanism, system, state)
 
 
-def moving(system: System, wish: FloatArray) -> State:
-    """Return the initial pose with the consistent velocities nearest to `wish` (n_bodies, 6).
+def moving(system: System, velocity: FloatArray) -> State:
+    """Return the initial pose with the consistent velocities nearest to `velocity` (n_bodies, 6).
 
     Raises
     ------
     ModelError
         If no accelerations go with them: in a singular pose rows may contradict each other.
     """
-    state = system.initial_state.with_(velocity=_in_plane(system, wish))
+    state = system.initial_state.with_(velocity=_in_plane(system, velocity))
     dynamics = ForwardDynamics(system, state, reactions="basic")
-    for _ in range(2):  # the second takes away what rounding left
+    for _ in range(2):  # the second removes the rounding error of the first
         correction = dynamics.evaluate(state).velocity_correction()
         state = state.with_(velocity=state.velocity + correction)
-    violation = dynamics.evaluate(state).accelerations().dropped_residual
-    if violation > _CONTRADICTION:
+    residual = dynamics.evaluate(state).accelerations().dropped_residual
+    if residual > _CONTRADICTION:
         raise ModelError(
-            f"{system.name}: with these velocities its joints ask for accelerations that "
-            f"contradict each other (by {violation:.1e}): the pose is singular; take the motion "
-            "'rest'"
+            f"{system.name}: with these velocities its constraints on accelerations contradict "
+            f"each other (by {residual:.1e}): the pose is singular; take the motion 'rest'"
         )
     return state
 
 
-def _in_plane(system: System, wish: FloatArray) -> FloatArray:
+def _in_plane(system: System, velocity: FloatArray) -> FloatArray:
     """Return the part of velocities (n_bodies, 6) that a planar mechanism can have."""
     plane = planar_motion(system)
     if plane is None:
-        return wish
-    normal = plane.basis[:, 0]
-    turning, rising = (
-        np.einsum("ni,ni->n", normal, part)[:, None] * normal for part in (wish[:, :3], wish[:, 3:])
-    )
-    return np.concatenate([turning, wish[:, 3:] - rising], axis=1)
+        return velocity
+    normal, (w, v) = plane.basis[:, 0], np.split(velocity, 2, axis=1)
+    w, v_normal = (np.einsum("ni,ni->n", normal, part)[:, None] * normal for part in (w, v))
+    return np.concatenate([w, v - v_normal], axis=1)
 
 
 def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
@@ -176,9 +157,8 @@ def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
     other = Mechanism(mechanism.name, mechanism.gravity)
     bodies, joints = mechanism.columns()
     order = rng.permutation(len(bodies))
-    names = list(mechanism.body_names)
     other.add_bodies(
-        [names[i] for i in order.tolist()],
+        np.array(mechanism.body_names)[order].tolist(),
         mass=bodies.mass[order],
         inertia=bodies.inertia[order],
         center_of_mass=bodies.center_of_mass[order],
@@ -188,18 +168,14 @@ def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
     index = np.full(len(bodies) + 1, -1)  # the world stays -1
     index[order] = np.arange(len(bodies))
     order = rng.permutation(len(joints))
-    names = list(mechanism.joint_names)
-    frames = [
-        Frames(frame.origins[order], frame.quaternions[order])
-        for frame in (joints.predecessor_frame, joints.successor_frame)
-    ]
+    first, second = joints.predecessor_frame, joints.successor_frame
     other.add_joints(
-        [names[j] for j in order.tolist()],
+        np.array(mechanism.joint_names)[order].tolist(),
         [joints.types[t] for t in joints.type_index[order].tolist()],
         index[joints.predecessor[order]],
         index[joints.successor[order]],
-        predecessor_frame=frames[0],
-        successor_frame=frames[1],
+        predecessor_frame=Frames(first.origins[order], first.quaternions[order]),
+        successor_frame=Frames(second.origins[order], second.quaternions[order]),
     )
     return other
 
@@ -209,10 +185,9 @@ def check_family(family: Family) -> None:
     known = family.known_size_parameters
     for name in family.grows:
         if name not in known:
-            listed = ", ".join(known) or "none"
             raise ModelError(
                 f"family {family.name!r}: {family.mechanism} does not grow by {name!r}; "
-                f"its size parameters: {listed}"
+                f"its size parameters: {', '.join(known) or 'none'}"
             )
     if not family.size_parameters:
         raise ModelError(

@@ -72,7 +72,7 @@ def growth(n: FloatArray, y: FloatArray, smallest: float = 0.0) -> Growth | None
 
 @dataclass(frozen=True)
 class Crossover:
-    """From which size on a method is the faster one, as far as both were measured."""
+    """From which of the common sizes on a method is the faster one."""
 
     size: float  # interpolated; the smallest common size if always, NaN if never
     below: float  # the measured sizes between which it lies; NaN where there is none

@@ -44,11 +44,6 @@ def machine() -> str:
     return platform.processor() or platform.machine()
 
 
-def load() -> str:
-    """Return the mean number of processes at work in the last minute."""
-    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-
-
 def loaded_blas() -> str:
     """Return the BLAS libraries of this process; NumPy's, SciPy's and CHOLMOD's may differ."""
     if not MAPS.exists():
@@ -65,11 +60,6 @@ def package_versions(*names: str) -> str:
         except PackageNotFoundError:
             continue
     return ", ".join(versions)
-
-
-def memory() -> float:
-    """Return the memory of this machine [GB]."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
 
 
 def memory_in_use() -> float:
@@ -124,7 +114,7 @@ def environment() -> dict[str, Any]:
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "processor": machine(),
         "cores": os.cpu_count(),
-        "memory_gb": round(memory(), 1),
+        "memory_gb": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "system": platform.platform(),
         "python": platform.python_version(),
         "packages": package_versions(*PACKAGES),
@@ -132,7 +122,7 @@ def environment() -> dict[str, Any]:
         "threads": 1,  # of each case
         "sparsebody": sparsebody.__version__,
         "commit": commit(),
-        "load": load(),
+        "load": f"{os.getloadavg()[0]:.1f}",  # processes at work in the last minute
     }
 
 

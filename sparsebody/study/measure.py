@@ -1,19 +1,27 @@
-"""One case measured in this process: one row of the results."""
+"""One case measured in this process: a method prepared, checked, and timed."""
 
 from __future__ import annotations
 
+import copy
 import gc
+import math
+import statistics
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.methods import SPARSE
 from sparsebody.study import machine
 from sparsebody.study.families import Problem
-from sparsebody.study.plan import Case, Study
-from sparsebody.study.prepared import SparsePrepared, prepare
+from sparsebody.study.plan import PEER, Case, Series, Settings, Study
+from sparsebody.study.rows import Row, blank_row
 from sparsebody.study.study_references import (
     TRUSTED,
     load_reference,
@@ -23,85 +31,236 @@ from sparsebody.study.study_references import (
     store_reference,
     store_state,
 )
-from sparsebody.study.timings import median_seconds, phase_seconds, timings, typical_ratio
+from sparsebody.tree import TreeDynamics, tree_dynamics
 
-Row = dict[str, Any]
-
-COLUMNS = (
-    "family",
-    "size",  # bodies asked for
-    "n_bodies",
-    "n_joints",
-    "method",
-    "ordering",
-    "factorization",
-    "peer",
-    "seed",
-    "status",  # ok, skipped, unsupported, unavailable, timeout, out-of-memory, failed, crashed
-    "message",
-    "seconds_min",  # CPU time of one evaluation, the least of the repeats
-    "seconds_median",
-    "auto_ratio",  # its time over that of the automatic choice; see typical_ratio
-    "repeats",
-    "calls",  # of one repeat, of which the mean is taken
-    "kinematics_seconds",  # of one evaluation, with assembly; with `details`
-    "factorize_seconds",
-    "solve_seconds",  # with refinement
-    "forces_seconds",  # of one evaluation with joint wrenches and residuals
-    "build_seconds",  # the Mechanism
-    "compile_seconds",  # from the Mechanism to its System
-    "analyze_seconds",  # all that is prepared once after that
-    "case_seconds",  # all of it, on the clock
-    "system_mb",  # resident memory of the Mechanism and its System
-    "memory_mb",  # peak above that, preparation and evaluation
-    "held_mb",  # what stays of it once prepared
-    "chosen_ordering",
-    "chosen_factorization",
-    "nnz_l",
-    "flops",
-    "largest_front",
-    "redundant_rows",
-    "mobility",
-    "violation",  # of all joints by the accelerations, as the study's function says
-    "error",  # relative, of the accelerations
-    "reference_error",
-    "kappa",
-    "detail",
-    "machine",
-)
-
+_TURNS = 60  # of two methods that are compared, each shorter than a time slice
+_TURN_SECONDS = 0.002
+_QUICKER = 0.95  # ratio of two methods below which copies of both are measured, too
+_PAIRS = 5
+_SLOWER = 1.5  # ratio of two methods that is clear after _CLEAR turns
+_CLEAR = 20
+_PHASES = 0.3  # [s] for the medians of phases
 _MESSAGE = 300  # characters
 
-NUMBERS = tuple(
-    name
-    for name in COLUMNS
-    if name.endswith(("seconds", "_mb", "error"))
-    or name in ("seconds_min", "seconds_median", "auto_ratio", "flops", "violation", "kappa")
-)
-MEASURED = (  # columns that differ from run to run
-    "message",
-    "repeats",
-    "calls",
-    "machine",
-    *(name for name in NUMBERS if "seconds" in name or "_mb" in name or name == "auto_ratio"),
-)
+
+# ---- methods in one shape: prepared once, evaluated many times --------------------------------
 
 
-def blank_row(case: Case, **values: Any) -> Row:
-    """Return a row without measurements, such as a failure's."""
-    known = {**case.columns, "status": "ok", "machine": machine.machine(), **values}
-    return {name: known.get(name, "") for name in COLUMNS}
+class Prepared(Protocol):
+    """A mechanism at a state, and all that a method prepares once.
+
+    `evaluate`, which is timed, computes all accelerations; `accelerations` returns them (n_bodies,
+    6), spatial, body coordinates, angular first. Engines outside the package may have `measure`
+    instead of `evaluate`, which returns CPU and wall time [s] of one evaluation; `detail`, a line
+    that a reader should know; and `predicted`, a dict of other columns.
+    """
+
+    def evaluate(self) -> object: ...  # noqa: D102
+
+    def accelerations(self) -> FloatArray: ...  # noqa: D102
+
+
+class SparsePrepared:
+    """The body-level system, analyzed."""
+
+    def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
+        self.problem, self.dynamics = problem, dynamics
+        self.result = np.empty((problem.system.n_bodies, 6))  # filled anew at every evaluation
+
+    def evaluate(self) -> None:
+        """Compute the accelerations of all bodies."""
+        self.dynamics.acceleration(self.problem.state, out=self.result)
+
+    def accelerations(self) -> FloatArray:
+        """Return them."""
+        return self.dynamics.acceleration(self.problem.state)
+
+    def is_equivalent(self, other: SparsePrepared) -> bool:
+        """Tell whether another one eliminates in the same order by the same factorization."""
+        one, two = self.dynamics, other.dynamics
+        is_same_order = np.array_equal(one.choice.order, two.choice.order)
+        return is_same_order and one.factorization == two.factorization
+
+    def forces(self) -> None:
+        """Compute accelerations, multipliers, joint wrenches and residuals."""
+        self.dynamics(self.problem.state)
+
+    def phases(self) -> dict[str, float]:
+        """Return the CPU time [s] of kinematics with assembly, factorization, solution."""
+        evaluator, state = self.dynamics.evaluator, self.problem.state
+        no_forces = np.zeros(0)
+        phases: dict[str, Callable[[], object]] = {
+            "kinematics_seconds": lambda: evaluator.assembler.assemble(state, None, no_forces),
+            "factorize_seconds": lambda: evaluator.factorize(state.time),
+            "solve_seconds": lambda: evaluator.solve_assembled(state, self.result, no_forces),
+        }
+        return {name: cpu_seconds(phase, 1) for name, phase in phases.items()}
+
+    @property
+    def predicted(self) -> dict[str, Any]:
+        """What was chosen, what one factorization costs, and how many rows were left out."""
+        metrics = self.dynamics.choice.metrics[self.dynamics.ordering]
+        return {
+            "chosen_ordering": self.dynamics.ordering,
+            "chosen_factorization": self.dynamics.factorization,
+            "nnz_l": metrics.nnz_l,
+            "flops": metrics.flops,
+            "largest_front": metrics.largest_front,
+            "redundant_rows": len(self.dynamics.redundant_rows),
+            "mobility": 6 * self.problem.system.n_bodies - self.dynamics.rank,
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class _SetUp:
-    """A problem, and what it took to make it."""
+class TreePrepared:
+    """A method in joint coordinates, its tree chosen."""
 
     problem: Problem
-    columns: Row
+    dynamics: TreeDynamics
+
+    def evaluate(self) -> None:
+        """Compute the accelerations of all bodies."""
+        self.dynamics.acceleration(self.problem.state)
+
+    def accelerations(self) -> FloatArray:
+        """Return them."""
+        return self.dynamics.acceleration(self.problem.state)
+
+    @property
+    def detail(self) -> str:
+        """The tree in use."""
+        tree = self.dynamics.tree
+        return f"{tree.choice} tree, {tree.n_inertia_nonzeros} nonzeros of H"
 
 
-def _set_up(study: Study, case: Case, folder: Path) -> _SetUp:
+def prepare(study: Study, series: Series, problem: Problem) -> Any:
+    """Analyze a problem by the method of a series; a Prepared."""
+    if series.method == PEER:
+        return study.peers[series.peer].load()(problem)
+    if series.method == SPARSE:
+        dynamics = ForwardDynamics(
+            problem.system,
+            problem.state,
+            ordering=series.ordering,
+            factorization=series.factorization,
+            reactions="basic",
+        )
+        return SparsePrepared(problem, dynamics)
+    return TreePrepared(problem, tree_dynamics(series.method, problem.system, reactions="basic"))
+
+
+# ---- CPU times of warm evaluations, and ratios of two methods measured in turn ----------------
+
+
+def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
+    """Return least and median CPU time of one warm evaluation over some repeats, as columns."""
+    times_itself = hasattr(prepared, "measure")
+
+    def one(calls: int) -> float:
+        if times_itself:
+            return float(prepared.measure()[0])
+        return cpu_seconds(prepared.evaluate, calls)
+
+    calls = 1
+    for most in (10, 100, math.inf):  # the first calls of all are slow
+        calls = math.ceil(min(most, settings.batch_seconds / max(one(calls), 1e-7)))
+        if calls == 1 < most // 10:
+            break
+    spent: list[float] = []
+    start = time.perf_counter()
+    while len(spent) < settings.repeats and (
+        len(spent) < 2 or time.perf_counter() - start < settings.longest
+    ):
+        spent.append(one(calls))
+    return {
+        "seconds_min": min(spent),
+        "seconds_median": statistics.median(spent),
+        "repeats": len(spent),
+        "calls": 1 if times_itself else calls,
+    }
+
+
+def typical_ratio(one: Any, other: Any, settings: Settings) -> float:
+    """Return the ratio of two times, the median of `time_ratios`."""
+    return statistics.median(time_ratios(one, other, settings))
+
+
+def time_ratios(
+    one: Any, other: Any, settings: Settings, quicker: float = _QUICKER, pairs: int = _PAIRS
+) -> list[float]:
+    """Return the ratio of two times; where `one` seems quicker than that, of several pairs.
+
+    Each pair is a copy at another place in memory, which is worth some percent.
+    """
+    ratios = [time_ratio(one, other, settings)]
+    while ratios[0] < quicker and len(ratios) < pairs:
+        one, other = copy.deepcopy((one, other))
+        one.evaluate(), other.evaluate()
+        ratios.append(time_ratio(one, other, settings))
+    return ratios
+
+
+def time_ratio(one: Any, other: Any, settings: Settings) -> float:
+    """Return the least CPU time of `one` over that of `other`, measured in turn.
+
+    What slows the machine down for a while then counts for neither. Where `one` is much slower,
+    fewer turns do.
+    """
+    seconds = min(_TURN_SECONDS, settings.batch_seconds)
+    calls = {each: _calls(each.evaluate, seconds) for each in (one, other)}
+    least = dict.fromkeys(calls, math.inf)
+    spent = 0.0
+    start = time.perf_counter()
+    for turn in range(_TURNS):
+        for each, count in calls.items():
+            latest = cpu_seconds(each.evaluate, count)
+            least[each] = min(least[each], latest)
+            spent += count * latest
+        is_late = time.perf_counter() - start > settings.longest
+        is_clear = spent > _CLEAR * seconds and least[one] > _SLOWER * least[other]
+        if turn > 0 and (is_late or is_clear):
+            break
+    return least[one] / least[other]
+
+
+def _calls(evaluate: Callable[[], object], seconds: float) -> int:
+    """Return how many evaluations take so long."""
+    if (first := cpu_seconds(evaluate, 1)) > seconds:
+        return 1
+    return math.ceil(seconds / max(min(first, cpu_seconds(evaluate, 1)), 1e-7))
+
+
+def cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
+    """Return the CPU time of one of some calls [s]."""
+    start = time.process_time()
+    for _ in range(calls):
+        evaluate()
+    return (time.process_time() - start) / calls
+
+
+def median_seconds(evaluate: Callable[[], object], settings: Settings) -> float:
+    """Return the median CPU time [s] of a call."""
+    calls = _calls(evaluate, settings.batch_seconds)
+    return statistics.median(cpu_seconds(evaluate, calls) for _ in range(settings.repeats))
+
+
+def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) -> dict[str, float]:
+    """Return medians of what a function says of its own phases [s]."""
+    phases()
+    runs: list[dict[str, float]] = []
+    start = time.perf_counter()
+    while len(runs) < settings.repeats or (
+        len(runs) < 1001 and time.perf_counter() - start < min(_PHASES, settings.longest)
+    ):
+        runs.append(phases())
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+# ---- one case ---------------------------------------------------------------------------------
+
+
+def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
+    """Return the problem of a case, and what it took to make it."""
     before, marks = machine.memory_in_use(), [time.perf_counter()]
     built = study.families[case.series.family].build(case.size, case.series.seed)
     marks.append(time.perf_counter())
@@ -110,16 +269,15 @@ def _set_up(study: Study, case: Case, folder: Path) -> _SetUp:
     problem = problem_of(study, case, system, folder)
     gc.collect()
     spent = {"build_seconds": marks[1] - marks[0], "compile_seconds": marks[2] - marks[1]}
-    return _SetUp(problem, {**spent, "system_mb": machine.memory_in_use() - before})
+    return problem, {**spent, "system_mb": machine.memory_in_use() - before}
 
 
 def measure(study: Study, case: Case, folder: Path) -> Row:
     """Build, prepare, check and time one case."""
-    made = _set_up(study, case, folder)
-    system = made.problem.system
+    problem, columns = _set_up(study, case, folder)
     machine.reset_peak_memory()
     before, start = machine.memory_in_use(), time.perf_counter()
-    prepared = prepare(study, case.series, made.problem)
+    prepared = prepare(study, case.series, problem)
     analyze_seconds = time.perf_counter() - start
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", UserWarning)
@@ -128,19 +286,20 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     times = timings(prepared, study.settings)
     memory_mb = machine.peak_memory() - before
     gc.collect()
+    if isinstance(prepared, SparsePrepared):
+        columns |= _sparse_columns(study, case, problem, prepared)
     return blank_row(
         case,
-        n_bodies=system.n_bodies,
-        n_joints=system.n_joints,
+        n_bodies=problem.system.n_bodies,
+        n_joints=problem.system.n_joints,
         analyze_seconds=analyze_seconds,
         memory_mb=memory_mb,
         held_mb=machine.memory_in_use() - before,
         message=str(heard[0].message)[:_MESSAGE] if heard else "",
         detail=getattr(prepared, "detail", ""),
-        **made.columns,
+        **columns,
         **times,
-        **_accuracy(study, case, folder, made.problem, acceleration),
-        **_sparse_columns(study, case, made.problem, prepared),
+        **_accuracy(study, case, folder, problem, acceleration),
         **getattr(prepared, "predicted", {}),
     )
 
@@ -158,17 +317,15 @@ def _accuracy(
     return columns
 
 
-def _sparse_columns(study: Study, case: Case, problem: Problem, prepared: Any) -> Row:
+def _sparse_columns(study: Study, case: Case, problem: Problem, prepared: SparsePrepared) -> Row:
     """Return what is measured of the sparse method alone."""
     columns: Row = {}
-    if not isinstance(prepared, SparsePrepared):
-        return columns
     if study.settings.details:
         columns["forces_seconds"] = median_seconds(prepared.forces, study.settings)
         columns |= phase_seconds(prepared.phases, study.settings)
     if case.series.rivals_auto:
         automatic = prepare(study, case.automatic, problem)
-        same = prepared.does_the_same(automatic)
+        same = prepared.is_equivalent(automatic)
         ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
         columns["auto_ratio"] = ratio
     return columns
@@ -176,7 +333,7 @@ def _sparse_columns(study: Study, case: Case, problem: Problem, prepared: Any) -
 
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     """Make and store the state of a case, and its reference if it is to have one."""
-    problem = _set_up(study, case, folder).problem
+    problem, _ = _set_up(study, case, folder)
     store_state(study, case, problem.state, folder)
     if study.has_reference(case):
         store_reference(reference_solution(study, problem), case, folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from sparsebody.writing import replaced
@@ -41,15 +41,15 @@ class Table:
     """Cells as text."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[str]] = field(default_factory=list)
+    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that lies in a file."""
+    """A picture in a file of its own."""
 
     path: Path
-    says: str
+    caption: str
 
 
 Part = Heading | Paragraph | Table | Picture
@@ -57,18 +57,16 @@ Part = Heading | Paragraph | Table | Picture
 
 def write_markdown(parts: Sequence[Part], path: Path) -> Path:
     """Write a Markdown file; it links to the pictures."""
-    text = "\n".join(_markdown(part, path.parent) for part in parts)
-    return _written(path, text)
+    return _written(path, "\n".join(_markdown(part, path.parent) for part in parts))
 
 
 def write_html(parts: Sequence[Part], path: Path) -> Path:
     """Write an HTML file, which holds the pictures."""
     title = next((part.text for part in parts if isinstance(part, Heading)), "Report")
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
-    body = "\n".join(_html(part) for part in parts)
-    return _written(
-        path, f"<!DOCTYPE html>\n<html><head>{head}</head>\n<body>\n{body}\n</body></html>"
-    )
+    body = "\n".join(map(_html, parts))
+    page = f"<!DOCTYPE html>\n<html><head>{head}</head>\n<body>\n{body}\n</body></html>"
+    return _written(path, page)
 
 
 def _written(path: Path, text: str) -> Path:
@@ -78,31 +76,32 @@ def _written(path: Path, text: str) -> Path:
 
 
 def _markdown(part: Part, folder: Path) -> str:
-    if isinstance(part, Heading):
-        return f"{'#' * part.level} {part.text}\n"
-    if isinstance(part, Paragraph):
-        return f"{part.text}\n"
-    if isinstance(part, Picture):
-        return f"![{part.says}]({part.path.relative_to(folder).as_posix()})\n"
-    lines = [part.header, ["---"] * len(part.header), *part.rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    match part:
+        case Heading(text, level):
+            return f"{'#' * level} {text}\n"
+        case Paragraph(text):
+            return f"{text}\n"
+        case Picture(path, caption):
+            return f"![{caption}]({path.relative_to(folder).as_posix()})\n"
+        case Table(header, rows):
+            lines = [header, ["---"] * len(header), *rows]
+            cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in x] for x in lines)
+            return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
 
 
 def _html(part: Part) -> str:
-    if isinstance(part, Heading):
-        return f"<h{part.level}>{html.escape(part.text)}</h{part.level}>"
-    if isinstance(part, Paragraph):
-        return f"<p>{html.escape(part.text)}</p>"
-    if isinstance(part, Picture):
-        data = base64.b64encode(part.path.read_bytes()).decode()
-        return f'<img alt="{html.escape(part.says)}" src="data:image/png;base64,{data}">'
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in part.header)
-    rows = "\n".join(f"<tr>{''.join(map(_data, row))}</tr>" for row in part.rows)
-    return f"<table><tr>{head}</tr>\n{rows}</table>"
+    match part:
+        case Heading(text, level):
+            return f"<h{level}>{html.escape(text)}</h{level}>"
+        case Paragraph(text):
+            return f"<p>{html.escape(text)}</p>"
+        case Picture(path, caption):
+            data = base64.b64encode(path.read_bytes()).decode()
+            return f'<img alt="{html.escape(caption)}" src="data:image/png;base64,{data}">'
+        case Table(header, rows):
+            head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+            body = "\n".join(f"<tr>{''.join(map(_data, row))}</tr>" for row in rows)
+            return f"<table><tr>{head}</tr>\n{body}</table>"
 
 
 def _data(cell: str) -> str:

@@ -51,16 +51,8 @@ def isolated(
 ) -> Any:
     """Return the result of work done in a process of its own, or the Failure that it ended in.
 
-    Parameters
-    ----------
-    work : callable
-        A function of a module; its result is sent as JSON.
-    arguments : tuple
-        Of the function; they are pickled.
-    seconds : float
-        Limit of its CPU time.
-    megabytes : float
-        Limit of the memory that it may ask for beyond what the process begins with.
+    Arguments are pickled, the result is sent as JSON. Limits are of CPU time, and of the memory
+    allocated beyond what the process begins with.
     """
     receiver, sender = _context.Pipe(duplex=False)
     with receiver, tempfile.NamedTemporaryFile() as output:
@@ -73,28 +65,23 @@ def isolated(
 
 
 def _started(arguments: tuple[Any, ...]) -> BaseProcess:
+    """Start a process with one thread, and without the caller's script, which may have no guard."""
     process = _context.Process(target=_run, args=arguments)
-    with _starting, _apart_from_the_caller():
-        multiprocessing.current_process().daemon = False  # workers of Dask may not have children
-        forkserver.set_forkserver_preload(_PRELOADED)
-        forkserver.ensure_running()
-        process.start()
-        _running.add(process)
+    with _starting:
+        environment, main = dict(os.environ), sys.modules["__main__"]
+        os.environ.update(_ONE_THREAD)
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            multiprocessing.current_process().daemon = False  # workers of Dask may have no children
+            forkserver.set_forkserver_preload(_PRELOADED)
+            forkserver.ensure_running()
+            process.start()
+            _running.add(process)
+        finally:
+            sys.modules["__main__"] = main
+            os.environ.clear()
+            os.environ.update(environment)
     return process
-
-
-@contextmanager
-def _apart_from_the_caller() -> Iterator[None]:
-    """Let processes have one thread, and not run the caller's script, which may have no guard."""
-    environment, main = dict(os.environ), sys.modules["__main__"]
-    os.environ.update(_ONE_THREAD)
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        os.environ.clear()
-        os.environ.update(environment)
 
 
 def _received(receiver: Connection, process: BaseProcess, seconds: float, output: IO[bytes]) -> Any:
@@ -141,7 +128,9 @@ def _run(
         printed = os.open(output, os.O_WRONLY | os.O_APPEND)
         os.dup2(printed, 1)
         os.dup2(printed, 2)
-        _limit_memory(megabytes)
+        # A limit of CPU time would make Linux count it in steps of 4 ms: too coarse to measure by.
+        most = int((machine.address_space() + megabytes) * 1e6)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         sender.send_bytes(json.dumps(_guarded(work, arguments)).encode())
         sender.close()
     finally:
@@ -153,15 +142,6 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os.killpg(0, signal.SIGKILL)
-
-
-def _limit_memory(megabytes: float) -> None:
-    """Let this process ask for so much more than it has.
-
-    A limit of CPU time would make Linux count it in steps of 4 ms: too coarse to measure by.
-    """
-    most = int((machine.address_space() + megabytes) * 1e6)
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _guarded(work: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:
@@ -176,9 +156,8 @@ def _guarded(work: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, 
 def _status(error: Exception) -> str:
     if isinstance(error, MemoryError) or "alloc" in str(error).lower():
         return "out-of-memory"
-    if isinstance(error, NotImplementedError):
-        return "unsupported"
-    return "unavailable" if isinstance(error, ImportError) else "failed"
+    statuses = {NotImplementedError: "unsupported", ImportError: "unavailable"}
+    return next((one for kind, one in statuses.items() if isinstance(error, kind)), "failed")
 
 
 # ---- several at a time ------------------------------------------------------------------------
@@ -186,15 +165,7 @@ def _status(error: Exception) -> str:
 
 @contextmanager
 def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
-    """Yield what calls `isolated`: threads here, or the workers of a Dask cluster.
-
-    Raises
-    ------
-    MissingDependencyError
-        If a scheduler is given and Dask is not installed.
-    StudyError
-        If the scheduler does not answer.
-    """
+    """Yield what calls `isolated`: threads here, or the workers of a Dask cluster."""
     if scheduler is not None:
         with _dask(scheduler) as client:
             yield client.get_executor(pure=False)
@@ -204,7 +175,7 @@ def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
         yield pool
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        while _running:  # threads that wait for these see them end
+        while _running:  # the threads that wait for them go on
             _stop(next(iter(_running)))
         pool.shutdown()
 

@@ -1,18 +1,44 @@
-"""The report of a study: growth, crossovers, accuracy, orderings, patterns, what failed."""
+"""The report of a study: promises, crossovers, growth, accuracy, orderings, patterns, failures."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
+from sparsebody.analysis.order_comparison import compared
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import StudyError
+from sparsebody.plots.curves import Line, plot_growth
+from sparsebody.plots.elimination_orders import (
+    graph_places,
+    plot_elimination,
+    plot_elimination_tree,
+    plot_fill,
+)
+from sparsebody.plots.spy import plot_spy
 from sparsebody.plots.style import save_figure
-from sparsebody.study.family_rows import failures, families
+from sparsebody.study.families import Family
+from sparsebody.study.findings import (
+    ACCURATE,
+    ERROR,
+    MEMORY,
+    OURS,
+    PER_BODY,
+    TIME,
+    Curve,
+    FamilyRows,
+    Finding,
+    failures,
+    families,
+)
 from sparsebody.study.machine import environments
-from sparsebody.study.measure import Row
 from sparsebody.study.pages import (
     Heading,
     Paragraph,
@@ -22,17 +48,19 @@ from sparsebody.study.pages import (
     write_html,
     write_markdown,
 )
-from sparsebody.study.plan import Study
-from sparsebody.study.promises import Finding
-from sparsebody.study.report_details import detail_parts, findings, promise_parts
-from sparsebody.study.report_methods import GrowthParts, accuracy_parts, crossover_parts
-from sparsebody.study.report_orderings import ordering_parts, pattern_parts
-from sparsebody.study.results import read_results
+from sparsebody.study.plan import AUTO, Study, study_of
+from sparsebody.study.rows import Row, read_results
 from sparsebody.study.runner import DOCUMENT
-from sparsebody.study.study_files import study_of
 from sparsebody.writing import write_errors
 
 SMALLEST = 128.0  # sizes from which on growth is fitted, unless there are too few
+BEST = "annealing"  # its flops are nearly the least there are
+RATIO = "auto_ratio"
+BODIES = 48  # of the mechanism whose pattern is drawn
+_LEAST_POINTS = 3
+_SECONDS = "CPU time of one evaluation [s]"
+_PHASES = ("kinematics_seconds", "factorize_seconds", "solve_seconds", TIME, "forces_seconds")
+_PREPARATION = ("build", "compile", "analyze")
 
 
 def write_report(
@@ -70,9 +98,7 @@ def write_report(
     output = folder / "report" if output is None else output
     with write_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-    study = _study_in(folder)
-    writer = _Writer(rows, study, output, smallest)
-    parts = [*writer.head(environments(folder)), *writer.sections(patterns)]
+    parts = list(_Report(rows, _study_in(folder), output, smallest).parts(folder, patterns))
     written = []
     if "markdown" in formats:
         written.append(write_markdown(parts, output / "report.md"))
@@ -82,13 +108,17 @@ def write_report(
 
 
 def judged_promises(results: Path) -> list[Finding]:
-    """Return what came of the promises that the study of a result file names."""
-    folder = results if results.is_dir() else results.parent
-    return findings(_study_in(folder), read_results(results))
+    """Return the promises, judged, that the study of a result file names."""
+    study = _study_in(results if results.is_dir() else results.parent)
+    return _findings(study, read_results(results))
+
+
+def _findings(study: Study | None, rows: Sequence[Row]) -> list[Finding]:
+    return [] if study is None or study.promises is None else list(study.promises.load()(rows))
 
 
 def _study_in(folder: Path) -> Study | None:
-    """Return the study whose results lie in a folder, where it is there and can be used here."""
+    """Return the study of the results in a folder; None where it cannot be used here."""
     file = folder / DOCUMENT
     try:
         return study_of(json.loads(file.read_text())) if file.exists() else None
@@ -96,19 +126,45 @@ def _study_in(folder: Path) -> Study | None:
         return None
 
 
-class _Writer:
-    """Makes the parts of one report, and its pictures."""
+class _Report:
+    """The parts of one report; its pictures are saved as the parts are made."""
 
     def __init__(
         self, rows: Sequence[Row], study: Study | None, output: Path, smallest: float
     ) -> None:
-        self.rows = rows
-        self.study = study
-        self.output = output
-        self.smallest = smallest
+        self.rows, self.study, self.output, self.smallest = rows, study, output, smallest
         self.families = families(rows)
 
-    def head(self, recorded: Sequence[dict[str, object]]) -> Iterator[Part]:
+    def parts(self, folder: Path, patterns: bool) -> Iterator[Part]:
+        """Yield all of them; the environment is that recorded in the folder."""
+        yield from self._head(folder)
+        if promises := _findings(self.study, self.rows):
+            yield Heading("Promises")
+            header = ("promise", "bodies: measured", "limit", "verdict")
+            yield Table(header, [*map(astuple, promises)])
+        yield from self._crossovers()
+        yield from self._growth()
+        if table := [line for family in self.families for line in _accuracy(family)]:
+            yield Heading("Accuracy")
+            yield Paragraph(
+                "Error of the accelerations over the largest of them, against references."
+            )
+            columns = (f"within {ACCURATE:g}", "worst (bodies)", "bodies", "error", "kappa")
+            yield Table(("family", "method", *columns, "error of the reference"), table)
+        if self.study is not None and self.study.settings.details:
+            yield from self._details(self.study)
+        yield from self._orderings()
+        if patterns and self.study is not None:
+            yield from self._patterns(self.study)
+        if table := list(failures(self.rows)):
+            yield Heading("Not measured")
+            yield Paragraph("After a limit was exceeded, larger cases of a series were skipped.")
+            yield Table(("method", "status", "message", "families and sizes"), table)
+
+    def _save(self, figure: Figure, name: str, caption: str) -> Picture:
+        return Picture(save_figure(figure, self.output / f"{name}.png"), caption)
+
+    def _head(self, folder: Path) -> Iterator[Part]:
         """Yield title and environment."""
         yield Heading(self.study.title if self.study else "Study", 1)
         done = sum(row["status"] == "ok" for row in self.rows)
@@ -119,30 +175,310 @@ class _Writer:
             "least-squares fits in logarithms."
         )
         keys = ("processor", "cores", "memory_gb", "python", "packages", "blas", "commit")
+        recorded = environments(folder)
         for one in recorded[-1:]:
             yield Table(("where", ""), [(key, str(one.get(key, ""))) for key in keys])
         if len(recorded) > 1:
             yield Paragraph(f"The study was started {len(recorded)} times.")
 
-    def sections(self, patterns: bool) -> Iterator[Part]:
-        """Yield everything else."""
-        yield from promise_parts(findings(self.study, self.rows))
-        yield from crossover_parts(self.families)
-        yield from GrowthParts(self.families, self._save, self.smallest).parts()
-        yield from accuracy_parts(self.families)
-        if self.study is not None and self.study.settings.details:
-            yield from detail_parts(self.study, self.families)
-        yield from ordering_parts(self.families, self._save)
-        if patterns:
-            yield from pattern_parts(self.study, self._save)
-        yield from self._failures()
+    # ---- methods ------------------------------------------------------------------------------
 
-    def _failures(self) -> Iterator[Part]:
-        table = failures(self.rows)
-        if table:
-            yield Heading("Not measured")
-            yield Paragraph("After a limit was exceeded, larger cases of a series were skipped.")
-            yield Table(("method", "status", "message", "families and sizes"), table)
+    def _crossovers(self) -> Iterator[Part]:
+        """Yield from which sizes on the sparse method is faster, at equal accuracy and at any."""
+        equal, of_any = (
+            [line for family in self.families for line in _crossovers(family, accuracy)]
+            for accuracy in (ACCURATE, math.inf)
+        )
+        if not of_any:
+            return
+        header = ("family", "against", "sparse is faster from", "common sizes", "ratio at the end")
+        yield Heading("Crossovers")
+        yield Paragraph(
+            "The number of bodies from which on the sparse method, with its automatic choice, "
+            "stays faster at all larger sizes measured: interpolated in logarithms, and the sizes "
+            "that it lies between. The ratio is the other method's time over ours at the largest "
+            "common size."
+        )
+        yield Heading(f"At equal accuracy: both within {ACCURATE:g}", 3)
+        if equal:
+            yield Paragraph(
+                f"Only sizes count at which the accelerations of both are within {ACCURATE:g} of "
+                "the reference, relative to the largest of them."
+            )
+            yield Table(header, equal)
+        else:
+            yield Paragraph("No other method and sparse were both that close to a reference.")
+        yield Heading("At any accuracy", 3)
+        yield Paragraph(
+            "All sizes count. Errors are those at the largest size at which both are known."
+        )
+        yield Table((*header, "error of sparse", "of the other", "with bodies"), of_any)
 
-    def _save(self, figure: Figure, name: str, says: str) -> Picture:
-        return Picture(save_figure(figure, self.output / f"{name}.png"), says)
+    def _growth(self) -> Iterator[Part]:
+        """Yield fitted powers of n and figures of them."""
+        yield Heading("Growth")
+        yield Paragraph(
+            f"In figures, open marks are measurements whose error is more than {ACCURATE:g}, or "
+            "not known. Dotted lines are the fitted powers."
+        )
+        ours = [family for family in self.families if OURS in family.methods]
+        if len(ours) > 1:
+            lines = [self._line(family, OURS, TIME, family.name) for family in ours]
+            figure = plot_growth(lines, _SECONDS, "sparse, all families")
+            yield self._save(figure, "overview", "time of the sparse method, all families")
+        for family in self.families:
+            if family.methods:
+                yield from self._family_growth(family)
+
+    def _family_growth(self, family: FamilyRows) -> Iterator[Part]:
+        yield Heading(family.name, 3)
+        yield Table(
+            ("method", "bodies", "time", "memory", "us per body at the end", "error there"),
+            [self._growth_cells(family, label) for label in family.methods],
+        )
+        backends = [label for label in family.methods if label.startswith(OURS)]
+        methods = [label for label in family.methods if label not in backends[1:]]
+        for column, name, ylabel, labels in (
+            (TIME, "time", _SECONDS, methods),
+            (PER_BODY, "time-per-body", "CPU time of one evaluation per body [s]", methods),
+            (ERROR, "error", "relative error of the accelerations", methods),
+            (MEMORY, "memory", "memory above the mechanism's [MB]", methods),
+            (TIME, "backends", _SECONDS, backends if len(backends) > 1 else []),
+        ):
+            measured = [label for label in labels if family.curve(label, column)]
+            if measured:
+                lines = [self._line(family, label, column, label) for label in measured]
+                figure = plot_growth(lines, ylabel, family.name)
+                yield self._save(figure, f"{family.name}-{name}", f"{name}, {family.name}")
+
+    def _growth_cells(self, family: FamilyRows, label: str) -> tuple[str, ...]:
+        curve = family.curve(label, TIME)
+        if not curve:
+            return label, "", "", "", "", ""
+        end, fits = max(curve), []
+        for column in (TIME, MEMORY):
+            fit = family.growth(label, column, self._smallest(curve))
+            is_short = fit is not None and not fit.spans_two_decades
+            fits.append(f"{fit or ''}" + ", less than two decades" * is_short)
+        error = family.curve(label, ERROR).get(end)
+        sizes, us = f"{min(curve):.0f} to {end:.0f}", f"{1e6 * curve[end] / end:.3g}"
+        return label, sizes, *fits, us, "" if error is None else f"{error:.0e}"
+
+    def _smallest(self, curve: Curve) -> float:
+        """Return the size from which on to fit: the usual one, or that of the last few."""
+        return min([self.smallest, *sorted(curve)[-_LEAST_POINTS:]])
+
+    def _line(self, family: FamilyRows, label: str, column: str, name: str) -> Line:
+        curve, errors = family.curve(label, column), family.curve(label, ERROR)
+        n, y = np.array(list(curve)), np.array(list(curve.values()))
+        exact = np.array([errors.get(size, np.inf) <= ACCURATE for size in n])
+        fit = family.growth(label, column, self._smallest(family.curve(label, TIME)))
+        if fit is None:
+            return Line(name, n, y, np.zeros(0), np.zeros(0), name == OURS, exact)
+        ends = np.array([fit.smallest, fit.largest])
+        return Line(f"{name}  n^{fit.exponent:.2f}", n, y, ends, fit(ends), name == OURS, exact)
+
+    # ---- every case, of studies with details --------------------------------------------------
+
+    def _details(self, study: Study) -> Iterator[Part]:
+        yield Heading("Time and error")
+        yield Paragraph("The last column is a method's time over that of sparse.")
+        header = ("family", "bodies", "method", "us", "us per body", "error", "kappa")
+        lines = [line for family in self.families for line in _cases(family)]
+        yield Table((*header, "over sparse"), lines)
+        if profile := [line for family in self.families for line in _profile(family)]:
+            yield Heading("Where the time of sparse goes")
+            yield Paragraph("Microseconds, operations and memory for each body.")
+            phases = ("kinematics and assembly", "factorize", "solve", "all", "with joint forces")
+            work = ("flops", "GFLOP/s of factorize", "kB", *_PREPARATION)
+            yield Table(("family", "bodies", *phases, *work), profile)
+        if shuffled := list(self._shuffled(study)):
+            yield Heading("Shuffled numbering")
+            yield Table(("family", "method", "bodies", "shuffled / ordered"), shuffled)
+
+    def _shuffled(self, study: Study) -> Iterator[tuple[str, ...]]:
+        """Yield how many times slower methods are with bodies and joints in a random order."""
+        by_name = {family.name: family for family in self.families}
+        for name, family in by_name.items():
+            base = by_name.get(study.ordered_family(name))
+            if base is None:
+                continue
+            for label in family.rows.keys() & base.rows.keys():
+                ordered = base.curve(label, TIME)
+                for n, seconds in family.curve(label, TIME).items():
+                    if n in ordered:
+                        yield base.name, label, f"{n:.0f}", f"{seconds / ordered[n]:.2f}"
+
+    # ---- orderings ----------------------------------------------------------------------------
+
+    def _orderings(self) -> Iterator[Part]:
+        """Yield the automatic choice beside the best of the others, then every ordering."""
+        contests = [one for family in self.families for one in _contests(family)]
+        if not contests:
+            return
+        yield Heading("Orderings")
+        yield Paragraph(
+            "The automatic choice beside the quickest of all other orderings, each with the "
+            "factorization that suits it: times are measured in turn in one process. Below one, "
+            "the other is quicker. Flops are those of one factorization, over those of the order "
+            f"that {BEST} found, a slow search for the best there is."
+        )
+        header = ("family", "bodies", "auto takes", "orderings", "quickest other")
+        cells = [_contest_cells(*one) for one in contests]
+        yield Table((*header, "its time / auto", f"flops / {BEST}"), cells)
+        worst = [(min(others, key=_ratio), name, n) for name, n, _, others in contests]
+        quickest, name, n = min(worst, key=lambda one: _ratio(one[0]))
+        yield Paragraph(
+            f"At the worst, {name} with {n} bodies, the quickest other ordering, "
+            f"{quickest['ordering']}, takes {quickest[RATIO]:.2f} of its time."
+        )
+        for name, n, automatic, others in contests:
+            yield Heading(f"{name}, {n} bodies", 3)
+            columns = ("ordering", "with", "nnz(L)", "flops", "front", "time [us]", "time / auto")
+            yield Table(columns, _ordering_cells([automatic, *others]))
+            figure = plot_fill(
+                {row["ordering"]: row["nnz_l"] for row in others},
+                {row["ordering"]: row["flops"] for row in others},
+                f"{name}, {n} bodies",
+            )
+            yield self._save(figure, f"{name}-{n}-fill", f"fill against ordering, {name}, {n}")
+
+    def _patterns(self, study: Study) -> Iterator[Part]:
+        """Yield pictures of a small mechanism of each family."""
+        yield Heading("Patterns")
+        yield Paragraph(
+            "A small mechanism of each family in the order that predicts the fewest operations: "
+            "the matrix before and after, the elimination tree, the order on the graph."
+        )
+        for name, family in study.families.items():
+            yield Heading(name, 3)
+            for kind, figure in pattern_figures(family):
+                yield self._save(figure, f"{name}-{kind}", f"{kind}, {name}")
+
+
+# ---- lines of tables --------------------------------------------------------------------------
+
+
+def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]]:
+    """Yield one line for each other method; at any accuracy, with the errors of both."""
+    for label, crossover in family.crossovers(accuracy).items():
+        if label not in family.methods:
+            continue
+        sizes = f"{crossover.smallest:.0f} to {crossover.largest:.0f}"
+        line = (family.name, label, str(crossover), sizes, f"{crossover.ratio:.3g}")
+        if accuracy < math.inf:
+            yield line
+            continue
+        own, other = family.curve(OURS, ERROR), family.curve(label, ERROR)
+        n = max(own.keys() & other.keys(), default=None)
+        known = ("", "", "") if n is None else (f"{own[n]:.0e}", f"{other[n]:.0e}", f"{n:.0f}")
+        yield *line, *known
+
+
+def _accuracy(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+    """Yield for each method its worst error, and that of its largest mechanism."""
+    for label, rows in family.rows.items():
+        known = [row for row in rows if math.isfinite(row[ERROR])]
+        if not known:
+            continue
+        worst = max(known, key=lambda row: row[ERROR])
+        large = max(known, key=lambda row: row["n_bodies"])
+        exact = [row["n_bodies"] for row in known if row[ERROR] <= ACCURATE]
+        yield (
+            family.name,
+            label,
+            f"{len(exact)} of {len(known)}" + (f", to {max(exact)}" if exact else ""),
+            f"{worst[ERROR]:.1e} ({worst['n_bodies']})",
+            f"{large['n_bodies']}",
+            *(f"{large[name]:.1e}" for name in (ERROR, "kappa")),
+            f"{large['reference_error']:.0e}",
+        )
+
+
+def _cases(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+    ours = family.curve(OURS, TIME) if OURS in family.rows else {}
+    for label, rows in family.rows.items():
+        for row in sorted(rows, key=lambda row: row["n_bodies"]):
+            n, us = row["n_bodies"], 1e6 * row[TIME]
+            ratio = f"{row[TIME] / ours[n]:.2f}" if n in ours else ""
+            accuracy = [f"{row[name]:.0e}" for name in (ERROR, "kappa")]
+            yield family.name, f"{n}", label, f"{us:.4g}", f"{us / n:.3g}", *accuracy, ratio
+
+
+def _profile(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+    rows = [row for row in family.rows.get(OURS, ()) if row["forces_seconds"] > 0.0]
+    for row in sorted(rows, key=lambda row: row["n_bodies"]):
+        n = row["n_bodies"]
+        yield (
+            family.name,
+            f"{n}",
+            *(f"{1e6 * row[name] / n:.3f}" for name in _PHASES),
+            f"{row['flops'] / n:.0f}",
+            f"{1e-9 * row['flops'] / row['factorize_seconds']:.2f}",
+            f"{1e3 * (row['system_mb'] + row['memory_mb']) / n:.2f}",
+            *(f"{1e6 * row[f'{name}_seconds'] / n:.3g}" for name in _PREPARATION),
+        )
+
+
+def _contests(family: FamilyRows) -> Iterator[tuple[str, int, Row, list[Row]]]:
+    """Yield family, bodies, the row of the automatic choice, and those of other orderings alone."""
+    sizes: dict[int, dict[str, Row]] = defaultdict(dict)
+    for series in family.rows.values():
+        for row in series:
+            if row["method"] == OURS and row["factorization"] == AUTO:
+                sizes[row["n_bodies"]].setdefault(row["ordering"], row)
+    for n, rows in sorted(sizes.items()):
+        others = [row for row in rows.values() if row["ordering"] != AUTO and row[RATIO] > 0.0]
+        if AUTO in rows and others:
+            yield family.name, n, rows[AUTO], others
+
+
+def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> tuple[str, ...]:
+    quickest = min(others, key=_ratio)
+    best = next((row["flops"] for row in others if row["ordering"] == BEST), math.nan)
+    flops_ratio = automatic["flops"] / best
+    return (
+        name,
+        str(n),
+        f"{automatic['chosen_ordering']}, {automatic['chosen_factorization']}",
+        str(len(others)),
+        f"{quickest['ordering']}, {quickest['chosen_factorization']}",
+        f"{quickest[RATIO]:.2f}",
+        "" if math.isnan(flops_ratio) else f"{flops_ratio:.2f}",
+    )
+
+
+def _ordering_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return the cells of orderings, the quickest first, with times over that of "auto"."""
+    return [
+        (
+            f"auto: {row['chosen_ordering']}" if row["ordering"] == AUTO else row["ordering"],
+            row["chosen_factorization"],
+            f"{row['nnz_l']}",
+            f"{row['flops']:.3g}",
+            f"{row['largest_front']}",
+            f"{1e6 * row[TIME]:.4g}",
+            f"{_ratio(row):.2f}",
+        )
+        for row in sorted(rows, key=_ratio)
+    ]
+
+
+def _ratio(row: Row) -> float:
+    """Return the time of a row over that of the automatic choice."""
+    return 1.0 if row["ordering"] == AUTO else float(row[RATIO])
+
+
+def pattern_figures(family: Family, n_bodies: int = BODIES) -> Iterator[tuple[str, Figure]]:
+    """Yield kinds and figures: spy, elimination tree, order on the graph."""
+    system = family.build(n_bodies).compile()
+    state = system.initial_state
+    structure = ForwardDynamics(system, state, reactions="basic").structure
+    pattern = structure.pattern
+    comparison = compared(pattern)
+    best = comparison.lines[0].name
+    order = comparison.orders[best]
+    title = f"{family.name}, {system.n_bodies} bodies: {best}"
+    yield "spy", plot_spy(pattern, order, best, family.name)
+    yield "tree", plot_elimination_tree(pattern, order, title)
+    yield "order", plot_elimination(pattern, order, graph_places(structure, state), title)

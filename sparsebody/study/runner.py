@@ -14,12 +14,11 @@ from heapq import heappop, heappush
 from pathlib import Path
 
 from sparsebody.errors import StudyError
-from sparsebody.study.journal import Journal
 from sparsebody.study.machine import record_environment
-from sparsebody.study.measure import Row, blank_row, measure, solve_reference
+from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
 from sparsebody.study.processes import Failure, executor, isolated
-from sparsebody.study.results import write_results
+from sparsebody.study.rows import Journal, Row, blank_row, write_results
 from sparsebody.study.study_references import forget_missing, give_up_reference, is_settled
 from sparsebody.writing import write_errors
 

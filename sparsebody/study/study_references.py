@@ -1,11 +1,10 @@
-"""States and reference accelerations, solved once for all methods and kept beside the results."""
+"""States and reference accelerations, solved once for all methods and stored beside the results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import diags_array
@@ -45,7 +44,7 @@ def pivoted(problem: Problem) -> Reference:
 def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
     """Estimate the 1-norm condition number of [D A'; A 0], scaled to rows of size one.
 
-    Inertias are scaled to a unit diagonal, and the kept constraint rows then to unit norm.
+    Inertias are scaled to a unit diagonal, and the independent constraint rows then to unit norm.
     """
     constraint = dynamics.evaluate(problem.state).constraint
     K = saddle_csc(dynamics.structure.matrix(constraint))
@@ -61,9 +60,8 @@ def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
 
 
 def reference_solution(study: Study, problem: Problem) -> Reference:
-    """Return what the function that the study names says, or the solution by LU."""
-    solve: Any = pivoted if study.reference is None else study.reference.load()
-    return solve(problem)
+    """Return the reference of the function that the study names, or the solution by LU."""
+    return (pivoted if study.reference is None else study.reference.load())(problem)
 
 
 def relative_error(acceleration: FloatArray, exact: Reference) -> float:
@@ -72,11 +70,11 @@ def relative_error(acceleration: FloatArray, exact: Reference) -> float:
     return float(np.abs(acceleration - exact.acceleration).max(initial=0.0)) / size
 
 
-# ---- references kept beside the results -------------------------------------------------------
+# ---- files beside the results -----------------------------------------------------------------
 
 
 def store_reference(reference: Reference, case: Case, folder: Path) -> None:
-    """Keep the reference of a case, whole or not at all."""
+    """Store the reference of a case, completely or not at all."""
     numbers = np.array([reference.error, reference.kappa])
     _store(reference_file(case, folder), acceleration=reference.acceleration, numbers=numbers)
 
@@ -84,15 +82,14 @@ def store_reference(reference: Reference, case: Case, folder: Path) -> None:
 def load_reference(case: Case, folder: Path) -> Reference | None:
     """Return the stored reference."""
     stored = _stored(reference_file(case, folder))
-    if stored is None:
-        return None
-    error, kappa = stored["numbers"].tolist()
-    return Reference(stored["acceleration"], error, kappa)
+    return (
+        None if stored is None else Reference(stored["acceleration"], *stored["numbers"].tolist())
+    )
 
 
 def give_up_reference(case: Case, folder: Path, reason: str) -> None:
-    """Remember that there is none, and why."""
-    target = _missing_file(case, folder)
+    """Store that there is none, and why."""
+    target = reference_file(case, folder).with_suffix(".missing")
     target.parent.mkdir(parents=True, exist_ok=True)
     with replaced(target) as draft:
         draft.write_text(reason)
@@ -102,18 +99,6 @@ def forget_missing(folder: Path) -> None:
     """Let references that could not be solved be tried again."""
     for file in (folder / "references").glob("*.missing"):
         file.unlink()
-
-
-def reference_file(case: Case, folder: Path) -> Path:
-    """Return where the reference solution of a case is stored."""
-    return _file("references", case, folder)
-
-
-def _missing_file(case: Case, folder: Path) -> Path:
-    return reference_file(case, folder).with_suffix(".missing")
-
-
-# ---- states of moving mechanisms, too ---------------------------------------------------------
 
 
 def problem_of(study: Study, case: Case, system: System, folder: Path) -> Problem:
@@ -126,7 +111,7 @@ def problem_of(study: Study, case: Case, system: System, folder: Path) -> Proble
 
 
 def store_state(study: Study, case: Case, state: State, folder: Path) -> None:
-    """Keep the state of a moving case, whole or not at all."""
+    """Store the state of a moving case, completely or not at all."""
     if not is_known(study, case, folder):
         _store(state_file(case, folder), **{name: getattr(state, name) for name in _STATE})
 
@@ -136,25 +121,27 @@ def is_known(study: Study, case: Case, folder: Path) -> bool:
     return not study.families[case.series.family].moves or state_file(case, folder).exists()
 
 
-def state_file(case: Case, folder: Path) -> Path:
-    """Return where the state of a case is stored."""
-    return _file("states", case, folder)
-
-
 def is_settled(study: Study, case: Case, folder: Path) -> bool:
-    """Tell whether state and reference are known, or known not to be there."""
-    if _missing_file(case, folder).exists():
+    """Tell whether state and reference are known, or known not to exist."""
+    reference = reference_file(case, folder)
+    if reference.with_suffix(".missing").exists():
         return True
-    is_solved = not study.has_reference(case) or reference_file(case, folder).exists()
+    is_solved = not study.has_reference(case) or reference.exists()
     return is_solved and is_known(study, case, folder)
 
 
-# ---- files ------------------------------------------------------------------------------------
+def reference_file(case: Case, folder: Path) -> Path:
+    """Return where the reference solution of a case is stored."""
+    return folder / "references" / _file_name(case)
 
 
-def _file(kind: str, case: Case, folder: Path) -> Path:
-    family, size, seed = case.reference
-    return folder / kind / f"{family}-{size}-{seed}.npz"
+def state_file(case: Case, folder: Path) -> Path:
+    """Return where the state of a case is stored."""
+    return folder / "states" / _file_name(case)
+
+
+def _file_name(case: Case) -> str:
+    return "-".join(map(str, case.reference)) + ".npz"
 
 
 def _store(target: Path, **arrays: FloatArray) -> None:

@@ -15,8 +15,8 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State, check_state
-from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_motion import motion_at_coordinates, motion_at_state
+from sparsebody.tree.recursions import motion_at_coordinates, motion_at_state
+from sparsebody.tree.spanning_tree import N_POSITIONS, N_SCALARS, N_VELOCITIES, SpanningTree
 
 
 def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, FloatArray]:
@@ -124,15 +124,11 @@ def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
     The last is an index array into the other two.
     """
     coordinates, system = tree.system.coordinates, tree.system
-    of_tree = tree.tree_index[coordinates.joint]
-    items, index_in_q = [], []
-    declared = system.coordinate_types[0] == system.joint_kind  # no compliant rows
-    for item in np.flatnonzero((of_tree >= 0) & declared[coordinates.joint]):
-        joint_type = system.joint_types[int(coordinates.joint[item])]
-        index = int(coordinates.index[item])
-        if index in joint_type.scalar_positions:
-            items.append(int(item))
-            offset = joint_type.n_positions - joint_type.n_velocities  # after a quaternion, if any
-            index_in_q.append(int(tree.first_position[of_tree[item]]) + index + offset)
-    some = np.array(items, dtype=np.intp)
-    return some, np.array(index_in_q, dtype=np.intp), np.flatnonzero(coordinates.is_angle[some])
+    joint, index = coordinates.joint, coordinates.index
+    kind, of_tree = system.joint_kind[joint], tree.tree_index[joint]
+    is_declared = system.coordinate_types[0][joint] == kind  # no compliant rows
+    is_scalar = index >= (N_VELOCITIES - N_SCALARS)[kind]
+    items = np.flatnonzero((of_tree >= 0) & is_declared & is_scalar)
+    before = (N_POSITIONS - N_VELOCITIES)[kind[items]]  # of a quaternion, if any
+    index_in_q = tree.first_position[of_tree[items]] + before + index[items]
+    return items, index_in_q, np.flatnonzero(coordinates.is_angle[items])

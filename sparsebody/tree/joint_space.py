@@ -1,23 +1,25 @@
-"""q, qd, qdd, H and C of a mechanism at a state, in one call. Featherstone (2008), (3.1), (8.3)."""
+"""A mechanism in the coordinates of its spanning tree: at one state, and for integrators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparsebody.arrays import FloatArray
+from sparsebody.errors import ShapeError
 from sparsebody.model.system import State, System
-from sparsebody.tree.crba import joint_space_inertia
-from sparsebody.tree.joint_coordinates import joint_coordinates
-from sparsebody.tree.loops.loops_aba import LoopsArticulatedBody
-from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.rnea import joint_space_bias_force
+from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
+from sparsebody.tree.loops_aba import LoopsArticulatedBody
+from sparsebody.tree.method import TreeDynamics
+from sparsebody.tree.recursions import joint_space_bias_force, joint_space_inertia, symmetric
 from sparsebody.tree.spanning_tree import SpanningTree
 
 
 @dataclass(frozen=True, eq=False)
 class JointSpace:
-    """A mechanism in the coordinates of its spanning tree: H qdd + C = tau.
+    """A mechanism in the coordinates of its spanning tree: H qdd + C = tau. (3.1), (8.3).
 
     Springs, loads and gravity are part of C, so that tau is zero on a tree without drives; closed
     loops and drives exert what remains, tau = K' lambda.
@@ -61,3 +63,42 @@ def joint_space(
     C = joint_space_bias_force(tree, problem.motion, problem.force)
     q, qd = joint_coordinates(tree, state)
     return JointSpace(tree, q, qd, dynamics.solve(problem).qdd, H, C)
+
+
+class StateSpace:
+    """A method in joint coordinates as a function that integrators call.
+
+    Positions of balls and free joints are quaternions, which are more than their velocities.
+
+    Parameters
+    ----------
+    dynamics : TreeDynamics
+        By any method; with loops, give it a Baumgarte constant.
+    """
+
+    def __init__(self, dynamics: TreeDynamics) -> None:
+        self.dynamics = dynamics
+        self.tree = dynamics.tree
+
+    def pack(self, state: State) -> FloatArray:
+        """Return x (n_positions + n_velocities,) of a state."""
+        return np.concatenate(joint_coordinates(self.tree, state))
+
+    def unpack(self, x: FloatArray, time: float = 0.0) -> State:
+        """Return the state of x."""
+        return tree_state(self.tree, *self._parts(x), time=time)
+
+    def __call__(self, time: float, x: FloatArray) -> FloatArray:
+        """Return dx/dt = (Q(q) qd, qdd)."""
+        q, qd = self._parts(x)
+        problem = self.dynamics.problem(tree_state(self.tree, q, qd, time=time))
+        return np.concatenate([position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd])
+
+    def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        n = self.tree.n_positions
+        if np.shape(x) != (n + self.tree.n_velocities,):
+            raise ShapeError(
+                f"x has shape {np.shape(x)}; the tree has {n} positions and "
+                f"{self.tree.n_velocities} velocities"
+            )
+        return x[:n], x[n:]

@@ -1,16 +1,18 @@
-"""Methods in joint coordinates: what they start from, prepared once, called at many states."""
+"""Methods in joint coordinates: what they start from, prepared once, called at many states.
+
+A method is a class derived from TreeDynamics; here those for trees, "aba" and "crba".
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches, model_loads
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.accelerations import (
@@ -22,62 +24,34 @@ from sparsebody.equations.accelerations import (
     minimum_norm,
 )
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
-from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
-from sparsebody.tree.rnea import recursion
-from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_choice import spanning_tree
-from sparsebody.tree.tree_motion import (
-    Links,
+from sparsebody.tree.joint_coordinates import checked_coordinates
+from sparsebody.tree.recursions import (
     TreeMotion,
     add_tree_shift,
     body_accelerations,
+    body_states,
+    check_pivots,
+    empty_articulated,
+    empty_composite,
+    empty_inertia,
+    empty_motion,
+    inverse_dynamics,
+    joint_space_inertia,
     link_accelerations,
     link_forces,
+    ltl_factor,
+    ltl_solve,
     motion_at_state,
+    recursion,
 )
+from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_choice import spanning_tree
 
-
-class StateSpace:
-    """A method in joint coordinates as a function that integrators call.
-
-    Positions of balls and free joints are quaternions, which are more than their velocities.
-
-    Parameters
-    ----------
-    dynamics : TreeDynamics
-        By any method; with loops, give it a Baumgarte constant.
-    """
-
-    def __init__(self, dynamics: TreeDynamics) -> None:
-        self.dynamics = dynamics
-        self.tree = dynamics.tree
-
-    def pack(self, state: State) -> FloatArray:
-        """Return x (n_positions + n_velocities,) of a state."""
-        return np.concatenate(joint_coordinates(self.tree, state))
-
-    def unpack(self, x: FloatArray, time: float = 0.0) -> State:
-        """Return the state of x."""
-        return tree_state(self.tree, *self._parts(x), time=time)
-
-    def __call__(self, time: float, x: FloatArray) -> FloatArray:
-        """Return dx/dt = (Q(q) qd, qdd)."""
-        q, qd = self._parts(x)
-        problem = self.dynamics.problem(tree_state(self.tree, q, qd, time=time))
-        return np.concatenate([position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd])
-
-    def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        n = self.tree.n_positions
-        if np.shape(x) != (n + self.tree.n_velocities,):
-            raise ShapeError(
-                f"x has shape {np.shape(x)}; the tree has {n} positions and "
-                f"{self.tree.n_velocities} velocities"
-            )
-        return x[:n], x[n:]
+TINY = 1e-300
 
 
 class TreeProblem(SystemMotion):
@@ -88,10 +62,8 @@ class TreeProblem(SystemMotion):
 
     Parameters
     ----------
-    tree : SpanningTree
-        The spanning tree.
-    state : State
-        Poses and velocities.
+    tree, state
+        The spanning tree; poses and velocities.
     body_force : (n_bodies, 6) array, optional
         Additional wrenches about the centers of mass in body axes [N m, N].
     baumgarte : float, optional
@@ -111,11 +83,6 @@ class TreeProblem(SystemMotion):
         super().__init__(tree.system, _contiguous(state), body_force)
         self.tree, self.baumgarte = tree, baumgarte
 
-    @property
-    def links(self) -> Links:
-        """Constants of the tree for kernels."""
-        return self.tree.links
-
     @cached_property
     def motion(self) -> TreeMotion:
         """Of the links, in world axes; Baumgarte's terms of tree joints are part of the drift."""
@@ -127,9 +94,10 @@ class TreeProblem(SystemMotion):
     @cached_property
     def free_motion(self) -> TreeMotion:
         """The same with zeros in place of the motion subspaces of driven coordinates."""
-        if len(self.is_prescribed) == 0:
+        is_prescribed = self.tree.is_prescribed
+        if len(is_prescribed) == 0:
             return self.motion
-        free = np.where(self.is_prescribed[:, None], 0.0, self.motion.subspace)
+        free = np.where(is_prescribed[:, None], 0.0, self.motion.subspace)
         return self.motion._replace(subspace=free)
 
     @property
@@ -151,11 +119,6 @@ class TreeProblem(SystemMotion):
         """(n_rows,) right-hand sides of all rows, A a = gamma, with Baumgarte's terms."""
         return self.constraint.acceleration + self.shift
 
-    @property
-    def loop_rows(self) -> IntArray:
-        """Rows of the system's loop joints, prescribed coordinates among them, in order."""
-        return self.tree.loop_rows
-
     @cached_property
     def load(self) -> FloatArray | None:
         """(n_bodies, 6) wrenches on the bodies besides gravity in body axes, None for none."""
@@ -172,11 +135,6 @@ class TreeProblem(SystemMotion):
             return np.zeros((0, 6))
         return link_forces(self.tree, self.motion, self.load)
 
-    @property
-    def is_prescribed(self) -> BoolArray:
-        """(n_velocities,) whether qdd is prescribed, or (0,) if none is."""
-        return self.tree.is_prescribed
-
     @cached_property
     def prescribed_qdd(self) -> FloatArray:
         """(n_velocities,) prescribed accelerations, zero elsewhere."""
@@ -188,18 +146,14 @@ class TreeProblem(SystemMotion):
 
 
 def _contiguous(state: State) -> State:
-    """Return the state with arrays as compiled code takes them; other kinds cost a compilation."""
+    """Return the state with arrays as compiled code takes them."""
     fields = ("position", "orientation", "velocity", "coordinate")
     if all(getattr(state, field).flags.carray for field in fields):
         return state
     return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
 
 
-TINY = 1e-300
-
-
-@dataclass(frozen=True, eq=False)
-class TreeSolution:
+class TreeSolution(NamedTuple):
     """Accelerations of the joint coordinates, and multipliers of the loop joints."""
 
     qdd: FloatArray  # (n_velocities,)
@@ -245,15 +199,14 @@ class TreeDynamics(ABC):
     ) -> None:
         check_reactions(reactions)
         check_baumgarte(baumgarte)
-        self.system = system
+        self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
         self.tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
-        self.reactions = reactions
-        self.baumgarte = baumgarte
         self.prepare()
 
-    def prepare(self) -> None:  # noqa: B027
-        """Make what is needed at every state; nothing here."""
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what is needed at every state."""
 
     def problem(self, state: State, body_force: FloatArray | None = None) -> TreeProblem:
         """Return the motion, forces and rows at a state."""
@@ -273,9 +226,7 @@ class TreeDynamics(ABC):
         problem = self.problem(state, body_force)
         qdd = self.solve(problem).qdd
         links = link_accelerations(self.tree, problem.motion, qdd)
-        bodies = body_accelerations(self.tree, problem.motion, links)
-        check_finite(bodies, state.time)
-        return bodies
+        return checked_finite(body_accelerations(self.tree, problem.motion, links), state.time)
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, and how large what it leads to is."""
@@ -296,80 +247,153 @@ def accelerations_of(
     """Return the accelerations of the bodies and the constraint forces of all joints.
 
     The forces of tree joints are what the recursive Newton-Euler algorithm finds transmitted; the
-    residual is the largest violation of a loop row, or of a tree joint's tau = 0.
-
-    Raises
-    ------
-    SingularSystemError
-        If the accelerations are not finite.
+    residual is the largest violation of a loop row, or of a tree joint's tau = 0. Raises
+    SingularSystemError if the accelerations are not finite.
     """
     tree, system, motion = problem.tree, problem.system, problem.motion
     multiplier = np.zeros(system.n_rows)
-    multiplier[problem.loop_rows] = solution.multiplier[problem.loop_rows]
-    force = problem.force
+    multiplier[tree.loop_rows] = solution.multiplier[tree.loop_rows]
+    subspace, force = problem.subspace, problem.force
     if tree.n_loops:
-        force = _with_loops(problem, multiplier)
+        wrench = joint_wrenches(system, subspace, multiplier)[tree.loop_joint]
+        load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
+        add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
+        force = link_forces(tree, motion, load)
     tau, acceleration, transmitted = recursion(tree, motion, solution.qdd, force)
-    subspace = problem.subspace
     native.tree_multipliers(
         tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
     )
     bodies = body_accelerations(tree, motion, acceleration)
-    check_finite(bodies, problem.state.time)
+    checked_finite(bodies, problem.state.time)
     residual = _residual(problem, bodies, tau, transmitted)
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
         multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-    return Accelerations(
-        bodies,
-        multiplier,
-        joint_reactions(system, problem.state, subspace, multiplier),
-        residual,
-        solution.dropped_residual,
-    )
+    wrenches = joint_reactions(system, problem.state, subspace, multiplier)
+    return Accelerations(bodies, multiplier, wrenches, residual, solution.dropped_residual)
 
 
-def check_finite(bodies: FloatArray, time: float) -> None:
-    """Raise SingularSystemError unless all accelerations are finite."""
+def checked_finite(bodies: FloatArray, time: float) -> FloatArray:
+    """Return accelerations; raise SingularSystemError unless all are finite."""
     if not np.isfinite(bodies).all():
         raise SingularSystemError(
             f"the accelerations at t = {time:.6g} s are not finite: velocities or forces are too "
             "large to multiply, or a joint has lost its motion; look at the state"
         )
-
-
-def _with_loops(problem: TreeProblem, multiplier: FloatArray) -> FloatArray:
-    """Return the forces on the links with those of the loop joints."""
-    system, loops = problem.system, problem.tree.loop_joint
-    wrench = joint_wrenches(system, problem.subspace, multiplier)
-    load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
-    add_joint_wrenches(system, problem.joints, loops, wrench[loops], load)
-    return link_forces(problem.tree, problem.motion, load)
+    return bodies
 
 
 def _residual(
     problem: TreeProblem, bodies: FloatArray, tau: FloatArray, transmitted: FloatArray
 ) -> float:
     """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
-    passive = tau if len(problem.is_prescribed) == 0 else tau[~problem.is_prescribed]
-    size = max(np.abs(transmitted).max(initial=0.0), _inertial_size(problem, bodies), TINY)
+    system, tree = problem.system, problem.tree
+    passive = tau if len(tree.is_prescribed) == 0 else tau[~tree.is_prescribed]
+    load = 0.0 if problem.load is None else float(np.abs(problem.load).max())
+    weight, velocity = np.abs(system.gravity).max(), problem.state.velocity
+    inertial = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
+    size = max(np.abs(transmitted).max(initial=0.0), load, inertial, TINY)
     worst = np.abs(passive).max(initial=0.0) / size
-    rows = problem.loop_rows
+    rows = tree.loop_rows
     if len(rows):
-        system, joint = problem.system, problem.system.row_joint[rows]
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
-        terms = A * padded(bodies)[joint_ends(system, joint)]
-        free = max(np.abs(bodies).max(), np.abs(system.gravity).max())  # a rigid loop rests
+        terms = A * padded(bodies)[joint_ends(system, system.row_joint[rows])]
+        free = max(np.abs(bodies).max(), weight)  # a rigid loop rests
         size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, TINY)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
     return float(worst)
 
 
-def _inertial_size(problem: TreeProblem, bodies: FloatArray) -> float:
-    """Return the size of the largest term of the bodies' equations of motion."""
-    system = problem.system
-    load = 0.0 if problem.load is None else np.abs(problem.load).max()
-    weight = np.abs(system.gravity).max()
-    velocity = problem.state.velocity
-    own = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
-    return max(float(load), own)
+def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
+    """Return H (packed) and tau - C of the tree, with qdd measured from problem.prescribed_qdd.
+
+    Rows and columns of driven coordinates are those of the identity and their right-hand sides
+    are zero, so that solutions of H x = right add nothing to what is prescribed.
+    """
+    tree = problem.tree
+    H = joint_space_inertia(tree, problem.motion)
+    right = -inverse_dynamics(tree, problem.motion, problem.prescribed_qdd, problem.force)
+    if len(tree.is_prescribed):
+        native.decouple(tree.pattern, tree.is_prescribed, H)
+        right[tree.is_prescribed] = 0.0
+    return H, right
+
+
+class ArticulatedBody(TreeDynamics):
+    """Method "aba", O(n) on trees. Featherstone (2008), sec. 7.3. Parameters: TreeDynamics."""
+
+    name = "aba"
+    takes_loops = False
+
+    def prepare(self) -> None:
+        """Make the work space."""
+        self._motion, self._work = empty_motion(self.tree), empty_articulated(self.tree)
+        self._passive = np.zeros(self.tree.n_velocities)
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd."""
+        tree, qdd = self.tree, problem.prescribed_qdd.copy()
+        forces = self._passive, problem.force, tree.is_prescribed
+        native.articulated_body(tree.links, problem.motion, *forces, self._work, qdd)
+        return TreeSolution(qdd, np.zeros(problem.system.n_rows))
+
+    def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
+        """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
+        problem, tree = self.problem(state, body_force), self.tree
+        is_plain = len(tree.is_prescribed) == 0 and problem.load is None
+        if self.baumgarte is not None or not is_plain:
+            return super().acceleration(state, body_force=body_force)
+        result, qdd = np.empty((tree.n_bodies, 6)), np.empty(tree.n_velocities)
+        work = self._passive, self._motion, self._work
+        native.accelerations_at_bodies(tree.links, body_states(problem.state), *work, qdd, result)
+        return checked_finite(result, state.time)
+
+    def joint_acceleration(self, q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:
+        """Return qdd (n_velocities,) with tau and gravity alone acting.
+
+        At joint positions q (n_positions,) and velocities qd (n_velocities,); `tau` are forces of
+        the tree joints (n_velocities,) [N m, N].
+        """
+        tree, n_v = self.tree, self.tree.n_velocities
+        q = checked_coordinates(tree, q, "q", tree.n_positions)
+        qd = checked_coordinates(tree, qd, "qd", n_v)
+        tau = checked_coordinates(tree, tau, "tau", n_v)
+        qdd = np.empty(n_v)
+        native.accelerations_at_coordinates(tree.links, q, qd, tau, self._motion, self._work, qdd)
+        return qdd
+
+
+class CompositeRigidBody(TreeDynamics):
+    """Method "crba": H qdd = tau - C by H = L' L, O(sum of squared depths) on trees.
+
+    Featherstone (2008), secs. 6.2 and 6.5. Parameters as in TreeDynamics.
+    """
+
+    name = "crba"
+    takes_loops = False
+
+    def prepare(self) -> None:
+        """Make the work space of `inertia_factor`."""
+        self._motion, self._composite = empty_motion(self.tree), empty_composite(self.tree)
+        self._at_rest = np.zeros(self.tree.n_velocities)
+        self._values = np.zeros(0)
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd = H^-1 (tau - C)."""
+        H, right = free_equations(problem)
+        qdd = problem.prescribed_qdd + ltl_solve(self.tree, ltl_factor(self.tree, H), right)
+        return TreeSolution(qdd, np.zeros(problem.system.n_rows))
+
+    def inertia_factor(self, q: FloatArray) -> FloatArray:
+        """Return L of H = L' L at joint positions q (n_positions,), packed as tree.pattern tells.
+
+        The array is filled anew by the next call. Raises SingularSystemError if H is not positive
+        definite.
+        """
+        tree = self.tree
+        q = checked_coordinates(tree, q, "q", tree.n_positions)
+        if len(self._values) == 0:
+            self._values = empty_inertia(tree)
+        work = self._motion, self._composite, self._values
+        check_pivots(tree, native.inertia_factor(tree.links, q, self._at_rest, tree.pattern, *work))
+        return self._values

@@ -1,24 +1,56 @@
-"""The spanning tree of a mechanism: tree joints, loop joints, regular numbering."""
+"""The spanning tree of a mechanism, in its own regular numbering, and its constants for kernels.
+
+A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the
+successor, or P on the predecessor where the tree runs the other way. The other frame of the joint,
+on the parent, is called near.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
+from sparsebody.model.joints import INFO
 from sparsebody.model.system import System
-from sparsebody.tree.ltl import BranchPattern, branch_pattern
-from sparsebody.tree.tree_motion import Links, links_of
+
+N_POSITIONS, N_VELOCITIES, N_SCALARS = np.array(  # of joint types; scalar positions come last
+    [(info.n_positions, info.n_velocities, info.n_scalars) for info in INFO], dtype=np.intp
+).T
+
+# Columns of `constants`
+NEAR, NEAR_POINT = 0, 9  # near frame to the parent link's axes, and its origin there
+FRAME, FRAME_POINT = 12, 21  # the link's axes to body axes, and its origin from the com there
+COM, INERTIA, MASS = 24, 27, 33  # com and lower triangle of the inertia about it in link axes
+PARAMETER = 34  # pitch or length
+WIDTH = 35
 
 
-@dataclass(frozen=True, eq=False)
-class PrescribedCoordinates:
+class Links(NamedTuple):
+    """Constants of a tree; the last row of `indices` ends the offsets."""
+
+    indices: IntArray  # (n + 1, 6) parent, kind, direction, body, first velocity and position
+    constants: FloatArray  # (n, WIDTH)
+    gravity: FloatArray  # (3,) in the world [m/s^2]
+
+
+class BranchPattern(NamedTuple):
+    """Where the entries of a triangle with branch-induced sparsity are."""
+
+    parent: IntArray  # (n,) lambda(k), the expanded parent array
+    depth: IntArray  # (n,) number of coordinates before k on its support
+    start: IntArray  # (n + 1,) where each row begins in the values; entry (k, j) is at
+    #   start[k] + depth[j], for every j on the support of k
+
+
+class PrescribedCoordinates(NamedTuple):
     """Prescribed coordinates of tree joints: rows that fix qdd[velocity], one number each."""
 
     velocity: IntArray  # (n,) velocity coordinates of the tree
@@ -31,7 +63,7 @@ class SpanningTree:
     """A spanning tree of a System; every array is in the tree's own, regular numbering.
 
     Body i has tree joint i, which leads to it from body parent[i] < i; -1 is the world. The
-    numbering is depth first, so that the subtree of body i is i, ..., subtree_end[i] - 1. A joint
+    numbering is depth first, so that subtrees are consecutive. A joint
     keeps its own coordinates, velocities and forces if the tree runs through it from successor to
     predecessor; direction -1 says so, and its motion subspace in the tree is then -X S. A body
     that no joint leads to has a virtual free joint: its coordinates are those of a Free joint from
@@ -47,7 +79,6 @@ class SpanningTree:
     kind: IntArray  # (n,) index of the joint type in the native list
     first_velocity: IntArray  # (n + 1,) where each joint's velocity coordinates begin
     first_position: IntArray  # (n + 1,) where its position coordinates begin
-    subtree_end: IntArray  # (n,) the number after the last of nu(i)
     loop_joint: IntArray  # (n_loops,) the system's numbers of the joints that close loops
 
     @property
@@ -88,12 +119,14 @@ class SpanningTree:
     @cached_property
     def links(self) -> Links:
         """Joint frames, masses and inertias in the axes of the links, for the kernels."""
-        return links_of(self)
+        return _links(self)
 
     @cached_property
     def pattern(self) -> BranchPattern:
         """The branch-induced sparsity of H."""
-        return branch_pattern(self)
+        parent = self.expanded_parent
+        depth = native.depths(parent, np.ones_like(parent)) - 1
+        return BranchPattern(parent, depth, offsets(depth + 1))
 
     @cached_property
     def freedoms(self) -> IntArray:
@@ -167,10 +200,6 @@ class SpanningTree:
         """Return the position coordinates of tree joint i."""
         return slice(int(self.first_position[i]), int(self.first_position[i + 1]))
 
-    def children(self, i: int) -> IntArray:
-        """Return mu(i), in order; mu(-1) are the bodies on the world."""
-        return np.flatnonzero(self.parent == i)
-
     def support(self, i: int) -> IntArray:
         """Return kappa(i): the joints between the world and body i, outermost last."""
         support = []
@@ -179,10 +208,6 @@ class SpanningTree:
             i = int(self.parent[i])
         return np.array(support[::-1], dtype=np.intp)
 
-    def subtree(self, i: int) -> IntArray:
-        """Return nu(i): body i and all that it supports."""
-        return np.arange(i, self.subtree_end[i])
-
     def velocity_name(self, k: int) -> str:
         """Say which velocity coordinate number k is, for messages."""
         i = int(np.searchsorted(self.first_velocity, k, side="right")) - 1
@@ -190,6 +215,44 @@ class SpanningTree:
         if j < 0:
             return f"the free motion of body {system.body_names[int(self.body[i])]!r}"
         return f"coordinate {k - int(self.first_velocity[i])} of joint {system.joint_names[j]!r}"
+
+
+def _links(tree: SpanningTree) -> Links:
+    system, n = tree.system, tree.n_bodies
+
+    def of_joints(values: FloatArray, virtual: object) -> FloatArray:
+        """Rows of the tree joints; a virtual free joint (-1) has the last."""
+        return np.concatenate([values, [virtual]])[tree.joint]
+
+    one, zero = np.eye(3), np.zeros(3)
+    P = of_joints(system.predecessor_rotation, one), of_joints(system.predecessor_point, zero)
+    S = of_joints(system.successor_rotation, one), of_joints(system.successor_point, zero)
+    is_forward = (tree.direction > 0)[:, None]
+    far, near = (np.where(is_forward[..., None], *pair) for pair in ((S[0], P[0]), (P[0], S[0])))
+    far_point, near_point = (np.where(is_forward, *pair) for pair in ((S[1], P[1]), (P[1], S[1])))
+    parent_frame = np.concatenate([far, [one]])[tree.parent]
+    parent_point = np.concatenate([far_point, [zero]])[tree.parent]
+    constants = np.empty((n, WIDTH))
+    constants[:, NEAR:NEAR_POINT] = (np.swapaxes(parent_frame, 1, 2) @ near).reshape(n, 9)
+    constants[:, NEAR_POINT:FRAME] = np.einsum(
+        "nij,ni->nj", parent_frame, near_point - parent_point
+    )
+    constants[:, FRAME:FRAME_POINT] = far.reshape(n, 9)
+    constants[:, FRAME_POINT:COM] = far_point
+    constants[:, COM:INERTIA] = -np.einsum("nij,ni->nj", far, far_point)
+    turned = np.swapaxes(far, 1, 2) @ system.inertia[tree.body] @ far
+    constants[:, INERTIA:MASS] = turned[:, *np.tril_indices(3)]
+    constants[:, MASS] = system.mass[tree.body]
+    constants[:, PARAMETER] = of_joints(system.parameter, 0.0)
+    indices = np.zeros((n + 1, 6), dtype=np.intp)
+    indices[:n, :4] = np.stack([tree.parent, tree.kind, tree.direction, tree.body], axis=1)
+    indices[:, 4], indices[:, 5] = tree.first_velocity, tree.first_position
+    return Links(indices, constants, np.array(system.gravity, dtype=float))
+
+
+def offsets(sizes: IntArray) -> IntArray:
+    """Return the sums of the sizes before each one, and of all."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
 
 def loop_error(tree: SpanningTree, method: str, others: Iterable[str]) -> ModelError:

@@ -8,13 +8,13 @@ from itertools import chain
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import IntArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.joints import JOINT_TYPES, Free
+from sparsebody.model.joints import Free
 from sparsebody.model.system import System
-from sparsebody.tree.loops.front_order import least_fronts
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.fronts import least_fronts
+from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, SpanningTree, offsets
 
 BREADTH_FIRST, DEPTH_FIRST, LEAST_DEPTH = 0, 1, 2
 VIRTUAL = -1  # the joint of a body that no joint leads to
@@ -87,7 +87,7 @@ def _sweep(system: System) -> list[int]:
 
     Bodies that hang on free joints alone are left out.
     """
-    graph, is_free = _joint_graph(system), _freedoms(system)[1]
+    graph, is_free = _joint_graph(system), system.joint_kind == Free.kind
     sweep = graph.sweep(~is_free)
     active = np.unique(system.coordinates.joint)
     joints = np.concatenate([active[~is_free[active]], sweep[sweep >= 0]])
@@ -108,7 +108,7 @@ def _tree_joints(
     joint at most, so that all of them are in the tree.
     """
     n, is_usable = system.n_bodies, np.ones(system.n_joints, dtype=bool)
-    freedoms, is_free = _freedoms(system)
+    freedoms, is_free = joint_freedoms(system), system.joint_kind == Free.kind
     first = -1
     if root is not None:
         first = system.body(root)
@@ -118,25 +118,20 @@ def _tree_joints(
         is_usable = ~(touches_world & np.isin(outer, graph.connected(first)))
     is_required = np.zeros(system.n_joints, dtype=bool)
     chosen = np.array(required, dtype=np.intp)
-    _check_required(system, chosen, graph.unite(chosen), is_usable)
+    for j in chosen[~(graph.unite(chosen) & is_usable[chosen])]:
+        raise ModelError(
+            f"joint {system.joint_names[int(j)]!r} closes a loop with the other joints given "
+            "for the tree, or with its root; leave it out"
+        )
     active = np.setdiff1d(system.coordinates.joint, chosen)
     active = active[is_usable[active] & ~is_free[active]]
     is_required[chosen] = True
     is_required[active[graph.unite(active)]] = True
-
     tree_joint, depth = np.full(n, -2), np.zeros(n + 1, dtype=np.intp)
     roots = [n] if first < 0 else [n, first]
     while True:
-        graph.grow(
-            np.array(roots),
-            TREE_CHOICES[choice],
-            freedoms,
-            is_free,
-            is_required,
-            is_usable,
-            tree_joint,
-            depth,
-        )
+        joints = freedoms, is_free, is_required, is_usable
+        graph.grow(np.array(roots), TREE_CHOICES[choice], *joints, tree_joint, depth)
         remaining = np.flatnonzero(tree_joint == -2)
         if len(remaining) == 0:
             break
@@ -148,32 +143,9 @@ def _tree_joints(
     return tree_joint
 
 
-def _check_required(
-    system: System, required: IntArray, united: BoolArray, usable: BoolArray
-) -> None:
-    """Refuse given joints that cannot all be in a tree."""
-    for k, j in enumerate(required):
-        if not (united[k] and usable[j]):
-            raise ModelError(
-                f"joint {system.joint_names[int(j)]!r} closes a loop with the other joints given "
-                "for the tree, or with its root; leave it out"
-            )
-
-
 def joint_freedoms(system: System) -> IntArray:
     """Return the number of velocity coordinates of every joint."""
-    return _freedoms(system)[0]
-
-
-def _freedoms(system: System) -> tuple[IntArray, BoolArray]:
-    """Return the number of velocity coordinates of every joint, and whether it is a free one."""
-    freedoms = np.zeros(system.n_joints, dtype=np.intp)
-    is_free = np.zeros(system.n_joints, dtype=bool)
-    for group in system.groups:
-        if len(group.joints):
-            freedoms[group.joints] = system.joint_types[int(group.joints[0])].n_velocities
-            is_free[group.joints] = group.name == "free"
-    return freedoms, is_free
+    return N_VELOCITIES[system.joint_kind]
 
 
 def _numbered(
@@ -181,7 +153,7 @@ def _numbered(
 ) -> SpanningTree:
     """Return the tree with everything in its own numbering."""
     joint = tree_joint[body]
-    kind, n_positions, n_velocities = _joint_sizes(system)
+    kind = np.append(system.joint_kind, Free.kind)[joint]
     is_loop = np.ones(system.n_joints + 1, dtype=bool)
     is_loop[joint] = False  # the last one is that of virtual joints
     is_reversed = (joint != VIRTUAL) & (np.append(system.successor, -2)[joint] != body)
@@ -192,27 +164,8 @@ def _numbered(
         joint=joint,
         parent=parent,
         direction=np.where(is_reversed, -1, 1),
-        kind=kind[joint],
-        first_velocity=_offsets(n_velocities[joint]),
-        first_position=_offsets(n_positions[joint]),
-        subtree_end=native.subtree_ends(parent),
+        kind=kind,
+        first_velocity=offsets(N_VELOCITIES[kind]),
+        first_position=offsets(N_POSITIONS[kind]),
         loop_joint=np.flatnonzero(is_loop[:-1]),
     )
-
-
-def _joint_sizes(system: System) -> tuple[IntArray, IntArray, IntArray]:
-    """Return kind, positions and velocities of every joint, and last of a virtual free joint."""
-    sizes = np.empty((3, system.n_joints + 1), dtype=np.intp)
-    sizes[:, -1] = Free.kind, 7, 6
-    for group in system.groups:
-        if len(group.joints) == 0:
-            continue
-        joint_type = JOINT_TYPES[group.name]
-        sizes[:, group.joints] = np.array(
-            [[joint_type.kind], [joint_type.n_positions], [joint_type.n_velocities]]
-        )
-    return sizes[0], sizes[1], sizes[2]
-
-
-def _offsets(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)

@@ -7,28 +7,33 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lstsq, qr, solve_triangular, svd
+from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.equations.actuators import ActuatorRows, Freedom
-from sparsebody.equations.desired_motion import DesiredMotion, freed_norms
-from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
+from sparsebody.equations.inverse import (
+    Actuation,
+    ActuatorRows,
+    Balance,
+    DesiredMotion,
+    Freedom,
+    InverseMethod,
+    freed_norms,
+)
 from sparsebody.model.system import System
 from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
-from sparsebody.tree.crba import joint_space_inertia
-from sparsebody.tree.loops.loop_equations import (
-    loop_matrix,
-    loop_right_hand_side,
-    loop_rows,
-)
-from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.loops_projection import ExplicitBlocks, explicit_at
 from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.rnea import inverse_dynamics
-from sparsebody.tree.spanning_tree import loop_error
+from sparsebody.tree.recursions import (
+    inverse_dynamics,
+    joint_accelerations,
+    joint_space_inertia,
+    powers,
+    symmetric,
+)
+from sparsebody.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.tree.tree_choice import spanning_tree
-from sparsebody.tree.tree_motion import joint_accelerations, powers
 
 
 class TreeInverseMethod(InverseMethod):
@@ -102,8 +107,7 @@ class RecursiveNewtonEuler(TreeInverseMethod):
         """Pick the actuated coordinates; what the others would need stays unbalanced."""
         tree, p = self.tree, len(self.actuators)
         first = tree.first_velocity[tree.tree_index[self.actuators.joint]]
-        mobility = tree.n_velocities - len(tree.prescribed.velocity)
-        actuation = Actuation(p, p, mobility)
+        actuation = Actuation(p, p, tree.n_velocities - len(tree.prescribed.velocity))
         return tau[first + self.actuators.coordinate], np.zeros(self.system.n_rows), actuation
 
 
@@ -117,50 +121,21 @@ class ProjectedInverse(TreeInverseMethod):
         self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
     ) -> tuple[FloatArray, FloatArray, Actuation]:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
-        G, _ = independent_velocities(problem)
+        explicit, tree = explicit_at(problem), problem.tree
+        H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
         rates = actuator_matrix(problem, self.actuators.joint, actuators.rows)
-        H = symmetric(self.tree.pattern, joint_space_inertia(self.tree, problem.motion))
+        G = independent_velocities(tree, explicit)
         scale = 1.0 / freed_norms(self.system, self.actuators.joint, actuators.rows)
         force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
-        rows = loop_rows(problem)
         multiplier = np.zeros(self.system.n_rows)
-        if rows.n_rows:
-            K = loop_matrix(problem, rows)
-            remaining_tau = tau - rates.T @ force
-            if len(problem.is_prescribed):
-                remaining_tau[problem.is_prescribed] = 0.0
-            multiplier[rows.row] = lstsq(K.T, remaining_tau, cond=SINGULAR_TOLERANCE)[0]
+        multiplier[explicit.clusters.row] = explicit.multipliers(tau - rates.T @ force)
         return force, multiplier, Actuation(len(force), rank, G.shape[1])
 
 
-def independent_velocities(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
-    """Return G (n_velocities, n - r) and g (n_velocities,) with K G = 0 and K g = k.
-
-    Rows of G at driven coordinates are zero, and g has their accelerations. Featherstone (2008),
-    eqs. (8.41) and (8.42).
-    """
-    rows = loop_rows(problem)
-    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
-    is_free = np.ones(problem.tree.n_velocities, dtype=np.bool_)
-    if len(problem.is_prescribed):
-        is_free = ~problem.is_prescribed
-    K = K[:, is_free]
-    scale = 1.0 / np.linalg.norm(rows.wrench, axis=(1, 2))  # K may have rows that are but rounding
-    null = null_space(scale[:, None] * K)
-    G, g = np.zeros((len(is_free), null.shape[1])), problem.prescribed_qdd.copy()
-    G[is_free] = null
-    if len(K):
-        g[is_free] += lstsq(scale[:, None] * K, scale * k, cond=SINGULAR_TOLERANCE)[0]
-    return G, g
-
-
-def null_space(K: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the columns x with K x = 0."""
-    if K.size == 0:
-        return np.eye(K.shape[1])
-    _, singular, Vt = svd(K)
-    is_nonzero = (singular > SINGULAR_TOLERANCE * singular[0]) & (singular > 0.0)
-    return Vt[np.count_nonzero(is_nonzero) :].T
+def independent_velocities(tree: SpanningTree, explicit: ExplicitBlocks) -> FloatArray:
+    """Return G (n_velocities, n - r) with K G = 0, zero at driven coordinates. (8.41)."""
+    G = explicit.G
+    return G[:, ~tree.is_prescribed[explicit.independent]] if len(tree.is_prescribed) else G
 
 
 def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
@@ -182,27 +157,12 @@ def actuator_forces(
     weights: FloatArray,
     scale: FloatArray,
 ) -> tuple[FloatArray, int]:
-    """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u.
+    """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u. (8.63).
 
-    Parameters
-    ----------
-    rates : (p, n) float array
-        Rates of the actuated coordinates for unit velocities of the tree: G_u = rates @ G.
-    G : (n, m) float array
-        Independent velocities.
-    H : (n, n) float array
-        Joint-space inertia, which makes coordinates of different units comparable; what
-        actuators cannot balance is least in its metric.
-    tau : (n,) float array
-        tau_ID.
-    weights : (p,) float array
-        Positive.
-    scale : (p,) float array
-        What makes rates of bodies that nothing else holds about one.
-
-    References
-    ----------
-    Featherstone (2008), eq. (8.63).
+    `rates` (p, n) are those of the actuated coordinates for unit velocities of the tree: G_u =
+    rates @ G, of independent velocities G (n, m). H (n, n) makes coordinates of different units
+    comparable: what actuators cannot balance of tau_ID, `tau` (n,), is least in its metric.
+    `scale` (p,) makes rates of bodies that nothing else holds about one; `weights` (p,) > 0.
     """
     p, m = len(rates), G.shape[1]
     if m == 0 or p == 0:

@@ -8,6 +8,7 @@ from scipy.linalg import null_space
 
 from sparsebody.analysis.algorithm_comparison import compare_algorithms
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.model.gallery import build
@@ -64,7 +65,7 @@ def test_eliminating_leaves_and_joints_leaves_articulated_body_inertias():
     rng = np.random.default_rng(5)
     system = random_tree(rng, 9).compile()
     state = system.initial_state
-    dynamics = ForwardDynamics(system, state, reduction="none")
+    dynamics = ForwardDynamics(system, state, formulation=SPATIAL)
     constraint, pattern = dynamics.evaluate(state).constraint, dynamics.structure.pattern
     sequence = algorithm_order(pattern, "articulated-body")
     matrix = dynamics.structure.matrix(constraint)

@@ -11,6 +11,7 @@ from sparsebody.analysis.order_comparison import (
 )
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import OrderingError, ShapeError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import is_admissible, order
@@ -84,7 +85,7 @@ def test_orders_of_a_mechanism_are_those_of_its_blocks_or_rows(scissor, comparis
 
 def test_orders_of_all_rows_serve_the_kept_ones_too():
     system = build("bricard").compile()
-    dynamics = ForwardDynamics(system, reduction="none")
+    dynamics = ForwardDynamics(system, formulation=SPATIAL)
     comparison = compare_orderings(system, ["natural"])
     whole = kkt_structure(system).pattern
     given = np.arange(whole.n_blocks)

@@ -22,7 +22,7 @@ from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.families import Family
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.loops.front_order import least_elimination
+from sparsebody.tree.fronts import least_elimination
 from sparsebody.tree.nonzero_bound import nonzero_bound
 from sparsebody.tree.tree_choice import joint_freedoms
 

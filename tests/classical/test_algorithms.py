@@ -111,7 +111,7 @@ def test_wrenches_where_there_is_no_place_for_them_are_an_error():
 def test_a_joint_that_moves_no_inertia_is_an_error(name):
     nothing = np.zeros((2, 3))
     arm = Arm.from_dh(np.zeros((2, 4)), [1.0, 1.0], nothing, nothing)
-    with pytest.raises(SingularSystemError, match=f"{name}: joint 2 moves nothing that resists"):
+    with pytest.raises(SingularSystemError, match=f"{name}: joint 2: nothing resists"):
         ALGORITHMS[name](arm, [0, 0], [0, 0], [1, 1])
 
 
@@ -124,7 +124,7 @@ def test_two_joints_along_one_axis_are_an_error_where_rounding_hides_it(joints):
     com = [np.zeros(3), *arm.com[1:]]
     mass = [1e-30, *arm.mass[1:]]
     coaxial = Arm.from_dh(table, mass, com, inertia, joints=2 * joints + "R")
-    with pytest.raises(SingularSystemError, match="joint 1 moves nothing that resists"):
+    with pytest.raises(SingularSystemError, match="joint 1: nothing resists"):
         ALGORITHMS["walker-orin-3"](coaxial, [0.1, 0.2, 0.3], [0, 0, 0], [1, 1, 1])
     with pytest.raises(SingularSystemError, match="joint 1: nothing resists its motion"):
         SpatialOperators.of(coaxial, [0.1, 0.2, 0.3]).inverse_mass_matrix()

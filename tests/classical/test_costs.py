@@ -22,11 +22,11 @@ def test_times_are_measured_at_the_sizes_that_are_asked_for(cost):
 
 
 def test_what_a_call_from_python_takes_is_no_part_of_compiled_times(monkeypatch):
+    monkeypatch.setattr(costs, "IS_COMPILED", True)
     monkeypatch.setattr(costs, "_call_time", lambda: 2e-6)
     monkeypatch.setattr(costs, "_least_time", lambda call: 5e-6)
-    assert costs._compiled_times(ALGORITHMS["kane"].kernel, [3], math.inf) == {
-        3: pytest.approx(3e-6)
-    }
+    chosen = ALGORITHMS["balafoutis-patel-misra"]
+    assert measured(chosen, counted(chosen), [3]).compiled == {3: pytest.approx(3e-6)}
 
 
 def test_a_long_call_is_made_twice_and_a_short_one_in_batches(monkeypatch):

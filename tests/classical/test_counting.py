@@ -3,7 +3,7 @@ import pytest
 from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.counting import Counted, Tally, interpreted
 from sparsebody.classical.counts import GEOMETRIES, count, counted, transform_products
-from sparsebody.classical.kernels.vectors import cross, turned
+from sparsebody.classical.kernels.small_matrices import cross, turned
 
 
 def test_operations_by_known_numbers_are_counted_apart():

@@ -1,16 +1,15 @@
 import numpy as np
 import pytest
 
-from sparsebody.classical.operator_blocks import (
+from sparsebody.classical.operators import (
     STORAGES,
+    _shifts,
     assembled,
     body_masses,
     cross_matrix,
     identity,
     series_times,
-    shift_operators,
     summed_series,
-    turn_operators,
 )
 from sparsebody.spatial import (
     force_transform,
@@ -26,7 +25,7 @@ RNG = np.random.default_rng(0)
 def test_blocks_are_those_of_spatial_vector_algebra():
     l, R = RNG.normal(size=(4, 3)), rotation_about([0, 0.6, 0.8], RNG.normal(size=4))
     np.testing.assert_array_equal(cross_matrix(l), skew(l))
-    shift = shift_operators(l) @ turn_operators(R)
+    shift = _shifts(l, R)
     X = plucker_transform(R.swapaxes(1, 2), l)  # motions, to axes turned by R at l
     np.testing.assert_allclose(shift.swapaxes(1, 2), X, atol=1e-15)
     np.testing.assert_allclose(shift @ force_transform(X), [np.eye(6)] * 4, atol=1e-14)

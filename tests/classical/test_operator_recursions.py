@@ -9,8 +9,7 @@ from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import counted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
-from sparsebody.classical.operator_blocks import body_masses
-from sparsebody.classical.operators import SpatialOperators
+from sparsebody.classical.operators import SpatialOperators, body_masses
 
 
 def exact(seed: int, n: int, *, tree: bool) -> tuple[Links, Motion]:

@@ -9,13 +9,10 @@ from random_arms import Instant, PinocchioArm, random_arm
 
 from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.classical.counting import lifted, lifted_array
-from sparsebody.classical.operator_blocks import STORAGES
-from sparsebody.classical.operators import SpatialOperators
+from sparsebody.classical.operators import STORAGES, SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.tree import spanning_tree, tree_state
-from sparsebody.tree.crba import joint_space_inertia
-from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.tree_motion import motion_at_state
+from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
 
 FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]
 

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from sparsebody.classical.polynomials import Polynomial, exact_polynomial
+from sparsebody.classical.counts import Polynomial, exact_polynomial
 from sparsebody.errors import ShapeError
 
 

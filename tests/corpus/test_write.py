@@ -9,13 +9,10 @@ from scipy.io import mmread
 
 from sparsebody.analysis.order_comparison import compare_pattern
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.corpus import index as index_module
-from sparsebody.corpus import write as write_module
-from sparsebody.corpus.corpus_families import FAMILIES
-from sparsebody.corpus.corpus_plan import CorpusPlan
+from sparsebody.corpus import corpus_files
+from sparsebody.corpus.corpus_families import FAMILIES, CorpusPlan
+from sparsebody.corpus.corpus_files import broken_files, read_corpus, write_corpus
 from sparsebody.corpus.corpus_problem import corpus_problem
-from sparsebody.corpus.index import broken_files, read_corpus
-from sparsebody.corpus.write import write_corpus
 from sparsebody.errors import FileFormatError, StudyError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
@@ -217,7 +214,7 @@ def test_changed_and_missing_files_and_broken_indices_are_found(corpus, tmp_path
             read_corpus(tmp_path)
     with pytest.raises(FileFormatError, match="cannot be read"):
         read_corpus(tmp_path / "bricard_5")
-    jsonschema.Draft202012Validator.check_schema(index_module._validator().schema)
+    jsonschema.Draft202012Validator.check_schema(corpus_files._validator().schema)
 
 
 @pytest.mark.parametrize(
@@ -240,10 +237,10 @@ def test_a_plan_that_makes_no_sense_is_refused(options, error, message):
 def test_every_family_is_there_at_any_size_once():
     for name in FAMILIES:
         plan = CorpusPlan((name,), (1, 2, 8, 30))
-        assert len({value for _, value in plan.problems}) == len(plan.problems) >= 1
+        assert len({value for _, value in plan.problems.values()}) == len(plan.problems) >= 1
 
 
 def test_an_interrupted_marker_that_is_broken_is_told(tmp_path):
-    (tmp_path / write_module.UNFINISHED).write_text("{")
+    (tmp_path / corpus_files.UNFINISHED).write_text("{")
     with pytest.raises(StudyError, match="interrupted corpus"):
         write_corpus(tmp_path, PLAN)

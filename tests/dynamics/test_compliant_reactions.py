@@ -6,6 +6,7 @@ import pytest
 from textbook import assemble
 
 from sparsebody.dynamics.compliant_reactions import (
+    LeastEnergy,
     joint_compliances,
     uniform_compliance,
 )
@@ -27,7 +28,7 @@ def test_a_beam_on_three_supports_rests_as_on_three_springs() -> None:
     for i in range(3):
         mechanism.add_joint(f"support {i}", PointOnPlane(), WORLD, "beam", point=[x[i], 0, 0])
     compliance = {f"support {i}": [1, 1, 1, 1, 1, 1 / k[i]] for i in range(3)} | {None: 1e-9}
-    found = forward_dynamics(mechanism.compile(), reactions="compliance", compliance=compliance)
+    found = forward_dynamics(mechanism.compile(), reactions=LeastEnergy(compliance))
     z, theta = np.linalg.solve([[k.sum(), k @ x], [k @ x, k @ x**2]], [m * 10.0, 0.0])
     np.testing.assert_allclose(found.joint_wrench[1:, 5], k * (z + theta * x), rtol=1e-10)
     np.testing.assert_allclose(found.acceleration, 0.0, atol=1e-12)
@@ -43,9 +44,7 @@ def test_a_door_hangs_on_two_hinges_by_their_stiffness() -> None:
     stiff = [c_r] * 3 + [c_f] * 3
     soft = [c_r] * 3 + [c_f, c_f, 3.0 * c_f]
     system = mechanism.compile()
-    found = forward_dynamics(
-        system, reactions="compliance", compliance={"low": stiff, "high": soft}
-    )
+    found = forward_dynamics(system, reactions=LeastEnergy({"low": stiff, "high": soft}))
     low, high = found.joint_wrench
     theta = m * 10.0 * d / (2.0 / c_r + h**2 / (2.0 * c_f))
     np.testing.assert_allclose([low[5], high[5]], [0.75 * m * 10.0, 0.25 * m * 10.0], rtol=1e-10)
@@ -68,7 +67,7 @@ def test_mechanisms_share_loads_like_bodies_on_bushings(
     rng = np.random.default_rng(5)
     C = np.array([np.diag(10.0 ** rng.uniform(-2, 2, 6)) for _ in range(system.n_joints)])
     compliance = dict(zip(system.joint_names, C, strict=True))
-    dynamics = ForwardDynamics(system, state, reactions="compliance", compliance=compliance)
+    dynamics = ForwardDynamics(system, state, reactions=LeastEnergy(compliance))
     found = dynamics(state)
     T = dynamics.evaluate(state).constraint.subspace
     n = 6 * system.n_bodies
@@ -97,7 +96,7 @@ def scattered_compliances(decades: float):
 def test_compliances_far_apart_still_give_the_least_energy() -> None:
     """Against the null space of A', by QR, in which energies are compared."""
     system, state, compliance, A, some = scattered_compliances(decades=12)
-    found = forward_dynamics(system, state, reactions="compliance", compliance=compliance)
+    found = forward_dynamics(system, state, reactions=LeastEnergy(compliance))
     subspace = ForwardDynamics(system, state).evaluate(state).constraint.subspace
     root = np.zeros((6 * system.n_joints, system.n_rows))  # L' of C = L L'
     for j, name in enumerate(system.joint_names):
@@ -114,7 +113,7 @@ def test_compliances_far_apart_still_give_the_least_energy() -> None:
 def test_compliances_too_far_apart_are_told_and_forces_stay_right() -> None:
     system, state, compliance, A, some = scattered_compliances(decades=24)
     with pytest.warns(AccuracyWarning, match="sixteen decades"):
-        found = forward_dynamics(system, state, reactions="compliance", compliance=compliance)
+        found = forward_dynamics(system, state, reactions=LeastEnergy(compliance))
     expected = A.T @ some
     np.testing.assert_allclose(A.T @ found.multiplier, expected, atol=1e-9 * abs(expected).max())
 
@@ -122,9 +121,9 @@ def test_compliances_too_far_apart_are_told_and_forces_stay_right() -> None:
 def test_equal_compliances_give_the_smallest_multipliers() -> None:
     system = build("n-four-bar", loops=3, gravity=(1.0, -2.0, 3.0)).compile()
     smallest = forward_dynamics(system)
-    found = forward_dynamics(system, reactions="compliance", compliance=1e-7)
+    found = forward_dynamics(system, reactions=LeastEnergy(1e-7))
     np.testing.assert_allclose(found.joint_wrench, smallest.joint_wrench, atol=1e-9)
-    one = forward_dynamics(system, reactions="compliance", compliance=uniform_compliance(1.0))
+    one = forward_dynamics(system, reactions=LeastEnergy(uniform_compliance(1.0)))
     np.testing.assert_allclose(one.joint_wrench, smallest.joint_wrench, atol=1e-9)
 
 
@@ -139,7 +138,7 @@ def test_with_a_length_the_unit_of_length_does_not_matter() -> None:
             mechanism.add_joint(name, Revolute(), WORLD, "door", point=[0, 0, height * unit])
         system = mechanism.compile()
         weights = uniform_compliance(0.5 * unit)
-        fixed = forward_dynamics(system, reactions="compliance", compliance=weights)
+        fixed = forward_dynamics(system, reactions=LeastEnergy(weights))
         wrench[unit] = fixed.joint_wrench[0, 3] / unit, forward_dynamics(system).joint_wrench[0, 3]
     assert wrench[1.0][0] == pytest.approx(wrench[1e3][0])
     assert wrench[1.0][1] != pytest.approx(wrench[1e3][1] / 1e3, rel=0.1)
@@ -160,12 +159,10 @@ def test_a_compliance_that_cannot_be_is_refused() -> None:
             joint_compliances(system, value)
     with pytest.raises(ModelError, match="characteristic length"):
         uniform_compliance(0.0)
-    with pytest.raises(ModelError, match="together"):
+    with pytest.raises(UnknownNameError, match="give one of minimum-norm, basic"):
         ForwardDynamics(system, reactions="compliance")
-    with pytest.raises(ModelError, match="together"):
-        ForwardDynamics(system, compliance=1.0)
-    with pytest.raises(UnknownNameError, match="compliance"):
-        forward_dynamics(system, method="loops-direct", reactions="compliance")
+    with pytest.raises(ModelError, match="'loops-direct' takes no LeastEnergy"):
+        forward_dynamics(system, method="loops-direct", reactions=LeastEnergy(1.0))
 
 
 def test_drives_share_a_load_with_what_they_double() -> None:
@@ -175,6 +172,6 @@ def test_drives_share_a_load_with_what_they_double() -> None:
     mechanism.add_joint("turn", Revolute(), WORLD, "arm", prescribed={0: 0.0})
     mechanism.add_joint("cross", Universal(), WORLD, "arm", prescribed={0: 0.0, 1: 0.0})
     system = mechanism.compile()
-    found = forward_dynamics(system, reactions="compliance", compliance=1.0)
+    found = forward_dynamics(system, reactions=LeastEnergy(1.0))
     shares = found.joint_wrench[:, 5]
     np.testing.assert_allclose(shares, shares.sum() / 3.0)

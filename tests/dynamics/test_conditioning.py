@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ill_conditioned import TILTED, floating_ladder, moving, sheet, turned
+from random_planar import random_planar
 
-from benchmarks.cases import problem
-from benchmarks.oracle import Extended, extended_reference, scissor_reference
+from benchmarks.cases import Problem, problem
+from benchmarks.oracle import extended_reference, scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import EXTENDED, SPATIAL, Formulation
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import available_factorizations
+from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import Mechanism
@@ -36,8 +40,8 @@ CASES = {
 }
 
 
-def relative_error(found: np.ndarray, exact: Extended) -> float:
-    return float(np.abs(found - exact.acceleration).max() / np.abs(exact.acceleration).max())
+def relative_gap(found: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.abs(found - exact).max() / np.abs(exact).max())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -46,9 +50,11 @@ def test_errors_are_about_as_large_as_estimated(name: str) -> None:
     given = CASES[name]()
     exact = extended_reference(given.system, given.state)
     for reduction in ("auto", "none"):
-        dynamics = ForwardDynamics(given.system, exact.state, reduction=reduction)
+        dynamics = ForwardDynamics(
+            given.system, exact.state, formulation=Formulation(reduction=reduction)
+        )
         found = dynamics.condition(exact.state)
-        error = relative_error(dynamics(exact.state).acceleration, exact)
+        error = relative_gap(dynamics(exact.state).acceleration, exact.acceleration)
         assert error <= 10.0 * found.forward_error
         assert found.forward_error <= 1e4 * max(error, ROUNDING)
         if not name.startswith("turned ladder"):
@@ -79,7 +85,7 @@ def test_every_factorization_is_good_enough_for_a_lift_of_1000_pairs(factorizati
     """LDL' and Cholesky factors are rough by then, and need several corrections."""
     given = problem("scissor", 2000)
     dynamics = ForwardDynamics(
-        given.system, given.state, factorization=factorization, reduction="none"
+        given.system, given.state, factorization=factorization, formulation=SPATIAL
     )
     exact = scissor_reference(given)
     found = dynamics.acceleration(given.state)
@@ -141,8 +147,94 @@ def test_neither_masses_nor_which_end_is_the_world_change_pivots_and_condition(
             ):
                 bars.add_joint(f"hinge {i}", Revolute(), *pair[::ends], point=point, axis=[0, 0, 1])
             system = bars.compile()
-            dynamics = ForwardDynamics(system, reduction=reduction, factorization=factorization)
+            dynamics = ForwardDynamics(
+                system, formulation=Formulation(reduction=reduction), factorization=factorization
+            )
             dynamics.acceleration(system.initial_state)
             condition = dynamics.condition(system.initial_state)
-            found.append([dynamics.evaluator.solver.smallest_pivot()[0], condition.kappa])
+            found.append([dynamics.evaluator.smallest_pivot()[0], condition.kappa])
     np.testing.assert_allclose(found, np.broadcast_to(found[2], np.shape(found)), rtol=1e-2)
+
+
+# ---- residuals of 31 digits -------------------------------------------------------------------
+
+EXTENDED_CASES = ("scissor 10", "scissor 100", "scissor 1000", "turned scissor 30", "four-bars")
+
+
+@pytest.mark.parametrize("name", EXTENDED_CASES)
+def test_accelerations_at_a_state_are_exact_to_the_last_digits(name: str) -> None:
+    given = CASES[name]()
+    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
+    keep = dynamics.rank_decision.keep
+    exact = extended_reference(given.system, given.state, keep, close=False)
+    assert relative_gap(dynamics.acceleration(given.state), exact.acceleration) < 10 * ROUNDING
+    assert dynamics.condition(given.state).forward_error < 5 * ROUNDING
+
+
+def test_a_lift_of_20000_bars_is_good_to_12_digits_instead_of_8() -> None:
+    given = problem("scissor", 20000)
+    exact = scissor_reference(given)
+    roughly, well = (
+        relative_gap(
+            ForwardDynamics(given.system, given.state, formulation=Formulation(residuals=residuals))
+            .evaluate(given.state)
+            .acceleration(),
+            exact,
+        )
+        for residuals in ("double", "extended")
+    )
+    assert roughly > 1e-9
+    assert well < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_other_joints_in_a_plane_give_what_double_residuals_give(seed: int) -> None:
+    system = random_planar(seed).compile()
+    state = consistent_state(system)
+    rng = np.random.default_rng(seed)
+    force = rng.normal(size=(system.n_bodies, 6))
+    options = {"reactions": "basic", "baumgarte": 0.3 if seed % 2 else None}
+    double, extended = (
+        ForwardDynamics(system, state, formulation=Formulation(residuals=residuals), **options)(
+            state, body_force=force
+        )
+        for residuals in ("double", "extended")
+    )
+    condition = ForwardDynamics(system, state).condition(state)
+    size = max(1.0, np.abs(double.acceleration).max())
+    limit = max(1e-11, 10.0 * condition.forward_error)
+    assert np.abs(double.acceleration - extended.acceleration).max() < limit * size
+    largest = max(1.0, np.abs(double.multiplier).max())
+    assert np.abs(double.multiplier - extended.multiplier).max() < 1e-7 * largest
+
+
+def test_in_space_residuals_are_double_and_said_to_be() -> None:
+    system = build("bricard").compile()
+    dynamics = ForwardDynamics(system, formulation=EXTENDED)
+    assert dynamics.explain()["residuals"] == "double"
+    state = consistent_state(system)
+    assert dynamics.acceleration(state).shape == (system.n_bodies, 6)
+
+
+def test_a_sheet_is_said_to_have_extended_residuals() -> None:
+    given = sheet(3)
+    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
+    assert dynamics.explain()["residuals"] == "extended"
+    found = dynamics(given.state)
+    exact = extended_reference(given.system, given.state)
+    at_rounded = ForwardDynamics(given.system, exact.state, formulation=EXTENDED)(exact.state)
+    assert relative_gap(at_rounded.acceleration, exact.acceleration) < 1e-13
+    np.testing.assert_allclose(found.acceleration, at_rounded.acceleration, atol=1e-11)
+
+
+def test_an_unknown_kind_of_residuals_is_refused() -> None:
+    system = build("four-bar").compile()
+    with pytest.raises(UnknownNameError, match="residuals is 'quad'; give one of double, extended"):
+        forward_dynamics(system, formulation=Formulation(residuals="quad"))
+
+
+def test_one_call_does_the_same() -> None:
+    given: Problem = problem("scissor", 20)
+    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
+    found = forward_dynamics(given.system, given.state, formulation=EXTENDED)
+    np.testing.assert_array_equal(found.acceleration, dynamics.acceleration(given.state))

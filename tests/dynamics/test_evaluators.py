@@ -16,8 +16,9 @@ from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.evaluators import Evaluator
+from sparsebody.dynamics import assembler
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.gallery import build
@@ -116,13 +117,13 @@ def test_rough_factors_are_made_up_for(seed: int) -> None:
     dynamics = ForwardDynamics(system, state, factorization="block-ldl")
     evaluator = dynamics.evaluator
     evaluator.assembler.assemble(state, None, NOTHING)
-    evaluator.solver.factorize(0.0)
+    evaluator.factorize(0.0)
     exact = np.empty((system.n_bodies, 6))
-    evaluator.solve_assembled(state, None, exact, NOTHING)
+    evaluator.solve_assembled(state, exact, NOTHING)
     values = evaluator.assembler.symbolic.factors.values
     values *= 1.0 + 0.01 * np.random.default_rng(seed).uniform(-1.0, 1.0, values.shape)
     found = np.empty_like(exact)
-    dynamics.run(Evaluator.solve_assembled, state, None, found, NOTHING)
+    dynamics.run(lambda evaluator: evaluator.solve_assembled(state, found, NOTHING))
     np.testing.assert_allclose(found, exact, atol=1e-7 * np.abs(exact).max())
 
 
@@ -235,13 +236,26 @@ def test_states_are_checked_before_the_errors_of_the_joints_are_computed(ask: st
         getattr(dynamics.evaluate(few), ask)()
 
 
-@pytest.mark.parametrize("factorization", ["block-ldl", "superlu"])
 @pytest.mark.parametrize(
     "copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))], ids=["copy", "pickle"]
 )
-def test_copies_answer_for_themselves(copied, factorization: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("factorization", "block-ldl"), ("factorization", "superlu"), ("redundancy", "krylov")],
+)
+@pytest.mark.parametrize("name", ["random", "scissor", "scissor with a pendulum"])
+def test_copies_answer_for_themselves(copied, option: str, value: str, name: str) -> None:
+    """With six freedoms a body, in a plane, and within subgroups."""
     system, state = random_state(3)
-    dynamics = ForwardDynamics(system, state, factorization=factorization)
+    if name != "random":
+        mechanism = build("scissor", pairs=8)
+        if name != "scissor":
+            place = np.array(mechanism.body("left-3").position)
+            mechanism.add_body("bob", mass=0.3, inertia=[0.01] * 3, position=place - [0, 0, 0.4])
+            mechanism.add_joint("ball", sb.Spherical(), "left-3", "bob", point=place)
+        system = mechanism.compile()
+        state = sb.consistent_state(system)
+    dynamics = ForwardDynamics(system, state, **{option: value})
     evaluation = dynamics.evaluate(state)
     expected = evaluation.acceleration()
     other = copied(evaluation)
@@ -273,7 +287,7 @@ def test_rows_left_out_are_watched_at_other_states() -> None:
 @pytest.mark.parametrize("first_question", ["acceleration", "velocity_correction"])
 def test_lifts_too_long_for_ldl_are_as_accurate_by_qr(first_question: str) -> None:
     given = problem("scissor", 24_000)
-    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", reduction="none")
+    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", formulation=SPATIAL)
     evaluation = dynamics.evaluate(given.state)
     getattr(evaluation, first_question)()
     exact = oracle.reference(given).acceleration
@@ -336,3 +350,38 @@ def test_accelerations_fill_an_array_that_is_given() -> None:
         np.testing.assert_array_equal(out, dynamics.acceleration(state))
         with pytest.raises(ShapeError, match="out must be"):
             dynamics.acceleration(state, out=out[:, :5])
+
+
+# ---- chunks of the evaluation -----------------------------------------------------------------
+
+SYSTEMS = {
+    "ladder": lambda: build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)),
+    "loops": lambda: random_loops(np.random.default_rng(3), 14, 3, moving=True),
+    "tree": lambda: random_tree(np.random.default_rng(4), 15, moving=True),
+    "lattice": lambda: build("lattice", rows=5, columns=6, keep=0.5),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_the_length_of_chunks_changes_nothing(name, length, monkeypatch):
+    system = SYSTEMS[name]().compile()
+    state = sb.consistent_state(system)
+    whole = ForwardDynamics(system, state, factorization="block-ldl")(state).acceleration
+    monkeypatch.setattr(assembler, "CHUNK_LENGTH", length)
+    found = ForwardDynamics(system, state, factorization="block-ldl")(state).acceleration
+    np.testing.assert_allclose(found, whole, rtol=0.0, atol=1e-10 * np.abs(whole).max())
+
+
+def test_a_mechanism_whose_memory_is_requested_early_is_solved_too():
+    n_blocks = 1 << 14  # from which on that is so
+    system = build("ladder", rungs=n_blocks // 2 + 3, gravity=(1.0, -2.0, -9.0)).compile()
+    dynamics = ForwardDynamics(system, factorization="block-ldl", reactions="basic")
+    found = dynamics(system.initial_state)
+    assert found.residual < 1e-8
+    np.testing.assert_allclose(
+        dynamics.acceleration(system.initial_state),
+        found.acceleration,
+        rtol=0.0,
+        atol=1e-10 * np.abs(found.acceleration).max(),
+    )

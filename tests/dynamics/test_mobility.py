@@ -13,6 +13,7 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Revolute, Spherical
@@ -118,7 +119,7 @@ def test_special_geometry_lets_more_move_than_counting_says(
     name: str, parameters: dict[str, object], special: int, special_in_plane: int | None
 ) -> None:
     system = build(name, **parameters).compile()
-    dynamics = ForwardDynamics(system, reduction="none")
+    dynamics = ForwardDynamics(system, formulation=SPATIAL)
     assert generic_mobility(system).rank - dynamics.rank == special
     in_plane = generic_mobility_in_plane(system)
     if special_in_plane is None:

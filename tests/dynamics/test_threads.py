@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -62,20 +61,26 @@ def reactions(dynamics: ForwardDynamics, state: State) -> list[np.ndarray]:
 @pytest.mark.parametrize("ask", [acceleration, reactions])
 @pytest.mark.parametrize("make", [ladder, scissor, universal_chain])
 @pytest.mark.parametrize("factorization", ["auto", "block-ldl"])
+@pytest.mark.parametrize("shared", [True, False])
 def test_threads_get_what_one_gets_alone(
     make: Callable[[], System],
     ask: Callable[[ForwardDynamics, State], list[np.ndarray]],
     factorization: str,
+    shared: bool,
 ) -> None:
+    """Several threads at once, with one ForwardDynamics or with one each."""
     system = make()
     given = states(system)
-    dynamics = ForwardDynamics(system, given[0], reactions="basic", factorization=factorization)
-    expected = [ask(dynamics, state) for state in given]
+    options = {"reactions": "basic", "factorization": factorization}
+    dynamics = [ForwardDynamics(system, given[0], **options)] * N_THREADS
+    if not shared:
+        dynamics = [ForwardDynamics(system, given[0], **options) for _ in given]
+    expected = [ask(dynamics[0], state) for state in given]
     start = Barrier(N_THREADS)
 
     def run(i: int) -> list[list[np.ndarray]]:
         start.wait()
-        return [ask(dynamics, given[i]) for _ in range(N_ROUNDS)]
+        return [ask(dynamics[i], given[i]) for _ in range(N_ROUNDS)]
 
     with ThreadPoolExecutor(N_THREADS) as pool:
         found = list(pool.map(run, range(N_THREADS)))
@@ -83,28 +88,6 @@ def test_threads_get_what_one_gets_alone(
         for answers in rounds:
             for answer, known in zip(answers, alone, strict=True):
                 np.testing.assert_array_equal(answer, known)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_threads_get_the_same_bits_for_five_seconds(shared: bool) -> None:
-    """Two threads at once, with one ForwardDynamics or with one each."""
-    system = ladder()
-    given = states(system)[:2]
-    one = ForwardDynamics(system, given[0])
-    dynamics = [one, one if shared else ForwardDynamics(system, given[0])]
-    expected = [reactions(one, state) for state in given]
-    end = time.monotonic() + 5.0
-
-    def run(i: int) -> int:
-        n_rounds = 0
-        while time.monotonic() < end:
-            for answer, known in zip(reactions(dynamics[i], given[i]), expected[i], strict=True):
-                np.testing.assert_array_equal(answer, known)
-            n_rounds += 1
-        return n_rounds
-
-    with ThreadPoolExecutor(2) as pool:
-        assert all(n_rounds > 0 for n_rounds in pool.map(run, range(2)))
 
 
 def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it() -> None:

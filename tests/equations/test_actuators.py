@@ -3,7 +3,7 @@ import pytest
 from random_mechanisms import random_tree
 
 import sparsebody as sb
-from sparsebody.equations.actuators import (
+from sparsebody.equations.inverse import (
     actuator_rows,
     actuators_of,
     released_drives,

@@ -1,32 +1,24 @@
 """The multifrontal LDL': its supernodes, its dense fronts, its threads, and doubtful pivots."""
 
-import dataclasses
-
 import networkx as nx
 import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, pattern_of
 from random_saddles import (
-    draw,
-    loop_of_hinges,
+    natural,
     random_matrix,
     solution_error,
 )
 from scipy.sparse.linalg import splu
 from scissor_saddle import scissor
 
-from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze, multifrontal, refined_solve
-from sparsebody.factorization.quasi_definite import quasi_definite
-from sparsebody.factorization.unit_ldl import unit_rows
+from sparsebody.factorization.unit_factors import unit_rows
 from sparsebody.ordering import ORDERINGS, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import constraint_matrix, saddle_csc, saddle_product
-
-
-def natural(pattern):
-    return np.arange(pattern.n_blocks)
+from sparsebody.sparse.saddle import saddle_csc, saddle_product
 
 
 def lattice(n, dimension=2, joint_size=3):
@@ -126,52 +118,12 @@ def test_the_smallest_pivot_is_that_of_block_ldl(name):
     assert pivots[0][1] == pivots[1][1]
 
 
-def test_a_planar_loop_in_space_is_named_as_singular_by_its_joint():
-    matrix = loop_of_hinges(np.random.default_rng(0), 4)
-    symbolic = analyze("multifrontal", matrix.pattern, natural(matrix.pattern))
-    with pytest.raises(SingularSystemError, match=r"a pivot of dual block \d vanishes: a"):
-        symbolic.factorize(matrix)
-
-
-def test_a_body_whose_inertia_is_not_positive_is_named():
-    matrix = draw(3)
-    matrix.diagonal[1, 0, 0] = -1.0
-    symbolic = analyze("multifrontal", matrix.pattern, natural(matrix.pattern))
-    with pytest.raises(SingularSystemError, match="primal block 1"):
-        symbolic.factorize(matrix)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("n", [10, 1000])
-def test_a_dependent_row_of_a_long_mechanism_is_named(n, threads):
-    matrix = scissor(2 * n)
-    pattern = matrix.pattern
-    twice = BlockPattern(np.append(pattern.block_sizes, 1), np.vstack([pattern.ends, [[0, 1]]]))
-    rows = np.concatenate([matrix.rows, matrix.rows[5:6]])  # the first joint within a pair
-    doubled = dataclasses.replace(matrix, pattern=twice, rows=rows)
-    symbolic = analyze("multifrontal", twice, natural(twice))
-    symbolic.factors.threads = threads
-    with pytest.raises(SingularSystemError, match="a pivot of dual block"):
-        symbolic.factorize(doubled)
-
-
 def test_a_long_scissor_whose_pivots_are_doubtful_is_solved():
     matrix = scissor(4000)
     exact = np.random.default_rng(1).normal(size=matrix.pattern.n_rows)
     numeric = analyze("multifrontal", matrix.pattern, natural(matrix.pattern)).factorize(matrix)
     _, residual = refined_solve(numeric, matrix, saddle_product(matrix, exact))
     assert residual < 1e-13
-
-
-def test_the_shifted_matrix_is_solved():
-    pattern, delta = lattice(6), 1e-3
-    matrix = random_matrix(np.random.default_rng(0), pattern)
-    A = constraint_matrix(matrix).toarray()
-    gap = np.random.default_rng(1).normal(size=len(A))
-    factors = quasi_definite(analyze("multifrontal", pattern, natural(pattern)))
-    factors.factorize(matrix.rows, delta)
-    exact = np.linalg.solve(A @ A.T + delta * np.eye(len(A)), gap)
-    np.testing.assert_allclose(factors.solve(gap), exact, rtol=1e-9, atol=1e-9)
 
 
 def test_factors_larger_than_memory_are_refused(monkeypatch):

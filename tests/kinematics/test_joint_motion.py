@@ -7,7 +7,6 @@ from random_mechanisms import random_loops, random_tree
 
 from sparsebody.kinematics.joint_motion import (
     CoordinateMotion,
-    body_rotations,
     coordinate_motion,
     joint_motion,
     position_errors,
@@ -27,7 +26,6 @@ from sparsebody.model.joints import (
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, Sinusoid
-from sparsebody.spatial import rotation_from_quaternion
 
 some_seeds = pytest.mark.parametrize("seed", range(5))
 
@@ -38,13 +36,6 @@ def sample(seed: int) -> tuple[System, State, np.random.Generator]:
     system = random_loops(rng, 6, 4).compile()
     state = system.initial_state
     return system, state.with_(velocity=rng.normal(size=state.velocity.shape)), rng
-
-
-@some_seeds
-def test_rotations_are_those_of_the_quaternions(seed: int) -> None:
-    _, state, _ = sample(seed)
-    expected = [rotation_from_quaternion(q) for q in state.orientation]
-    np.testing.assert_allclose(body_rotations(state), expected, atol=1e-15)
 
 
 @some_seeds
@@ -184,23 +175,9 @@ def test_prescribed_coordinates_follow_their_functions() -> None:
     np.testing.assert_allclose(prescribed_motion(system, 0.7), [wave(0.7), fall(0.7)])
 
 
-def test_without_tracked_coordinates_there_is_nothing_to_follow() -> None:
-    system = random_tree(np.random.default_rng(0), 3).compile()
-    found = coordinates_of(system, system.initial_state)
-    assert found.value.shape == (0,)
-    assert found.dual.shape == (0, 6)
-    assert prescribed_motion(system, 0.0).shape == (0, 3)
-
-
 def errors_of(system: System, state: State) -> np.ndarray:
     motion = joint_motion(system, state)
     return position_errors(system, state, motion, coordinate_motion(system, state, motion))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_closed_loops_have_no_error(seed: int) -> None:
-    system = random_loops(np.random.default_rng(seed), 8, 5).compile()
-    np.testing.assert_allclose(errors_of(system, system.initial_state), 0.0, atol=1e-13)
 
 
 def test_a_ball_is_off_by_the_gap_of_its_points() -> None:

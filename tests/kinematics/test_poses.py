@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_mechanisms import random_tree
 
-from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import (
     displaced,
@@ -83,13 +82,6 @@ def test_the_velocity_of_a_point_is_the_rate_of_its_position(seed: int) -> None:
         behind = point_position(system, displaced(state, -h * state.velocity), name, point)
         found = point_velocity(system, state, name, point)
         np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-8)
-
-
-def test_points_belong_to_bodies_of_the_system() -> None:
-    system, _ = random_system(0)
-    for function in (point_position, point_velocity):
-        with pytest.raises(ModelError, match="has no body 'b9'"):
-            function(system, system.initial_state, "b9", [0, 0, 0])
 
 
 def free_flight(t: float) -> tuple[State, np.ndarray]:

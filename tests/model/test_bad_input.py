@@ -54,7 +54,6 @@ def refused(message: str, action: Callable[[], Any], kind: type[Exception] = Mod
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"mass": 0.0}, "body 'c': mass 0.0 kg; give a positive one"),
         ({"mass": -2.0}, "body 'c': mass -2.0 kg; give a positive one"),
         ({"mass": NAN}, "body 'c': mass is nan; it must be finite"),
         ({"mass": INF}, "body 'c': mass is inf; it must be finite"),
@@ -72,7 +71,6 @@ def refused(message: str, action: Callable[[], Any], kind: type[Exception] = Mod
             r"body 'c'.*not symmetric, entry \[0, 1\] is 0.1 and \[1, 0\] is 0; make them equal",
         ),
         ({"inertia": [1, 1, -1]}, "body 'c'.*principal moments -1, 1, 1.*not positive definite"),
-        ({"inertia": [0, 0, 0]}, "body 'c'.*not positive definite; give every axis a positive"),
         ({"inertia": [1, 1, 3]}, "body 'c'.*1, 1, 3.*exceeds the sum of the others; check the"),
         ({"position": [0, NAN, 0]}, r"body 'c': position is \[0.0, nan, 0.0\]; every number"),
         ({"position": [0, 0]}, r"body 'c': position has shape \(2,\); give 3 numbers"),

@@ -1,10 +1,9 @@
 """Bodies and joints from arrays are those that are added one by one."""
 
-from dataclasses import fields, is_dataclass
-
 import networkx as nx
 import numpy as np
 import pytest
+from exact_equality import assert_same
 from random_mechanisms import random_frame, random_inertia, random_rotation, random_type
 
 from sparsebody.errors import ModelError
@@ -17,23 +16,6 @@ from sparsebody.model.time_functions import Sinusoid
 from sparsebody.spatial import quaternion_from_rotation
 
 NAN = float("nan")
-
-
-def assert_same(first, second):
-    """Assert that two systems, or parts of them, are equal to the last bit."""
-    if isinstance(first, np.ndarray):
-        assert first.dtype == second.dtype
-        np.testing.assert_array_equal(first, second)
-    elif is_dataclass(first):
-        for field in fields(first):
-            if field.name != "kernels":
-                assert_same(getattr(first, field.name), getattr(second, field.name))
-    elif isinstance(first, tuple | list):
-        assert len(first) == len(second)
-        for one, two in zip(first, second, strict=True):
-            assert_same(one, two)
-    else:
-        assert first == second
 
 
 def random_bodies(rng, n):
@@ -244,12 +226,11 @@ def message_of(action):
 
 
 WRONG_BODIES = [
-    {"mass": 0.0},
+    {"mass": -2.0},
     {"mass": NAN},
     {"inertia": [[1, 0, 0], [0, 1, 0], [0, 0, NAN]]},
     {"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]},
     {"inertia": np.diag([1, 1, -1])},
-    {"inertia": np.zeros((3, 3))},
     {"inertia": np.diag([1, 1, 3])},
     {"position": [0, NAN, 0]},
     {"center_of_mass": [np.inf, 0, 0]},

@@ -122,12 +122,6 @@ def test_constant_subspaces_are_those_of_the_types(seed: int) -> None:
             np.testing.assert_array_equal(system.subspace[system.rows(j)], T.T)
 
 
-def test_names_lead_back_to_numbers() -> None:
-    system = random_tree(np.random.default_rng(0), 5).compile()
-    assert [system.body(name) for name in system.body_names] == list(range(5))
-    assert [system.joint(name) for name in system.joint_names] == list(range(5))
-
-
 def test_forces_act_from_the_centers_of_mass() -> None:
     mechanism = Mechanism()
     mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])

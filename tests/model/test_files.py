@@ -1,13 +1,13 @@
 import json
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 
 import networkx as nx
 import numpy as np
 import pytest
+from exact_equality import assert_same
 
 import sparsebody.model.columns as tables
-import sparsebody.model.documents as documents
 import sparsebody.model.files as files
 from sparsebody.errors import FileFormatError, ModelError, OutputError
 from sparsebody.model.bodies import Box, Cylinder, Polyline, Sphere
@@ -70,30 +70,6 @@ def everything():
     return mechanism
 
 
-def assert_same(first, second):
-    """Assert that two objects have the same types, fields and values, to the last bit."""
-    assert type(first) is type(second)
-    if isinstance(first, np.ndarray):
-        assert (first.shape, first.dtype, first.tobytes()) == (
-            second.shape,
-            second.dtype,
-            second.tobytes(),
-        )
-    elif isinstance(first, dict):
-        assert list(first) == list(second)
-        for key in first:
-            assert_same(first[key], second[key])
-    elif isinstance(first, tuple | list):
-        assert len(first) == len(second)
-        for one, other in zip(first, second, strict=True):
-            assert_same(one, other)
-    elif is_dataclass(first):
-        for field in fields(first):
-            assert_same(getattr(first, field.name), getattr(second, field.name))
-    else:
-        assert first == second
-
-
 def round_trip(mechanism, folder):
     write_mechanism(mechanism, folder / "mechanism.json")
     return read_mechanism(folder / "mechanism.json")
@@ -128,9 +104,9 @@ def test_files_are_read_at_once_and_one_by_one_alike(mechanism, tmp_path):
     graph = document["graph"]
     single = Mechanism(graph["name"], graph["gravity"])
     for add, items in (
-        (documents._add_bodies, document["nodes"]),
-        (documents._add_joints, document["edges"]),
-        (documents._add_forces, graph["forces"]),
+        (files._add_bodies, document["nodes"]),
+        (files._add_joints, document["edges"]),
+        (files._add_forces, graph["forces"]),
     ):
         for item in items:
             add(single, [item])
@@ -275,7 +251,6 @@ BROKEN = [
     (("graph", "version"), 2, r"graph\.version is 2, but this sparsebody reads version 1; use"),
     (("graph", "version"), REMOVED, r"graph\.version is None, but .* reads version 1"),
     (("graph", "format"), "other", r"not a mechanism: graph\.format is 'other', not 'sparsebody-"),
-    (("graph",), REMOVED, r"not a mechanism: graph\.format is None"),
     (("graph", "name"), REMOVED, r"graph: 'name' is a required property; add it"),
     (("graph", "gravity"), [0, 9.81], r"graph\.gravity: \[0, 9\.81\] is too short; give 3 entries"),
     (("directed",), False, "directed: True was expected"),
@@ -288,20 +263,13 @@ BROKEN = [
     ((*NODE, "mass"), 10**400, r"nodes\[1\]\.mass: found 1000.*; give a finite number"),
     ((*NODE, "masse"), 1.0, r"nodes\[1\]: .*'masse' was unexpected.*; the entries are id, mass"),
     ((*NODE, "inertia"), [1, 1, 1], r"nodes\[1\]\.inertia\[0\]: 1 is not of type 'array'"),
-    ((*NODE, "inertia", 0), [1, 1], r"nodes\[1\]\.inertia\[0\]: \[1, 1\] is too short"),
     ((*NODE, "inertia", 0, 0), 9, r"nodes\[1\]: body 'bar': no body has principal moments 1, 1, 9"),
     ((*NODE, "orientation"), [1, 1, 0, 0], r"nodes\[1\]: body 'bar': quaternion .* has norm 1\.41"),
     ((*NODE, "position"), [0, 0, "x"], r"nodes\[1\]\.position\[2\]: 'x' is not of type 'number'"),
-    ((*NODE, "mass"), True, r"nodes\[1\]\.mass: True is not of type 'number'"),
-    ((*NODE, "position"), [0, 0, False], r"nodes\[1\]\.position\[2\]: False is not of type"),
     ((*NODE, "position"), [0, 0, 10**305], r"nodes\[1\]\.position\[2\]: found 1000.*; give a fin"),
-    ((*NODE, "position"), None, r"nodes\[1\]\.position: None is not of type 'array'"),
     ((*NODE, "shape"), None, r"nodes\[1\]\.shape: None is not of type 'object'"),
-    ((*NODE, "shape"), {"type": 3}, r"nodes\[1\]\.shape\.type: 3 is not of type 'string'"),
-    ((*NODE, "id"), 7, r"nodes\[1\]\.id: 7 is not of type 'string'"),
     (NODE, "bar", r"nodes\[1\]: 'bar' is not of type 'object'"),
     (("nodes",), {"bar": 1}, r"nodes: \{'bar': 1\} is not of type 'array'"),
-    ((*NODE, "position"), 5, r"nodes\[1\]\.position: 5 is not of type 'array'"),
     ((*NODE, "id"), "world", r"nodes\[1\]: .*; 'world' is the fixed node: give a body another id"),
     ((*NODE, "id"), "", r"nodes\[1\]\.id: ''"),
     (("nodes", 0, "id"), "bar", r"nodes\[0\]: 'mass' is a required property"),
@@ -317,8 +285,6 @@ BROKEN = [
     ),
     ((*EDGE, "type"), "helical", r"joint 'hinge' \(helical\): 'pitch' is missing; add it"),
     ((*EDGE, "options"), {"pitch": 1}, r"\(revolute\): unknown entry 'pitch'; the entries are"),
-    ((*EDGE, "type"), 5, r"edges\[0\]\.type: 5 is not of type 'string'"),
-    ((*EDGE, "options"), [], r"edges\[0\]\.options: \[\] is not of type 'object'"),
     ((*EDGE, "options"), {"x": float("inf")}, r"edges\[0\]\.options\.x: found inf; give a finite"),
     ((*EDGE, "predecessor_frame"), [0, 0], r"edges\[0\]\.predecessor_frame: \[0, 0\] is not of"),
     (
@@ -327,7 +293,6 @@ BROKEN = [
         r"edges\[0\]\.prescribed\[0\]\.coordinate: 'x' is not of type 'integer'",
     ),
     ((*EDGE, "source"), "bare", r"edges\[0\]: joint 'hinge': source 'bare' is no node; add that"),
-    ((*EDGE, "target"), "bare", r"edges\[0\]: joint 'hinge': target 'bare' is no node; add that"),
     ((*EDGE, "target"), "world", r"edges\[0\]: joint 'hinge': connects 'world' to itself"),
     ((*EDGE, "key"), REMOVED, r"edges\[0\]: 'key' is a required property; add it"),
     (

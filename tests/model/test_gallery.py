@@ -16,7 +16,6 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.bodies import Polyline
 from sparsebody.model.forces import Beam
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.model.gallery.andrews import BETA
 
 # name, parameters, bodies, joints, rows, mobility, redundant rows
 COUNTS = [
@@ -116,19 +115,14 @@ def test_joints_close_at_the_start(case):
 
 
 @pytest.mark.parametrize("name", GALLERY)
-def test_default_mechanism_is_connected_and_can_be_drawn(name):
+def test_default_mechanism_is_connected_can_be_drawn_and_has_what_its_entry_says(name):
     mechanism = build(name)
     graph = nx.Graph(mechanism.graph)
     beams = [force for force in mechanism.forces.values() if isinstance(force, Beam)]
     graph.add_edges_from((beam.predecessor, beam.successor) for beam in beams)
     assert nx.is_connected(graph)
     assert all(body.shape is not None for body in mechanism.bodies.values())
-
-
-@pytest.mark.parametrize("name", GALLERY)
-def test_entry_has_defaults_sizes_and_points_that_exist(name):
     entry = GALLERY[name]
-    mechanism = build(name)
     assert set(entry.size_parameters) <= set(entry.defaults)
     assert all(body in mechanism.bodies for body, _ in entry.points.values())
     assert build(name, **entry.defaults).n_bodies == mechanism.n_bodies
@@ -139,32 +133,6 @@ def test_every_size_parameter_changes_the_number_of_bodies(name):
     for parameter in GALLERY[name].size_parameters:
         larger = build(name, **{parameter: GALLERY[name].defaults[parameter] + 1})
         assert larger.n_bodies > build(name).n_bodies
-
-
-def test_size_parameters_are_the_published_ones():
-    found = {name: entry.size_parameters for name, entry in GALLERY.items()}
-    assert found == {
-        "chain": ("bodies",),
-        "tree": ("bodies",),
-        "ladder": ("rungs",),
-        "scissor": ("pairs",),
-        "n-four-bar": ("loops",),
-        "five-bar-array": ("loops",),
-        "four-bar-torus": ("rows", "columns"),
-        "lattice": ("rows", "columns", "layers"),
-        "tube": ("rings",),
-        "rotating-squares": ("rows", "columns"),
-        "ring": ("bodies",),
-        "stewart": (),
-        "four-bar": (),
-        "slider-crank": (),
-        "bricard": (),
-        "andrews": (),
-        "governor": (),
-        "beam": ("elements",),
-        "compliant-lattice": ("rows", "columns"),
-        "pendulum": (),
-    }
 
 
 # ---- parameters -----------------------------------------------------------------------------
@@ -184,32 +152,19 @@ def test_strings_are_converted_as_the_parameters_ask():
         ("scissor", {"pair": 3}, "scissor has no parameter 'pair'; it has pairs, angle, drive"),
         ("scissor", {"pairs": 0}, "scissor: pairs is 0; give 1 or more"),
         ("scissor", {"pairs": "2.5"}, "scissor: pairs is '2.5'; give a whole number"),
-        ("scissor", {"length": "-1"}, "scissor: length is -1.0; give a number between 0 and inf"),
-        ("rotating-squares", {"side": -1.0}, "side is -1.0; give a number between 0 and inf"),
         ("ladder", {"seed": -1}, "ladder: seed is -1; give 0 or more"),
-        ("lattice", {"seed": -1}, "lattice: seed is -1; give 0 or more"),
-        ("tree", {"seed": -1}, "tree: seed is -1; give 0 or more"),
-        ("scissor", {"pairs": "many"}, "scissor: pairs is 'many'; give a number"),
         ("scissor", {"pairs": True}, "scissor: pairs is True; give a number"),
         ("scissor", {"angle": 1.6}, "scissor: angle is 1.6; give a number between 0 and 1.5708"),
         ("scissor", {"angle": "nan"}, "scissor: angle is 'nan'; give a number"),
         ("scissor", {"drive": "perhaps"}, "scissor: drive is 'perhaps'; give true or false"),
         ("scissor", {"gravity": "9.81"}, "gravity is '9.81'; give 3 numbers, such as 0,0,-9.81"),
-        ("scissor", {"gravity": 9.81}, "gravity is 9.81; give 3 numbers"),
         ("chain", {"joint": "rubber"}, "chain: joint is 'rubber'; give one of: revolute, sph"),
         ("ring", {"bodies": 2}, "ring: bodies is 2; give 3 or more"),
         ("lattice", {"keep": -0.1}, "lattice: keep is -0.1; give a number from 0 to 1"),
-        ("lattice", {"keep": 1.1}, "lattice: keep is 1.1; give a number from 0 to 1"),
         ("ladder", {"disorder": -1}, "ladder: disorder is -1.0; give 0.0 or more"),
-        ("lattice", {"disorder": -1}, "lattice: disorder is -1.0; give 0.0 or more"),
         ("four-bar", {"coupler": 0.05}, "four-bar: angle is 1.0: coupler .* do not meet"),
-        ("pendulum", {"mass": 0}, "pendulum: mass is 0.0; give a number between 0 and inf"),
-        ("chain", {"length": 0}, "chain: length is 0.0; give a number between 0 and inf"),
-        ("ring", {"mass": -1}, "ring: mass is -1.0; give a number between 0 and inf"),
         ("chain", {"mass": 10**400}, "chain: mass is 10*; give a number"),
-        ("chain", {"bodies": np.True_}, r"chain: bodies is .*True.*; give a number"),
         ("chain", {"bodies": 10**12}, r"bodies is 1e\+12; a mechanism has 10000000 bodies at most"),
-        ("chain", {"bodies": "1e300"}, r"bodies is 1e\+300; a mechanism has 10000000 bodies at"),
         (
             "lattice",
             {"rows": 10**4, "layers": 10**3},
@@ -245,28 +200,6 @@ def test_more_branching_than_bodies_gives_a_star():
 # ---- single families ------------------------------------------------------------------------
 
 
-def hinge_rank(mechanism, names):
-    """Rank of the rows of some joints alone."""
-    system = mechanism.compile()
-    moving = SystemMotion(system, system.initial_state)
-    rows = moving.constraint.rows
-    A = np.zeros((system.n_rows, 6 * system.n_bodies))
-    for k, j in enumerate(system.row_joint):
-        for side, body in enumerate((system.predecessor[j], system.successor[j])):
-            if body >= 0:
-                A[k, 6 * body : 6 * body + 6] += rows[k, side]
-    chosen = np.isin(system.row_joint, [system.joint(name) for name in names])
-    return np.linalg.matrix_rank(A[chosen], tol=1e-9), int(chosen.sum())
-
-
-def test_each_rhombus_of_a_scissor_has_three_redundant_rows_and_the_ground_loop_none():
-    mechanism = build("scissor", pairs=4, drive=False)
-    for k in range(3):
-        rhombus = [f"middle-{k}", f"middle-{k + 1}", f"outer-{k}-left", f"outer-{k}-right"]
-        assert hinge_rank(mechanism, rhombus) == (17, 20)
-    assert hinge_rank(mechanism, ["base", "middle-0", "support"]) == (11, 11)
-
-
 def test_coordinate_of_the_scissor_base_is_the_angle_of_the_bars():
     mechanism = build("scissor", pairs=3, drive=True, angle=0.7, lifted=0.8, rise_time=2.0)
     motion = mechanism.joint("base").prescribed[0]
@@ -274,30 +207,6 @@ def test_coordinate_of_the_scissor_base_is_the_angle_of_the_bars():
     assert motion(2.0)[0] == 0.8
     end = mechanism.body("left-0").to_world((0.5, 0.0, 0.0))
     np.testing.assert_allclose(end, [math.cos(0.7), 0.0, math.sin(0.7)], atol=1e-15)
-
-
-def test_ladder_has_the_published_centers_and_joints():
-    mechanism = build("ladder", rungs=3)
-    for s in range(3):
-        for r in range(2):
-            np.testing.assert_array_equal(mechanism.body(f"bar-{s}-{r}").position, [s, r, 0.0])
-        rung = mechanism.joint(f"rung-{s}")
-        np.testing.assert_array_equal(
-            mechanism.body(f"bar-{s}-0").to_world(rung.predecessor_frame.position), [s, 0.5, 0]
-        )
-    inertia = np.diag(mechanism.body("bar-0-0").inertia)
-    np.testing.assert_allclose(inertia, np.array([0.02, 0.82, 0.82]) / 12, rtol=1e-14)
-
-
-@pytest.mark.parametrize("joint", ["spherical", "revolute"])
-def test_disorder_moves_bodies_by_at_most_that_much(joint):
-    regular, disordered = (
-        np.array([body.position for body in build("ladder", **given).bodies.values()])
-        for given in ({"joint": joint}, {"joint": joint, "disorder": 0.05, "seed": 3})
-    )
-    moved = np.abs(disordered - regular)
-    assert 0.03 < moved.max() <= 0.05
-    assert (moved[:, 2].max() == 0.0) == (joint == "revolute")
 
 
 @pytest.mark.parametrize(
@@ -317,13 +226,6 @@ def test_same_seed_gives_the_same_mechanism_and_another_seed_another(name, param
     assert digest(1) != digest(2)
 
 
-@pytest.mark.parametrize(("keep", "others"), [(0.0, 0), (0.5, 12), (1.0, 25)])
-def test_lattice_keeps_a_spanning_tree_and_a_part_of_the_other_joints(keep, others):
-    mechanism = build("lattice", rows=6, columns=6, keep=keep)
-    assert mechanism.n_joints == 36 + others
-    assert nx.is_weakly_connected(mechanism.graph)
-
-
 @pytest.mark.parametrize(
     ("parameters", "redundant"),
     [
@@ -335,14 +237,6 @@ def test_lattice_keeps_a_spanning_tree_and_a_part_of_the_other_joints(keep, othe
 def test_a_disordered_lattice_is_in_general_position(parameters, redundant):
     system = build("lattice", **{"columns": parameters["rows"], **parameters}).compile()
     assert system.n_rows - rank(system, system.initial_state) == redundant
-
-
-@pytest.mark.parametrize("size", [2, 3, 4])
-def test_redundancy_of_a_sheet_follows_its_formula(size):
-    system = build("rotating-squares", rows=size, columns=size).compile()
-    assert system.n_rows == 5 * (2 * size * (size - 1) + 1)
-    redundant = system.n_rows - rank(system, system.initial_state)
-    assert redundant == 4 * size**2 - 10 * size + 7 == 3 * (size - 1) ** 2 + (size - 2) ** 2
 
 
 def test_random_trees_use_all_their_joint_types():
@@ -400,18 +294,6 @@ def test_andrews_starts_with_the_published_accelerations():
     assert turn["K2"] - turn["K1"] == pytest.approx(-10666.8329399655854029433719415, rel=1e-9)
 
 
-def test_andrews_links_meet_in_the_common_point_of_the_test_set():
-    mechanism = build("andrews")
-    common = 0.007 * math.cos(BETA) - 0.028 * math.cos(BETA), -0.021 * math.sin(BETA), 0.0
-    for body, point in (
-        ("K2", (-0.028, 0, 0)),
-        ("K3", (0, -0.035, 0)),
-        ("K4", (0, -0.02, 0)),
-        ("K6", (0.02, 0, 0)),
-    ):
-        np.testing.assert_allclose(mechanism.body(body).to_world(point), common, atol=1e-16)
-
-
 # ---- autoTree -------------------------------------------------------------------------------
 
 # Forward dynamics at q_i = 0.1 i cos(i), qd_i = 0.3 sin(2 i), tau_i = 2 sin(0.9 i); a world-frame
@@ -455,12 +337,6 @@ def test_auto_tree_has_the_published_accelerations(parameters, parents, expected
     system, a = initial_accelerations(mechanism)
     assert (system.predecessor + 1).tolist() == parents
     np.testing.assert_allclose(joint_accelerations(system, a), expected, rtol=1e-11)
-
-
-def test_auto_tree_tapers():
-    system = build("tree", bodies=4, branching=2, taper=0.9).compile()
-    np.testing.assert_allclose(system.mass, 0.9 ** (3 * np.arange(4)), rtol=1e-14)
-    np.testing.assert_allclose(system.center_of_mass[:, 0], 0.9 ** np.arange(4) / 2, rtol=1e-14)
 
 
 # ---- IFToMM library -------------------------------------------------------------------------

@@ -64,23 +64,6 @@ def assert_bars(mechanism, expected):
         np.testing.assert_allclose(bar.to_world(shape[1]), end, atol=1e-12)
 
 
-@pytest.mark.parametrize("bodies", [1, 2, 9])
-def test_chain(bodies):
-    mechanism = build("chain", bodies=bodies, length=0.7)
-    x = 0.7 * np.arange(bodies + 1)
-    assert_bars(mechanism, {f"bar-{i}": ((x[i], 0, 0), (x[i + 1], 0, 0)) for i in range(bodies)})
-    assert_joints_at(
-        mechanism,
-        {
-            f"joint-{i}": (f"bar-{i - 1}" if i else WORLD, f"bar-{i}", (x[i], 0, 0))
-            for i in range(bodies)
-        },
-    )
-    for i, joint in enumerate(mechanism.joints.values()):
-        axis = (0, 1, 0) if i % 2 == 0 else (0, 0, 1)
-        np.testing.assert_allclose(joint.successor_frame.rotation[:, 2], axis, atol=1e-15)
-
-
 @pytest.mark.parametrize("disorder", [0.0, 0.1])
 @pytest.mark.parametrize("rungs", [1, 2, 7])
 def test_ladder(rungs, disorder):
@@ -201,19 +184,6 @@ def test_rotating_squares(size):
         places = joint_place(mechanism, joint)
         np.testing.assert_allclose(places[0], places[1], atol=1e-14)
         np.testing.assert_allclose(np.abs(joint.successor_frame.origin), [0.4, 0.4, 0.0])
-
-
-@pytest.mark.parametrize("bodies", [3, 8])
-def test_ring(bodies):
-    mechanism = build("ring", bodies=bodies, length=0.6)
-    turn = 2 * math.pi * np.arange(bodies + 1) / bodies
-    corner = 0.3 / math.sin(math.pi / bodies) * np.stack([np.cos(turn), np.sin(turn), 0 * turn], 1)
-    assert_bars(mechanism, {f"bar-{i}": (corner[i], corner[i + 1]) for i in range(bodies)})
-    assert_joints_at(
-        mechanism,
-        {"base": (WORLD, "bar-0", (corner[0] + corner[1]) / 2)}
-        | {f"joint-{i}": (f"bar-{(i - 1) % bodies}", f"bar-{i}", corner[i]) for i in range(bodies)},
-    )
 
 
 @pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])

@@ -139,27 +139,9 @@ def test_axes_along_and_against_z_are_axes_too() -> None:
     np.testing.assert_allclose(axes((0, 0, -2), None, "frame"), np.diag([1, -1, -1]))
 
 
-def test_a_body_translates_between_its_frame_and_the_world() -> None:
-    rng = np.random.default_rng(4)
-    body = two_bodies(rng).body("a")
-    point = rng.normal(size=3)
-    np.testing.assert_allclose(body.to_body(body.to_world(point)), point, atol=1e-14)
-
-
 def test_a_diagonal_inertia_may_be_given_by_its_moments() -> None:
     body = RigidBody("a", 1.0, [1, 2, 2.5])
     np.testing.assert_array_equal(body.inertia, np.diag([1, 2, 2.5]))
-
-
-def test_forces_are_kept_by_name() -> None:
-    mechanism = two_bodies(np.random.default_rng(5))
-    mechanism.add_joint("hinge", Revolute(), "a", "b")
-    forces = {
-        "spring": mechanism.add_joint_force("spring", "hinge", stiffness=1.0),
-        "tie": mechanism.add_point_force("tie", WORLD, "a", stiffness=1.0),
-        "load": mechanism.add_external_force("load", "b", force=[1, 0, 0]),
-    }
-    assert mechanism.forces == forces
 
 
 def test_what_a_model_holds_cannot_be_changed_afterwards() -> None:

@@ -100,14 +100,6 @@ def test_a_snapshot_does_not_grow():
     assert before == ("a", *CASES["grid"])
 
 
-def test_names_are_compared_with_names_and_tuples():
-    names = names_of(["a", "b"])
-    assert names == names_of(["a"], ["b"])
-    assert names != ("a", "c")
-    assert names != ("a",)
-    assert names != ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("action", "message"),
     [

@@ -32,13 +32,6 @@ def test_other_joints_and_bodies_stay_exactly_as_they_are() -> None:
     assert consistent_state(other).coordinate.shape == one.initial_state.coordinate.shape
 
 
-def test_a_joint_can_be_taken_away() -> None:
-    mechanism = build("four-bar")
-    copy = with_replaced_joints(mechanism, dict.fromkeys(mechanism.joints))
-    assert (copy.n_bodies, copy.n_joints) == (3, 0)
-    assert mechanism.n_joints == 4
-
-
 def test_joints_in_use_and_unknown_ones_are_refused() -> None:
     mechanism = Mechanism()
     mechanism.add_body("slide", mass=1.0, inertia=[1, 1, 1])

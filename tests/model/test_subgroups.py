@@ -12,7 +12,7 @@ from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.subgroups import (
-    KINDS,
+    Kind,
     Subgroup,
     describe,
     displacement_classes,
@@ -183,8 +183,8 @@ def test_a_prescribed_row_is_never_left_out() -> None:
 
 
 def test_kinds_are_in_the_order_of_their_dimensions() -> None:
-    assert [kind.freedoms for kind in KINDS] == list(FREEDOMS.values())
-    assert [kind.name for kind in KINDS] == list(FREEDOMS)
+    assert [kind.freedoms for kind in Kind] == list(FREEDOMS.values())
+    assert [kind.title for kind in Kind] == list(FREEDOMS)
 
 
 def test_alike_classes_about_moving_bodies_are_told_in_one_line() -> None:

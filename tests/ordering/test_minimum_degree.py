@@ -3,15 +3,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patterns import graph_pattern, ladder, pattern_of, patterns, shuffled
+from patterns import graph_pattern, ladder, metrics, pattern_of, patterns, shuffled
 
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
 from sparsebody.ordering.reference_orders import natural
-from sparsebody.sparse.elimination_tree import column_structures, ordering_metrics
+from sparsebody.sparse.elimination_tree import column_structures
 
 
 def flops(pattern, ordering=minimum_degree):
-    return ordering_metrics(pattern, ordering(pattern)).flops
+    return metrics(pattern, ordering).flops
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -32,20 +32,15 @@ def test_cost_grows_in_proportion_where_the_width_is_bounded(small, large):
     assert flops(shuffled(large, 0)) < 12 * flops(shuffled(small, 1))
 
 
-def test_a_lattice_costs_far_less_than_in_natural_order():
-    lattice = graph_pattern(nx.grid_2d_graph(32, 32))
-    assert flops(lattice) < 0.35 * flops(lattice, natural)
-
-
-def test_numbering_changes_the_cost_of_a_lattice_by_less_than_a_third():
+def test_a_lattice_costs_far_less_than_in_natural_order_however_it_is_numbered():
     lattice = graph_pattern(nx.grid_2d_graph(32, 32))
     costs = [flops(shuffled(lattice, seed)) for seed in range(6)]
-    assert max(costs) < 1.33 * min(costs)
+    assert max(costs) < min(1.33 * min(costs), 0.35 * flops(lattice, natural))
 
 
 def test_thin_joints_are_eliminated_so_that_wide_fronts_come_late():
     wheel = pattern_of([(0, k) for k in range(1, 9)] + [(k, k % 8 + 1) for k in range(1, 9)], 9)
-    assert ordering_metrics(wheel, minimum_degree(wheel)).largest_front <= 50
+    assert metrics(wheel, minimum_degree).largest_front <= 50
 
 
 @given(pattern=patterns())
@@ -56,16 +51,13 @@ def test_bodies_wait_for_no_joint_that_they_couple_to(pattern):
 
 
 def test_in_loops_this_costs_what_minimum_degree_costs():
-    pattern = ladder(50)
-    costs = [ordering_metrics(pattern, f(pattern)).flops for f in (bodies_first, minimum_degree)]
-    assert costs[0] == pytest.approx(costs[1], rel=0.01)
+    assert flops(ladder(50), bodies_first) == pytest.approx(flops(ladder(50)), rel=0.01)
 
 
 def test_the_arms_of_a_hub_couple_all_with_each_other():
     star = graph_pattern(nx.star_graph(40))
-    first, leaves = (ordering_metrics(star, f(star)) for f in (bodies_first, leaves_first))
-    assert first.largest_front >= 5 * 40
-    assert leaves.largest_front == 11
+    assert metrics(star, bodies_first).largest_front >= 5 * 40
+    assert metrics(star, leaves_first).largest_front == 11
 
 
 @given(n_bodies=st.integers(2, 200), seed=st.integers(0, 99), is_grounded=st.booleans())
@@ -77,7 +69,7 @@ def test_nothing_fills_in_on_a_tree_but_one_block_for_each_body(n_bodies, seed, 
     start, rows = column_structures(tree, order)
     assert np.all(np.diff(start) <= 1)  # a body couples to its joint, the joint to the inner body
     assert len(rows) == np.count_nonzero(tree.ends >= 0)  # as many as before: no fill at all
-    assert ordering_metrics(tree, order).largest_front <= 11
+    assert metrics(tree, leaves_first).largest_front <= 11
 
 
 def test_each_joint_of_a_grounded_chain_follows_its_outer_body_inwards():
@@ -88,10 +80,9 @@ def test_each_joint_of_a_grounded_chain_follows_its_outer_body_inwards():
 @pytest.mark.parametrize("n_leaves", [10, 10_000])
 def test_a_hub_with_many_arms_costs_as_much_as_its_arms(n_leaves):
     star = graph_pattern(nx.star_graph(n_leaves))
-    flops = ordering_metrics(star, leaves_first(star)).flops
     arm = sum(m * (m + 2) for m in [*range(5, 11), *range(6, 11)])
     hub = sum(m * (m + 2) for m in range(6))
-    assert flops == pytest.approx(n_leaves * arm + hub)
+    assert flops(star, leaves_first) == pytest.approx(n_leaves * arm + hub)
 
 
 def test_loops_follow_the_tree_parts_that_hang_on_them():
@@ -108,5 +99,4 @@ def test_a_tree_costs_at_most_twice_what_the_articulated_body_algorithm_does():
     n = 300
     tree = graph_pattern(nx.random_labeled_tree(n, seed=5))
     grounded = pattern_of([*tree.ends, (-1, 0)], n)
-    flops = ordering_metrics(grounded, leaves_first(grounded)).flops
-    assert flops < 2.0 * (224 * n - 259 + 205 * n - 248)
+    assert flops(grounded, leaves_first) < 2.0 * (224 * n - 259 + 205 * n - 248)

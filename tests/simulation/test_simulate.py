@@ -10,6 +10,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import (
+    AssemblyError,
     InterruptionWarning,
     ModelError,
     ShapeError,
@@ -74,6 +75,14 @@ def test_start_time_of_the_state_is_kept():
     state = sb.consistent_state(system).with_(time=2.0)
     run = sb.simulate(system, state, duration=0.1, step=0.05)
     np.testing.assert_allclose(run.time, [2.0, 2.05, 2.1])
+
+
+def test_a_motion_from_wide_open_joints_names_one_and_the_remedy():
+    system = pendulum().compile()
+    state = sb.consistent_state(system)
+    moved = state.with_(position=state.position + 1.0)
+    with pytest.raises(AssemblyError, match=r"joint '.*' is open by 1 .*consistent_state"):
+        sb.simulate(system, moved, duration=0.1, step=0.01)
 
 
 def test_control_acts_as_a_force_on_the_bodies():

@@ -11,7 +11,7 @@ from patterns import patterns
 from scipy.io import mmread
 from scipy.sparse import csr_array, random_array
 
-from sparsebody.corpus.graphs import write_metis
+from sparsebody.corpus.corpus_files import write_metis
 from sparsebody.errors import FileFormatError, OutputError
 from sparsebody.sparse.matrix_files import (
     read_array,
@@ -26,8 +26,8 @@ from sparsebody.sparse.matrix_files import (
 HEADER = "%%MatrixMarket matrix"
 
 
-def broken(tmp_path, text):
-    path = tmp_path / "broken.mtx"
+def written(tmp_path, text, name="broken.mtx"):
+    path = tmp_path / name
     path.write_text(text)
     return path
 
@@ -56,12 +56,8 @@ def test_arrays_are_read_back_exactly(array, tmp_path):
 
 def test_both_triangles_and_patterns_are_read_as_one_triangle(tmp_path):
     text = f"{HEADER} coordinate pattern general\n3 3 5\n1 1\n2 1\n1 2\n3 2\n2 3\n"
-    found = read_symmetric(broken(tmp_path, text))
-    assert sorted(zip(found.row.tolist(), found.col.tolist(), strict=True)) == [
-        (0, 0),
-        (1, 0),
-        (2, 1),
-    ]
+    found = read_symmetric(written(tmp_path, text))
+    assert sorted(np.transpose(found.coords).tolist()) == [[0, 0], [1, 0], [2, 1]]
 
 
 @pytest.mark.parametrize(
@@ -87,11 +83,11 @@ def test_both_triangles_and_patterns_are_read_as_one_triangle(tmp_path):
 )
 def test_broken_matrices_are_told_from_whole_ones(text, message, tmp_path):
     with pytest.raises(FileFormatError, match=message):
-        read_symmetric(broken(tmp_path, text))
+        read_symmetric(written(tmp_path, text))
 
 
 def test_a_sparse_file_is_no_vector_and_a_missing_one_is_told(tmp_path):
-    path = broken(tmp_path, f"{HEADER} coordinate real general\n1 1 1\n1 1 1.0\n")
+    path = written(tmp_path, f"{HEADER} coordinate real general\n1 1 1\n1 1 1.0\n")
     with pytest.raises(FileFormatError, match="give a dense one"):
         read_array(path)
     with pytest.raises(FileFormatError, match="cannot be read"):
@@ -139,10 +135,8 @@ def test_single_rows_are_blocks_unless_others_are_given(path, tmp_path):
     ],
 )
 def test_blocks_that_do_not_fit_are_told(document, message, path, tmp_path):
-    file = tmp_path / "blocks.json"
-    file.write_text(json.dumps(document))
     with pytest.raises(FileFormatError, match=message):
-        read_pattern(path, file)
+        read_pattern(path, written(tmp_path, json.dumps(document), "blocks.json"))
 
 
 def test_files_of_unknown_kinds_are_told(path, tmp_path):
@@ -150,9 +144,8 @@ def test_files_of_unknown_kinds_are_told(path, tmp_path):
         read_pattern(tmp_path / "a.rb")
     with pytest.raises(FileFormatError, match="cannot be read"):
         read_pattern(tmp_path / "none.graph")
-    (tmp_path / "blocks.json").write_text("{")
     with pytest.raises(FileFormatError, match="not JSON"):
-        read_pattern(path, tmp_path / "blocks.json")
+        read_pattern(path, written(tmp_path, "{", "blocks.json"))
 
 
 @settings(max_examples=15)
@@ -176,9 +169,7 @@ def test_metis_graphs_of_ours_are_read_back(pattern, tmp_path_factory):
     ],
 )
 def test_metis_graphs_with_weights_are_understood(text, sizes, tmp_path):
-    file = tmp_path / "a.graph"
-    file.write_text(text)
-    found = read_pattern(file)
+    found = read_pattern(written(tmp_path, text, "a.graph"))
     assert found.block_sizes.tolist() == sizes
     assert found.adjacency[1].tolist() == [1, 2, 0, 2, 0, 1]
 
@@ -199,8 +190,7 @@ def test_metis_graphs_with_weights_are_understood(text, sizes, tmp_path):
     ],
 )
 def test_broken_graphs_are_told(text, message, tmp_path):
-    file = tmp_path / "a.graph"
-    file.write_text(text)
+    file = written(tmp_path, text, "a.graph")
     with pytest.raises(FileFormatError, match=message):
         read_pattern(file)
     with pytest.raises(FileFormatError, match="its vertices are the blocks, give none beside"):
@@ -231,9 +221,7 @@ def test_what_is_written_is_read_back(name, base, listed, tmp_path):
     ],
 )
 def test_other_peoples_files_are_understood(text, listed, said, tmp_path):
-    path = tmp_path / "a.perm"
-    path.write_text(text)
-    found = read_order(path, listed)
+    found = read_order(written(tmp_path, text, "a.perm"), listed)
     np.testing.assert_array_equal(found.order, ORDER)
     assert said in str(found)
 
@@ -261,23 +249,24 @@ def test_any_permutation_is_taken_from_either_base(numbers, base, tmp_path_facto
     ],
 )
 def test_what_is_no_permutation_is_told(text, message, tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text(text)
     with pytest.raises(FileFormatError, match=message):
-        read_order(path)
+        read_order(written(tmp_path, text, "a.txt"))
 
 
-def test_vectors_that_are_no_orders_are_told(tmp_path):
-    path = tmp_path / "a.mtx"
-    header = "%%MatrixMarket matrix array real general\n"
-    for text, message in (
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
         ("2 1\n1.5\n2\n", "not whole"),
         ("2 2\n1\n2\n3\n4\n", "give a vector"),
         ("2 1\n1\nnan\n", "finite"),
-    ):
-        path.write_text(header + text)
-        with pytest.raises(FileFormatError, match=message):
-            read_order(path)
+    ],
+)
+def test_vectors_that_are_no_orders_are_told(text, message, tmp_path):
+    with pytest.raises(FileFormatError, match=message):
+        read_order(written(tmp_path, f"{HEADER} array real general\n{text}"))
+
+
+def test_files_that_are_no_orders_are_told(tmp_path):
     path = tmp_path / "a.bin"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(FileFormatError, match="not a text file"):

@@ -9,7 +9,7 @@ from linkages import Builder, Linkage, matrix_at_start
 from scipy.linalg import qr
 from whitened_rows import whitened_rows
 
-from sparsebody.dynamics import redundancy
+from sparsebody.dynamics import reductions
 from sparsebody.dynamics.reductions import planar_reduction
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import RankDecision, independent_rows
@@ -22,7 +22,7 @@ def decisions(system) -> list[RankDecision]:
     """The decisions with six freedoms a body, and in the plane where there is one."""
     in_plane = planar_reduction(system, system.initial_state)
     matrix = matrix_at_start(system)
-    found = [independent_rows(matrix), redundancy.independent_rows(matrix)]
+    found = [independent_rows(matrix), reductions.independent_rows(matrix)]
     return found if in_plane is None else [*found, in_plane.decision]
 
 

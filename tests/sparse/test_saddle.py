@@ -1,7 +1,5 @@
 """Products with a saddle-point matrix, held against dense algebra."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -40,30 +38,24 @@ def explicit(matrix):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_sparse_matrix_is_the_one_written_down_block_by_block(seed):
+def test_matrices_and_products_are_those_of_the_one_written_down_block_by_block(seed):
     matrix = draw(seed)
-    np.testing.assert_array_equal(saddle_csc(matrix).toarray(), explicit(matrix))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_product_is_that_of_the_sparse_matrix(seed):
-    matrix = draw(seed)
+    n, dense = matrix.pattern.n_primal_rows, explicit(matrix)
+    np.testing.assert_array_equal(saddle_csc(matrix).toarray(), dense)
+    np.testing.assert_array_equal(constraint_matrix(matrix).toarray(), dense[n:, :n])
     x = np.random.default_rng(seed).normal(size=(matrix.pattern.n_rows, 3))
-    expected = explicit(matrix) @ x
-    np.testing.assert_allclose(saddle_product(matrix, x), expected, rtol=1e-12, atol=1e-12)
-    single = saddle_product(matrix, x[:, 0])
-    np.testing.assert_allclose(single, expected[:, 0], rtol=1e-12, atol=1e-12)
+    for vectors in (x, x[:, 0]):
+        product = saddle_product(matrix, vectors)
+        np.testing.assert_allclose(product, dense @ vectors, rtol=1e-12, atol=1e-12)
 
 
-def test_the_constraint_matrix_is_the_lower_left_part():
-    matrix = draw(1)
-    n = matrix.pattern.n_primal_rows
-    np.testing.assert_array_equal(constraint_matrix(matrix).toarray(), explicit(matrix)[n:, :n])
-
-
-def test_a_vector_of_the_wrong_length_is_refused():
+def test_vectors_that_do_not_fit_are_refused():
+    matrix = draw(4)
+    x = np.zeros(matrix.pattern.n_rows)
     with pytest.raises(ShapeError, match="x has 3 rows"):
-        saddle_product(draw(1), np.ones(3))
+        saddle_product(matrix, np.ones(3))
+    with pytest.raises(ShapeError, match="the right-hand side"):
+        saddle_residual(matrix, x, np.zeros((len(x), 2)))
 
 
 def measured(matrix, x, rhs):
@@ -116,18 +108,9 @@ def test_a_solution_that_is_not_finite_has_no_small_residual():
     assert not measured(matrix, x, np.ones_like(x))[1] < 1.0
 
 
-def test_a_right_hand_side_of_another_shape_is_refused():
-    matrix = draw(4)
-    x = np.zeros(matrix.pattern.n_rows)
-    with pytest.raises(ShapeError, match="the right-hand side"):
-        saddle_residual(matrix, x, np.zeros((len(x), 2)))
-
-
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
 @pytest.mark.parametrize("spread", [0.0, 1.0, 8.0])
-def test_the_largest_eigenvalue_is_found_from_below_to_a_few_per_cent(
-    n: int, spread: float
-) -> None:
+def test_the_largest_eigenvalue_is_found_from_below_to_a_few_per_cent(n, spread):
     rng = np.random.default_rng(n)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     size = 10.0 ** rng.uniform(-spread, 0.0, n)
@@ -136,7 +119,7 @@ def test_the_largest_eigenvalue_is_found_from_below_to_a_few_per_cent(
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (40, 60), (200, 80)])
-def test_the_largest_row_sum_is_found_from_below_within_a_factor(shape: tuple[int, int]) -> None:
+def test_the_largest_row_sum_is_found_from_below_within_a_factor(shape):
     rng = np.random.default_rng(shape[0])
     for _ in range(20):
         A = rng.normal(size=shape) * 10.0 ** rng.uniform(-6, 0, (shape[0], 1))
@@ -145,6 +128,6 @@ def test_the_largest_row_sum_is_found_from_below_within_a_factor(shape: tuple[in
         assert truth / 3.0 <= found <= (1.0 + 1e-12) * truth
 
 
-def test_nothing_has_no_norm() -> None:
+def test_nothing_has_no_norm():
     assert largest_eigenvalue(lambda x: x, 0) == 0.0
     assert largest_row_sum(lambda x: 0.0 * x, lambda y: 0.0 * y, 3) == 0.0

@@ -1,4 +1,4 @@
-"""Biconnected components, held against NetworkX."""
+"""Searches of the graph of bodies, held against NetworkX and SciPy."""
 
 import networkx as nx
 import numpy as np
@@ -14,10 +14,8 @@ from patterns import (
     patterns,
     shuffled,
 )
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import (
     biconnected_components,
     bisected,
@@ -30,31 +28,20 @@ from sparsebody.sparse.searches import (
 )
 
 
-@given(pattern=patterns(max_bodies=20, max_joints=40))
-def test_every_block_is_listed_once(pattern: BlockPattern) -> None:
-    assert sorted(bisected(pattern)) == list(range(pattern.n_primal))
-
-
-def test_halves_of_a_path_are_paths() -> None:
+def test_halves_of_a_path_are_paths():
     labels = np.random.default_rng(0).permutation(64)
     ends = np.stack([labels[:-1], labels[1:]], axis=1)
-    pattern = BlockPattern(np.repeat([6, 5], [64, 63]), ends)
-    place = np.argsort(labels)[bisected(pattern)]
+    place = np.argsort(labels)[bisected(pattern_of(ends, 64))]
     for parts in (2, 4, 8, 16):
         for part in np.split(place, parts):
             assert np.ptp(part) == len(part) - 1
 
 
-def test_the_halves_of_a_long_grid_share_a_short_side() -> None:
+def test_the_halves_of_a_long_grid_share_a_short_side():
     pattern = graph_pattern(nx.grid_2d_graph(6, 50))
     half = np.zeros(300, dtype=bool)
     half[bisected(pattern)[:150]] = True
     assert np.count_nonzero(half[pattern.ends[:, 0]] != half[pattern.ends[:, 1]]) <= 12
-
-
-def linked(n_primal, ends):
-    ends = np.asarray(ends, dtype=np.intp).reshape(-1, 2)
-    return BlockPattern(np.ones(n_primal + len(ends), dtype=np.intp), ends)
 
 
 def partition(component):
@@ -75,23 +62,23 @@ def test_components_of_random_graphs_are_those_of_networkx(seed):
         for edges in nx.biconnected_component_edges(nx.Graph(list(edge_of)))
     }
     swapped = np.where(rng.random((len(ends), 1)) < 0.5, ends, ends[:, ::-1])
-    assert partition(biconnected_components(linked(n, swapped))) == expected
+    assert partition(biconnected_components(pattern_of(swapped, n))) == expected
 
 
 def test_parallel_edges_are_one_component_and_loops_on_one_node_are_alone():
     ends = [(-1, 0), (0, 1), (1, 0), (1, 1), (-1, -1)]
-    component = biconnected_components(linked(2, ends))
+    component = biconnected_components(pattern_of(ends, 2))
     assert partition(component) == {frozenset(s) for s in ({0}, {1, 2}, {3}, {4})}
 
 
 def test_a_deep_tree_needs_no_recursion():
     n = 100_000
     ends = np.column_stack([np.arange(-1, n - 1), np.arange(n)])
-    assert len(np.unique(biconnected_components(linked(n, ends)))) == n
+    assert len(np.unique(biconnected_components(pattern_of(ends, n)))) == n
 
 
 def test_nothing_has_no_components():
-    assert len(biconnected_components(linked(3, np.empty((0, 2))))) == 0
+    assert len(biconnected_components(pattern_of([], 3))) == 0
 
 
 @given(pattern=patterns())
@@ -116,14 +103,13 @@ def test_parts_are_set_apart():
     np.testing.assert_array_equal(ranges, np.arange(8))
 
 
-def bandwidth(pattern: BlockPattern, order: np.ndarray) -> int:
-    place = np.argsort(order)
-    joined = pattern.ends[(pattern.ends >= 0).all(axis=1)]
+def bandwidth(pattern, order):
+    place, joined = np.argsort(order), pattern.ends[(pattern.ends >= 0).all(axis=1)]
     return int(np.abs(np.diff(place[joined], axis=1)).max(initial=0))
 
 
 @given(pattern=patterns())
-def test_the_other_end_of_every_joint_of_a_body_is_listed(pattern: BlockPattern) -> None:
+def test_the_other_end_of_every_joint_of_a_body_is_listed(pattern):
     indptr, beyond = primal_graph(pattern)
     for body in range(pattern.n_primal):
         joints = pattern.neighbours(body) - pattern.n_primal
@@ -132,9 +118,9 @@ def test_the_other_end_of_every_joint_of_a_body_is_listed(pattern: BlockPattern)
 
 
 @given(pattern=patterns())
-def test_every_part_is_listed_in_one_piece_and_breadth_first(pattern: BlockPattern) -> None:
+def test_every_part_is_listed_in_one_piece_and_breadth_first(pattern):
     order, graph = cuthill_mckee(pattern), networkx_graph(pattern)
-    assert sorted(order) == list(range(pattern.n_primal))
+    assert sorted(order) == sorted(bisected(pattern)) == list(range(pattern.n_primal))
     begin = 0
     while begin < len(order):
         distance = nx.single_source_shortest_path_length(graph, int(order[begin]))
@@ -153,44 +139,33 @@ def test_every_part_is_listed_in_one_piece_and_breadth_first(pattern: BlockPatte
         ladder(50),
     ],
 )
-def test_the_band_is_as_narrow_as_that_of_scipy_however_blocks_are_numbered(
-    pattern: BlockPattern,
-) -> None:
+def test_the_band_is_as_narrow_as_that_of_scipy_however_blocks_are_numbered(pattern):
     for seed in range(3):
         renumbered = shuffled(pattern, seed)
-        joined = renumbered.ends[(renumbered.ends >= 0).all(axis=1)]
-        both = np.concatenate([joined, joined[:, ::-1]])
-        shape = (renumbered.n_primal, renumbered.n_primal)
-        graph = coo_array((np.ones(len(both)), both.T), shape=shape).tocsr()
+        nodes = range(renumbered.n_primal)
+        graph = nx.to_scipy_sparse_array(networkx_graph(renumbered), nodes, format="csr")
         scipy_order = reverse_cuthill_mckee(graph, symmetric_mode=True)
         found = bandwidth(renumbered, cuthill_mckee(renumbered))
         assert found <= bandwidth(renumbered, scipy_order)
 
 
 @pytest.mark.parametrize("pattern", [ladder(400), graph_pattern(nx.grid_2d_graph(30, 30))])
-def test_pieces_are_connected_and_as_large_as_asked_for(pattern) -> None:
+def test_pieces_are_connected_and_as_large_as_asked_for(pattern):
     sample = sampled(pattern, n_pieces=3, n_blocks=50)
     assert sample.n_primal == 150
     parts = sorted(map(len, nx.connected_components(networkx_graph(sample))))
     assert parts == [50, 50, 50] or len(parts) < 3  # pieces may touch
 
 
-def test_a_sample_of_a_tree_has_no_loop() -> None:
+def test_samples_keep_trees_joints_to_the_world_and_small_mechanisms():
     tree = graph_pattern(nx.random_labeled_tree(2000, seed=1))
     assert nx.is_forest(networkx_graph(sampled(tree)))
-
-
-def test_joints_to_the_world_are_kept_and_those_that_lead_out_are_not() -> None:
     ends = [(k, k + 1) for k in range(99)] + [(-1, k) for k in range(100)]
     sample = sampled(pattern_of(ends, 100), n_pieces=1, n_blocks=10)
     assert np.count_nonzero((sample.ends < 0).any(axis=1)) == 10
-    assert sample.n_dual == 19
-
-
-def test_a_small_mechanism_is_its_own_sample() -> None:
-    pattern = ladder(5)
-    sample = sampled(pattern)
-    assert (sample.n_primal, sample.n_dual) == (pattern.n_primal, pattern.n_dual)
+    assert sample.n_dual == 19  # those that lead out are left out
+    sample = sampled(ladder(5))
+    assert (sample.n_primal, sample.n_dual) == (ladder(5).n_primal, ladder(5).n_dual)
 
 
 @given(pattern=patterns())
@@ -206,25 +181,22 @@ def test_dual_blocks_are_joined_where_the_schur_complement_is_not_zero(pattern):
 
 
 @given(pattern=patterns(), data=st.data())
-def test_fronts_of_dual_blocks_are_those_of_their_graph(pattern, data):
+def test_fronts_of_dual_blocks_are_those_of_their_graph_and_primal_ones_come_right_before(
+    pattern, data
+):
+    n = pattern.n_primal
     duals = np.array(data.draw(st.permutations(range(pattern.n_dual))), dtype=np.intp)
     order = with_primal_blocks(pattern, duals)
     columns = dict(zip(order.tolist(), eliminated(pattern, order), strict=True))
     indptr, indices = dual_graph(pattern)
     graph = [set(indices[indptr[j] : indptr[j + 1]].tolist()) for j in range(pattern.n_dual)]
     for dual in duals.tolist():
-        found = {int(order[k]) - pattern.n_primal for k in columns[pattern.n_primal + dual]}
-        assert found == graph[dual]
+        assert {int(order[k]) - n for k in columns[n + dual]} == graph[dual]
         for other in graph[dual]:
             graph[other] = (graph[other] | graph[dual]) - {other, dual}
-
-
-@given(pattern=patterns(), data=st.data())
-def test_every_primal_block_comes_right_before_its_first_dual_one(pattern, data):
-    duals = np.array(data.draw(st.permutations(range(pattern.n_dual))), dtype=np.intp)
-    order = with_primal_blocks(pattern, duals).tolist()
-    assert sorted(order) == list(range(pattern.n_blocks))
-    for primal in range(pattern.n_primal):
-        following = [b for b in order[order.index(primal) :] if b >= pattern.n_primal]
+    sequence = order.tolist()
+    assert sorted(sequence) == list(range(pattern.n_blocks))
+    for primal in range(n):
+        following = [b for b in sequence[sequence.index(primal) :] if b >= n]
         its = pattern.neighbours(primal)
         assert len(its) == 0 or (following[0] in its and set(its) <= set(following))

@@ -8,7 +8,6 @@ from scipy.spatial.transform import Rotation
 
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.spatial import (
-    check_rotation,
     check_unit_quaternion,
     force_cross,
     force_transform,
@@ -29,7 +28,6 @@ from sparsebody.spatial import (
     unskew,
 )
 
-IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 ANGLES = [0.0, 1e-300, 1e-160, 1e-12, 1e-8, 1e-4, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-12]
 
 
@@ -76,14 +74,6 @@ def test_unskew_inverts_skew_over_leading_axes(a):
 # --- quaternions form a group ---
 
 
-@given(unit_quaternions())
-def test_conjugate_is_the_inverse_and_the_identity_is_neutral(q):
-    close(quaternion_product(q, quaternion_conjugate(q)), IDENTITY)
-    close(quaternion_product(quaternion_conjugate(q), q), IDENTITY)
-    close(quaternion_product(IDENTITY, q), q)
-    close(quaternion_product(q, IDENTITY), q)
-
-
 @given(unit_quaternions(), unit_quaternions())
 def test_product_of_quaternions_is_product_of_rotations(p, q):
     product = rotation_from_quaternion(quaternion_product(p, q))
@@ -97,6 +87,7 @@ def test_rotation_from_quaternion_agrees_with_scipy_and_with_the_sandwich(q):
     p = np.array([1.0, -2.0, 3.0])
     sandwich = quaternion_product(quaternion_product(q, [0.0, *p]), quaternion_conjugate(q))
     close(R @ p, sandwich[1:])
+    close(quaternion_product(quaternion_conjugate(q), q), [1.0, 0.0, 0.0, 0.0])
 
 
 # --- bijections ---
@@ -138,20 +129,12 @@ def test_logarithm_is_the_shortest_rotation_vector(phi):
     close(rotation_exponential(shortest), rotation_exponential(phi))
 
 
-@given(vectors(bound=3.0))
-def test_both_exponentials_agree_with_scipy(phi):
-    expected = Rotation.from_rotvec(phi).as_matrix()
-    close(rotation_exponential(phi), expected)
-    close(rotation_from_quaternion(quaternion_exponential(phi)), expected)
-
-
 @given(directions(), st.floats(-10, 10))
-def test_rotation_about_is_the_exponential_of_axis_times_angle(axis, angle):
-    close(rotation_about(axis, angle), rotation_exponential(angle * axis))
-
-
-def test_rotation_about_turns_x_towards_y_about_z():
-    close(rotation_about([0, 0, 1], np.pi / 2) @ [1, 0, 0], [0, 1, 0])
+def test_all_exponentials_agree_with_scipy(axis, angle):
+    expected = Rotation.from_rotvec(angle * axis).as_matrix()
+    close(rotation_about(axis, angle), expected)
+    close(rotation_exponential(angle * axis), expected)
+    close(rotation_from_quaternion(quaternion_exponential(angle * axis)), expected)
 
 
 def test_rotations_are_vectorized_over_leading_axes():
@@ -173,13 +156,6 @@ def test_plucker_parts_invert_plucker_transform(q, r):
     E_back, r_back = plucker_parts(plucker_transform(E, r))
     close(E_back, E)
     close(r_back, r)
-
-
-@given(transforms(), transforms())
-def test_product_of_transforms_moves_the_origin_and_turns_the_axes(X_CB, X_BA):
-    E_CB, r_CB = plucker_parts(X_CB)
-    E_BA, r_BA = plucker_parts(X_BA)
-    close(X_CB @ X_BA, plucker_transform(E_CB @ E_BA, r_BA + E_BA.T @ r_CB), atol=1e-11)
 
 
 @given(transforms())
@@ -272,58 +248,34 @@ def test_bad_quaternion_is_refused_with_the_name_the_value_and_the_remedy(quater
         check_unit_quaternion(quaternion, "body 'arm'")
 
 
-@pytest.mark.parametrize(
-    ("rotation", "message"),
-    [
-        (2.0 * np.eye(3), r"not orthogonal, R R' differs from 1 by 3; make"),
-        (np.diag([1.0, 1.0, -1.0]), r"determinant -1, it mirrors; reverse one axis"),
-        (np.eye(2), r"shape \(2, 2\); give one of shape \(3, 3\)"),
-        (np.full((3, 3), np.inf), r"give finite numbers"),
-    ],
-)
-def test_bad_rotation_is_refused_with_the_name_the_value_and_the_remedy(rotation, message):
-    with pytest.raises(ModelError, match=f"joint 'hip'.*{message}"):
-        check_rotation(rotation, "joint 'hip'")
-
-
-@given(unit_quaternions())
-def test_every_unit_quaternion_and_its_rotation_pass_the_checks(q):
-    check_unit_quaternion(q, "body")
-    check_rotation(rotation_from_quaternion(q), "body")
-
-
 twists = arrays(float, 6, elements=st.floats(-3, 3))
-
-
-def nearly(found, expected, atol=1e-11):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
 
 
 @given(twists, twists)
 def test_cross_operators_are_the_cross_products_of_their_parts(v, m):
     (w, u), (a, b) = np.split(v, 2), np.split(m, 2)
-    nearly(motion_cross(v) @ m, [*np.cross(w, a), *(np.cross(w, b) + np.cross(u, a))])
-    nearly(force_cross(v) @ m, [*(np.cross(w, a) + np.cross(u, b)), *np.cross(w, b)])
+    close(motion_cross(v) @ m, [*np.cross(w, a), *(np.cross(w, b) + np.cross(u, a))])
+    close(force_cross(v) @ m, [*(np.cross(w, a) + np.cross(u, b)), *np.cross(w, b)])
 
 
 @given(twists, twists)
 def test_cross_operators_transform_like_their_vectors(v, pose):
     X = plucker_transform(rotation_exponential(pose[:3]), pose[3:])
     X_force = force_transform(X)
-    nearly(motion_cross(X @ v), X @ motion_cross(v) @ np.linalg.inv(X), atol=1e-9)
-    nearly(force_cross(X @ v), X_force @ force_cross(v) @ np.linalg.inv(X_force), atol=1e-9)
+    close(motion_cross(X @ v), X @ motion_cross(v) @ np.linalg.inv(X), atol=1e-9)
+    close(force_cross(X @ v), X_force @ force_cross(v) @ np.linalg.inv(X_force), atol=1e-9)
 
 
 @given(arrays(float, 3, elements=st.floats(-2, 2)))
 def test_exponential_of_motion_cross_is_the_transform_of_a_turned_frame(phi):
     X_world_body = expm(motion_cross([*phi, 0, 0, 0]))
-    nearly(X_world_body, plucker_transform(rotation_exponential(phi), np.zeros(3)))
+    close(X_world_body, plucker_transform(rotation_exponential(phi), np.zeros(3)))
 
 
 def test_cross_operators_are_vectorized_over_leading_axes():
     v = np.random.default_rng(0).normal(size=(2, 3, 6))
-    nearly(motion_cross(v)[1, 2], motion_cross(v[1, 2]))
-    nearly(force_cross(v)[1, 2], force_cross(v[1, 2]))
+    close(motion_cross(v)[1, 2], motion_cross(v[1, 2]))
+    close(force_cross(v)[1, 2], force_cross(v[1, 2]))
 
 
 @pytest.mark.parametrize("operator", [motion_cross, force_cross])

@@ -3,9 +3,9 @@
 import pytest
 
 from sparsebody.errors import StudyError
-from sparsebody.study.results import read_results
+from sparsebody.study.plan import study_of
+from sparsebody.study.rows import read_results
 from sparsebody.study.runner import run_study
-from sparsebody.study.study_files import study_of
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")

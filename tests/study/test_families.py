@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import ModelError
 from sparsebody.study.families import Family, check_family, moving
 
@@ -78,7 +79,7 @@ def test_a_family_that_cannot_be_built_is_named(family, message):
 def test_of_a_random_motion_a_planar_mechanism_takes_what_is_in_the_plane(mechanism):
     system = Family("planar", mechanism).build(20).compile()
     wish = np.random.default_rng(1).normal(size=(system.n_bodies, 6))
-    whole = ForwardDynamics(system, reactions="basic", reduction="none")
+    whole = ForwardDynamics(system, reactions="basic", formulation=SPATIAL)
     nearest = wish
     for _ in range(2):  # the second takes away what rounding left
         state = system.initial_state.with_(velocity=nearest)

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from sparsebody.study import machine, timings
+from sparsebody.study import machine, measure
 from sparsebody.study.plan import Settings
 
 
@@ -18,9 +18,9 @@ class Method:
 
 
 def test_the_ratio_of_two_methods_is_that_of_their_least_times(monkeypatch):
-    monkeypatch.setattr(timings, "cpu_seconds", lambda evaluate, calls: evaluate())
+    monkeypatch.setattr(measure, "cpu_seconds", lambda evaluate, calls: evaluate())
     one, other = Method(3e-5, 9.0), Method(2e-5, 2.0)
-    assert timings.time_ratio(one, other, Settings()) == pytest.approx(1.5)
+    assert measure.time_ratio(one, other, Settings()) == pytest.approx(1.5)
 
 
 class Placed:
@@ -40,9 +40,9 @@ class Placed:
     ("seconds", "ratio"), [((0.8, 1.0, 0.97, 0.99, 0.98), 0.98), ((0.96, 0.1), 0.96)]
 )
 def test_of_a_method_that_seems_quicker_several_copies_are_measured(monkeypatch, seconds, ratio):
-    monkeypatch.setattr(timings, "cpu_seconds", lambda evaluate, calls: evaluate())
+    monkeypatch.setattr(measure, "cpu_seconds", lambda evaluate, calls: evaluate())
     one, other = Placed(*seconds), Placed(*[1.0] * 5)
-    assert timings.typical_ratio(one, other, Settings()) == pytest.approx(ratio)
+    assert measure.typical_ratio(one, other, Settings()) == pytest.approx(ratio)
 
 
 def test_the_cpu_time_of_a_process_grows_and_that_of_none_is_unknown():

@@ -9,9 +9,8 @@ from click.testing import CliRunner
 from benchmarks.record import main as record
 from sparsebody.cli import main
 from sparsebody.errors import MissingDependencyError, StudyError
-from sparsebody.study.measure import COLUMNS
 from sparsebody.study.reports import write_report
-from sparsebody.study.results import read_results, write_results
+from sparsebody.study.rows import COLUMNS, read_results, write_results
 
 SIZES = (8, 32, 128, 512, 2048, 8192)
 

@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from sparsebody.errors import MissingDependencyError, StudyError
-from sparsebody.study.journal import FILE, Journal
-from sparsebody.study.measure import COLUMNS, MEASURED, blank_row
-from sparsebody.study.results import read_results
+from sparsebody.study.plan import read_study
+from sparsebody.study.rows import COLUMNS, FILE, MEASURED, Journal, blank_row, read_results
 from sparsebody.study.runner import Progress, run_study
-from sparsebody.study.study_files import read_study
 
 TESTS = Path(__file__).parents[1]
 STUDY = """
@@ -262,7 +260,7 @@ def test_a_script_without_a_guard_runs_a_study_once(tmp_path):
     script.write_text(
         "from pathlib import Path\n"
         "from sparsebody.study.runner import run_study\n"
-        "from sparsebody.study.study_files import read_study\n"
+        "from sparsebody.study.plan import read_study\n"
         f"print(run_study(read_study(Path({str(path)!r})), Path({str(tmp_path / 'out')!r})))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)

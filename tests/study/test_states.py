@@ -1,7 +1,7 @@
 import numpy as np
 
 from sparsebody.study.measure import solve_reference
-from sparsebody.study.study_files import study_of
+from sparsebody.study.plan import study_of
 from sparsebody.study.study_references import is_known, is_settled, problem_of, state_file
 
 STUDY = study_of(

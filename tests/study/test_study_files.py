@@ -4,8 +4,7 @@ import pytest
 
 from sparsebody.errors import StudyError
 from sparsebody.ordering import available_orderings
-from sparsebody.study.plan import Series
-from sparsebody.study.study_files import read_study, study_of
+from sparsebody.study.plan import Series, read_study, study_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
 GOOD = """

@@ -10,20 +10,15 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.spatial import plucker_parts, rotation_exponential
-from sparsebody.tree import (
-    StateSpace,
-    spanning_tree,
-    tree_dynamics,
-)
+from sparsebody.tree import StateSpace, spanning_tree, tree_dynamics
 from sparsebody.tree.joint_coordinates import (
     joint_coordinates,
     position_rates,
     tree_state,
     velocities_of_rates,
 )
-from sparsebody.tree.rnea import recursion
+from sparsebody.tree.recursions import body_accelerations, motion_at_coordinates, recursion
 from sparsebody.tree.tree_choice import TREE_CHOICES
-from sparsebody.tree.tree_motion import body_accelerations, motion_at_coordinates
 
 
 def assert_same(state, other):

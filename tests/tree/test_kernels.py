@@ -6,34 +6,34 @@ import pinocchio as pin
 import pytest
 from random_mechanisms import random_tree
 
+from sparsebody._core import tree as native
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.aba import forward_dynamics_tree
-from sparsebody.tree.crba import CompositeRigidBody, joint_space_inertia
 from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
-from sparsebody.tree.ltl import (
-    lower_triangle,
+from sparsebody.tree.method import CompositeRigidBody
+from sparsebody.tree.recursions import (
+    body_accelerations,
+    body_jacobian,
+    forward_dynamics_tree,
+    inverse_dynamics,
+    joint_space_bias_force,
+    joint_space_inertia,
+    link_forces,
     ltdl_factor,
     ltdl_solve,
     ltl_factor,
     ltl_solve,
-    multiply,
-    symmetric,
-)
-from sparsebody.tree.rnea import inverse_dynamics, joint_space_bias_force, recursion
-from sparsebody.tree.tree_choice import spanning_tree
-from sparsebody.tree.tree_motion import (
-    body_accelerations,
-    body_jacobian,
-    link_forces,
     motion_at_coordinates,
     motion_at_state,
+    recursion,
+    symmetric,
     velocity_product_accelerations,
 )
+from sparsebody.tree.tree_choice import spanning_tree
 
 AUTOTREE = json.loads((Path(__file__).parent / "data" / "autotree.json").read_text())["cases"]
 
@@ -66,7 +66,7 @@ def test_jacobians_give_velocities_and_inertia(moving):
     found = symmetric(tree.pattern, joint_space_inertia(tree, motion))
     np.testing.assert_allclose(found, H, atol=1e-12 * np.abs(H).max())
     x, y = np.random.default_rng(0).normal(size=tree.n_velocities), np.empty(tree.n_velocities)
-    multiply(tree.pattern, joint_space_inertia(tree, motion), x, y)
+    native.multiply(tree.pattern, joint_space_inertia(tree, motion), x, y)
     np.testing.assert_allclose(y, H @ x, atol=1e-11 * np.abs(H).max())
 
 
@@ -132,9 +132,9 @@ def test_factors_give_the_inertia_back_and_solve_with_it(moving):
     tree, motion, rng = moving
     packed = joint_space_inertia(tree, motion)
     H = symmetric(tree.pattern, packed)
-    L = lower_triangle(tree.pattern, ltl_factor(tree, packed))
+    L = native.lower_triangle(tree.pattern, ltl_factor(tree, packed))
     np.testing.assert_allclose(L.T @ L, H, atol=1e-13 * np.abs(H).max())
-    LD = lower_triangle(tree.pattern, ltdl_factor(tree, packed))
+    LD = native.lower_triangle(tree.pattern, ltdl_factor(tree, packed))
     D = np.diag(LD)
     unit = np.tril(LD, -1) + np.eye(len(D))
     np.testing.assert_allclose(unit.T * D @ unit, H, atol=1e-13 * np.abs(H).max())

@@ -11,12 +11,10 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
-from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.loops_direct import LoopsDirect
-from sparsebody.tree.loops.loops_force import LoopsForce
-from sparsebody.tree.loops.loops_projection import LoopsProjection
-from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
+from sparsebody.tree.loops_projection import LoopsProjection
+from sparsebody.tree.method import TreeProblem, free_equations
+from sparsebody.tree.recursions import symmetric
 
 BATCHES, PER_BATCH = 10, 50
 LOOP_METHODS = (LoopsDirect, LoopsForce, LoopsProjection)
@@ -77,7 +75,7 @@ def test_matrices_of_random_mechanisms_are_what_theory_says(batch):
         H, right = free_equations(problem)
         equations = projection.equations(problem)
         explicit = projection.explicit(equations, H)
-        K, G, g = equations.matrix, explicit.G, explicit.g
+        K, G, g = equations.matrix, explicit.G, explicit.blocks.g
         H = symmetric(tree.pattern, H)
         size = np.abs(K).max(initial=1.0) * np.abs(G).max(initial=1.0)
         np.testing.assert_allclose(K @ G, 0.0, atol=1e-12 * size)
@@ -172,17 +170,17 @@ def test_explanations_tell_the_size_of_what_loops_lead_to():
 @pytest.mark.parametrize(
     ("module", "limit", "method"),
     [
-        ("loops_direct", "MOST_UNKNOWNS", LoopsDirect),
+        ("loop_methods", "MOST_UNKNOWNS", LoopsDirect),
         ("loops_projection", "MOST_FREEDOMS", LoopsProjection),
-        ("loops_force", "MOST_ENTRIES", LoopsForce),
-        ("loop_equations", "MOST_ENTRIES", LoopsForce),
+        ("loop_methods", "MOST_ENTRIES", LoopsForce),
+        ("loop_constraints", "MOST_ENTRIES", LoopsForce),
     ],
 )
 def test_mechanisms_too_large_for_a_method_are_refused_and_others_named(
     module, limit, method, monkeypatch
 ):
     system = build("ladder", rungs=4).compile()
-    monkeypatch.setattr(f"sparsebody.tree.loops.{module}.{limit}", 10)
+    monkeypatch.setattr(f"sparsebody.tree.{module}.{limit}", 10)
     with pytest.raises(ModelError, match="'sparse'"):
         method(system)(system.initial_state)
 

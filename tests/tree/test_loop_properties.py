@@ -9,9 +9,8 @@ import sparsebody as sb
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.loops.loop_clusters import loop_clusters
-from sparsebody.tree.loops.loop_equations import loop_equations
-from sparsebody.tree.loops.loop_properties import (
+from sparsebody.tree.loop_constraints import loop_clusters, loop_equations
+from sparsebody.tree.loop_properties import (
     assemblies,
     loop_properties,
     loop_rank,

@@ -4,21 +4,16 @@ from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody._core import tree as native
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import spanning_tree, tree_dynamics
-from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.front_order import Elimination, cost, least_elimination
-from sparsebody.tree.loops.front_tables import empty_fronts
-from sparsebody.tree.loops.loop_equations import (
-    loop_matrix,
-    loop_right_hand_side,
-    loop_rows,
-)
-from sparsebody.tree.loops.loops_aba import LEVELS
-from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.fronts import Elimination, cost, empty_fronts, least_elimination
+from sparsebody.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
+from sparsebody.tree.loops_aba import LEVELS
+from sparsebody.tree.method import TreeProblem, free_equations
+from sparsebody.tree.recursions import symmetric
 
 TREES = ("minimum-fronts", "breadth-first", "depth-first")
 GALLERY = {
@@ -47,7 +42,7 @@ def assert_same(found, expected, tolerance=1e-9):
 
 
 def sparse(system, state, **options):
-    return sb.forward_dynamics(system, state, reduction="none", **options)
+    return sb.forward_dynamics(system, state, formulation=SPATIAL, **options)
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -77,7 +72,7 @@ def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
         elimination = Elimination(tree_of, closing)
         assert elimination.is_complete
         plan, first_row = elimination.plan(), elimination.loops.first_row
-        mu = rng.uniform(0.1, 1.0, size=rows.n_rows)
+        mu = rng.uniform(0.1, 1.0, size=len(rows.row))
         fronts, drives = empty_fronts(plan), np.zeros(0, dtype=bool)
         arguments = tree_of.links, plan, problem.motion
         native.factorize_fronts(*arguments, rows.wrench, mu, drives, fronts)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.tree.loops.loops_projection import explicit_form
+from sparsebody.tree.loops_projection import explicit_form
 
 SHAPES = [(3, 5, 3), (6, 5, 3), (7, 7, 7), (8, 12, 5), (0, 4, 0), (4, 3, 0)]
 

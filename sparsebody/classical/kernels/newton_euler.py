@@ -1,6 +1,7 @@
 """Recursive Newton-Euler in link coordinates, and the steps that other formulations share.
 
-Luh, Walker, Paul (1980); Craig (2005), sec. 6.5.
+Luh, Walker, Paul (1980); Craig (2005), sec. 6.5. With Cartesian tensors: Balafoutis, Patel, Misra
+(1988). In four stages, on spatial vectors: after Vukobratovic, Stepanenko (1973).
 """
 
 from __future__ import annotations
@@ -9,17 +10,84 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.vectors import (
+from sparsebody.classical.kernels.small_matrices import (
+    Rotation,
     Vector,
     add,
+    applied,
     cross,
-    load_rotation,
-    load_vector,
+    inner,
+    opposite,
+    rotation,
     scaled,
-    store_vector,
+    store,
     turned,
     turned_back,
+    vector,
+    zero_vector,
+    zeros_like,
 )
+
+
+@kernel
+def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
+    """Return tau (n,), by velocities and accelerations outwards and forces inwards."""
+    n, kind = links.parent.size, motion.qd.dtype
+    w, dw, dv = np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind)
+    force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
+    for i in range(n):
+        w_i, dw_i, dv_i = outwards(links, motion, i, w, dw, dv)
+        c, I = vector(links.com[i]), rotation(links.inertia[i])
+        F = scaled(links.mass[i], add(accelerated(w_i, dw_i, c), dv_i))
+        N = add(turned(I, dw_i), cross(w_i, turned(I, w_i)))
+        store(F, force[i])
+        store(add(N, cross(c, F)), moment[i])
+    return through_joints(links, motion, force, moment)
+
+
+@kernel
+def outwards(
+    links: Links, motion: Motion, i: int, w: FloatArray, dw: FloatArray, dv: FloatArray
+) -> tuple[Vector, Vector, Vector]:
+    """Fill and return row i of angular velocities, angular and linear accelerations (n, 3)."""
+    p = links.parent[i]
+    if p >= 0:
+        r = vector(motion.translation[i])
+        carried = add(accelerated(vector(w[p]), vector(dw[p]), r), vector(dv[p]))
+    else:
+        carried = opposite(motion.gravity)
+    return next_link(links, motion, i, carried, w, dw, dv)
+
+
+@kernel
+def accelerated(w: Vector, dw: Vector, r: Vector) -> Vector:
+    """Return dw x r + w x (w x r)."""
+    return add(cross(dw, r), cross(w, cross(w, r)))
+
+
+@kernel
+def next_link(
+    links: Links,
+    motion: Motion,
+    i: int,
+    carried: Vector,
+    w: FloatArray,
+    dw: FloatArray,
+    dv: FloatArray,
+) -> tuple[Vector, Vector, Vector]:
+    """Fill and return row i as in `outwards`.
+
+    `carried` is the acceleration of the link's origin as a point of its parent, in parent axes.
+    """
+    p, R = links.parent[i], rotation(motion.rotation[i])
+    w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
+    if p >= 0:
+        w_i, dw_i = turned_back(R, vector(w[p])), turned_back(R, vector(dw[p]))
+    w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
+    store(w_i, w[i])
+    store(dw_i, dw[i])
+    store(dv_i, dv[i])
+    return w_i, dw_i, dv_i
 
 
 @kernel
@@ -37,73 +105,17 @@ def with_joint(
 
 
 @kernel
-def next_link(
-    links: Links,
-    motion: Motion,
-    i: int,
-    carried: Vector,
-    w: FloatArray,
-    dw: FloatArray,
-    dv: FloatArray,
-) -> tuple[Vector, Vector, Vector]:
-    """Fill and return row i of angular velocities, angular and linear accelerations (n, 3).
-
-    `carried` is the acceleration of the link's origin as a point of its parent, in parent axes.
-    """
-    p, R = links.parent[i], load_rotation(motion.rotation[i])
-    w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
-    if p >= 0:
-        w_i, dw_i = turned_back(R, load_vector(w[p], 0)), turned_back(R, load_vector(dw[p], 0))
-    w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
-    store_vector(w[i], 0, w_i)
-    store_vector(dw[i], 0, dw_i)
-    store_vector(dv[i], 0, dv_i)
-    return w_i, dw_i, dv_i
-
-
-@kernel
-def store_forces(
-    motion: Motion, i: int, F: Vector, N: Vector, force: FloatArray, moment: FloatArray
-) -> None:
-    """Fill row i of (n, 3) with what the joint and the children exert for force F and moment N."""
-    for a in range(3):
-        force[i, a] = F[a] - motion.wrench[i, 3 + a]
-        moment[i, a] = N[a] - motion.wrench[i, a]
-
-
-@kernel
-def opposite(a: FloatArray) -> Vector:
-    """Return -a of an array (3,): the acceleration of the base that stands for gravity."""
-    return -a[0], -a[1], -a[2]
-
-
-@kernel
-def zero_vector(links: Links) -> Vector:
-    """Return three zeros of the kind of number in use."""
-    zero = links.base[3, 0]
-    return zero, zero, zero
-
-
-@kernel
-def zeros_like(links: Links, array: FloatArray) -> FloatArray:
-    """Return an array of such zeros."""
-    zeros = np.empty(array.shape, array.dtype)
-    zeros[...] = links.base[3, 0]
-    return zeros
-
-
-@kernel
-def without_accelerations(links: Links, motion: Motion) -> Motion:
-    """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
-    return Motion(
-        motion.rotation,
-        motion.translation,
-        motion.euler,
-        motion.qd,
-        zeros_like(links, motion.qd),
-        motion.wrench,
-        motion.gravity,
-    )
+def through_joints(
+    links: Links, motion: Motion, force: FloatArray, moment: FloatArray
+) -> FloatArray:
+    """Return tau (n,) of forces and moments (n, 3) on links; they become those of subtrees."""
+    tau = np.empty(links.parent.size, motion.qd.dtype)
+    force -= motion.wrench[:, 3:]
+    moment -= motion.wrench[:, :3]
+    for i in range(tau.size - 1, -1, -1):
+        tau[i] = along_joint(links, i, force, moment)
+        carry_inwards(links, motion, i, force, moment)
+    return tau
 
 
 @kernel
@@ -113,11 +125,11 @@ def carry_inwards(
     """Add force and moment (n, 3) on link i to those on its parent, about the parent's origin."""
     p = links.parent[i]
     if p >= 0:
-        R, r = load_rotation(motion.rotation[i]), load_vector(motion.translation[i], 0)
-        f = turned(R, load_vector(force[i], 0))
-        m = add(turned(R, load_vector(moment[i], 0)), cross(r, f))
-        store_vector(force[p], 0, add(load_vector(force[p], 0), f))
-        store_vector(moment[p], 0, add(load_vector(moment[p], 0), m))
+        R, r = rotation(motion.rotation[i]), vector(motion.translation[i])
+        f = turned(R, vector(force[i]))
+        m = add(turned(R, vector(moment[i])), cross(r, f))
+        store(add(vector(force[p]), f), force[p])
+        store(add(vector(moment[p]), m), moment[p])
 
 
 @kernel
@@ -127,49 +139,116 @@ def along_joint(links: Links, i: int, force: FloatArray, moment: FloatArray) -> 
 
 
 @kernel
-def through_joints(
-    links: Links, motion: Motion, force: FloatArray, moment: FloatArray, tau: FloatArray
-) -> None:
-    """Fill tau (n,) by recursion inwards; forces and moments (n, 3) become those of subtrees."""
-    for i in range(links.parent.size - 1, -1, -1):
-        tau[i] = along_joint(links, i, force, moment)
-        carry_inwards(links, motion, i, force, moment)
+def without_accelerations(links: Links, motion: Motion) -> Motion:
+    """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
+    frames = motion.rotation, motion.translation, motion.euler
+    still = zeros_like(links, motion.qd)
+    return Motion(*frames, motion.qd, still, motion.wrench, motion.gravity)
 
 
 @kernel
-def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
-    """Return tau (n,), by velocities and accelerations outwards and forces inwards."""
+def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
+    """Return tau (n,); the tensor dw~ + w~ w~ takes the place of the nested cross products."""
     n, kind = links.parent.size, motion.qd.dtype
     w, dw, dv = np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind)
     force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
-    tau = np.empty(n, kind)
+    tensor = np.empty((n, 3, 3), kind)
     for i in range(n):
-        w_i, dw_i, dv_i = outwards(links, motion, i, w, dw, dv)
-        c, I = load_vector(links.com[i], 0), load_rotation(links.inertia[i])
-        dv_c = add(accelerated(w_i, dw_i, c), dv_i)
-        F = scaled(links.mass[i], dv_c)
-        N = add(turned(I, dw_i), cross(w_i, turned(I, w_i)))
-        store_forces(motion, i, F, add(N, cross(c, F)), force, moment)
-    through_joints(links, motion, force, moment, tau)
+        p = links.parent[i]
+        if p >= 0:
+            carried = turned(rotation(tensor[p]), vector(motion.translation[i]))
+            carried = add(vector(dv[p]), carried)
+        else:
+            carried = opposite(motion.gravity)
+        w_i, dw_i, a = next_link(links, motion, i, carried, w, dw, dv)
+        _fill_acceleration_tensor(w_i, dw_i, tensor[i])
+        T, mc = rotation(tensor[i]), vector(links.moment[i])
+        store(add(turned(T, mc), scaled(links.mass[i], a)), force[i])
+        store(add(_dual_moment(T, links.pseudo_inertia[i]), cross(mc, a)), moment[i])
+    return through_joints(links, motion, force, moment)
+
+
+@kernel
+def _fill_acceleration_tensor(w: Vector, dw: Vector, tensor: FloatArray) -> None:
+    """Fill dw~ + w~ w~ (3, 3)."""
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    tensor[0] = -(yy + zz), xy - dw[2], xz + dw[1]
+    tensor[1] = xy + dw[2], -(xx + zz), yz - dw[0]
+    tensor[2] = xz - dw[1], yz + dw[0], -(xx + yy)
+
+
+@kernel
+def _dual_moment(T: Rotation, J: FloatArray) -> Vector:
+    """Return the vector of T J - (T J)', the moment of a body with pseudo-inertia J (4, 4)."""
+    return (
+        _element(T, J, 2, 1) - _element(T, J, 1, 2),
+        _element(T, J, 0, 2) - _element(T, J, 2, 0),
+        _element(T, J, 1, 0) - _element(T, J, 0, 1),
+    )
+
+
+@kernel
+def _element(T: Rotation, J: FloatArray, row: int, column: int) -> float:
+    first = 3 * row
+    return T[first] * J[0, column] + T[first + 1] * J[1, column] + T[first + 2] * J[2, column]
+
+
+@kernel
+def vukobratovic_stepanenko(links: Links, motion: Motion) -> FloatArray:
+    """Return tau (n,); everything is a 6-vector or a 6x6 matrix in link coordinates."""
+    n, kind = links.parent.size, motion.qd.dtype
+    X = np.empty((n, 6, 6), kind)  # motions, from parent to link coordinates
+    v, a = np.zeros((n, 6), kind), np.zeros((n, 6), kind)
+    f, tau, base = np.empty((n, 6), kind), np.empty(n, kind), np.zeros(6, kind)
+    base[3:] = -motion.gravity
+    for i in range(n):  # stage 1: velocities and accelerations
+        p = links.parent[i]
+        _fill_transform(links, motion, i, X[i])
+        if p >= 0:
+            v[i] = applied(X[i], v[p])
+            a[i] = applied(X[i], a[p])
+        else:
+            a[i] = applied(X[i], base)
+        rate = links.subspace[i] * motion.qd[i]
+        v[i] += rate
+        a[i] += links.subspace[i] * motion.qdd[i]
+        _add_motion_cross(v[i], rate, a[i])
+    for i in range(n):  # stage 2: forces that accelerate the links
+        f[i] = applied(links.spatial_inertia[i], a[i])
+        _add_force_cross(v[i], applied(links.spatial_inertia[i], v[i]), f[i])
+    for i in range(n - 1, -1, -1):  # stage 3: forces through the joints
+        f[i] -= motion.wrench[i]
+        p = links.parent[i]
+        if p >= 0:
+            f[p] += applied(X[i].T, f[i])
+    for i in range(n):  # stage 4: along the joints
+        tau[i] = inner(links.subspace[i], f[i])
     return tau
 
 
 @kernel
-def outwards(
-    links: Links, motion: Motion, i: int, w: FloatArray, dw: FloatArray, dv: FloatArray
-) -> tuple[Vector, Vector, Vector]:
-    """Fill and return row i of angular velocities, angular and linear accelerations (n, 3)."""
-    p = links.parent[i]
-    if p >= 0:
-        r = load_vector(motion.translation[i], 0)
-        turning = accelerated(load_vector(w[p], 0), load_vector(dw[p], 0), r)
-        carried = add(turning, load_vector(dv[p], 0))
-    else:
-        carried = opposite(motion.gravity)
-    return next_link(links, motion, i, carried, w, dw, dv)
+def _fill_transform(links: Links, motion: Motion, i: int, X: FloatArray) -> None:
+    """Fill X (6, 6) = [E, 0; -E r x, E] with E = R'."""
+    R, r = motion.rotation[i], motion.translation[i]
+    X[:3, :3], X[3:, 3:], X[:3, 3:] = R.T, R.T, links.base[3, 0]
+    for row in range(3):
+        X[3 + row, :3] = cross(vector(r), vector(R[:, row]))
 
 
 @kernel
-def accelerated(w: Vector, dw: Vector, r: Vector) -> Vector:
-    """Return dw x r + w x (w x r)."""
-    return add(cross(dw, r), cross(w, cross(w, r)))
+def _add_motion_cross(v: FloatArray, u: FloatArray, total: FloatArray) -> None:
+    """Add v x u. Featherstone (2008), (2.31)."""
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        total[a] += v[b] * u[c] - v[c] * u[b]
+        total[3 + a] += v[b] * u[3 + c] - v[c] * u[3 + b] + v[3 + b] * u[c] - v[3 + c] * u[b]
+
+
+@kernel
+def _add_force_cross(v: FloatArray, f: FloatArray, total: FloatArray) -> None:
+    """Add v x* f. Featherstone (2008), (2.32)."""
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        total[a] += v[b] * f[c] - v[c] * f[b] + v[3 + b] * f[3 + c] - v[3 + c] * f[3 + b]
+        total[3 + a] += v[b] * f[3 + c] - v[c] * f[3 + b]

@@ -1,4 +1,8 @@
-"""Generated mechanisms: a function each, and one line each in GALLERY."""
+"""Generated mechanisms: a function each, and one line each in GALLERY.
+
+All take `gravity`, (3,) floats in world axes [m/s^2]. The first line of a docstring is the summary
+that lists show.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +16,15 @@ import numpy as np
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery.andrews import RR, andrews
 from sparsebody.model.gallery.beams import beam, compliant_lattice
-from sparsebody.model.gallery.four_bars import (
-    five_bar_array,
-    four_bar,
-    four_bar_torus,
-    n_four_bar,
-)
-from sparsebody.model.gallery.ladders import ladder, ring, tube
-from sparsebody.model.gallery.lattices import lattice, rotating_squares
+from sparsebody.model.gallery.four_bars import five_bar_array, four_bar, four_bar_torus, n_four_bar
+from sparsebody.model.gallery.lattices import ladder, lattice, ring, rotating_squares, tube
 from sparsebody.model.gallery.open_chains import chain, pendulum, tree
 from sparsebody.model.gallery.parameters import check_size, converted
 from sparsebody.model.gallery.scissor import scissor
-from sparsebody.model.gallery.spatial_loops import bricard, governor, slider_crank
-from sparsebody.model.gallery.stewart import stewart
+from sparsebody.model.gallery.spatial_loops import bricard, governor, slider_crank, stewart
 from sparsebody.model.mechanism import Mechanism
+
+Points = Mapping[str, tuple[str, tuple[float, float, float]]]
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,6 @@ class GalleryEntry:
     ----------
     function : callable
         Every parameter has a default.
-    summary : str
-        One line for people.
     size_parameters : tuple of str
         The parameters that set the number of bodies.
     points : dict of str to (str, 3 floats)
@@ -45,9 +42,13 @@ class GalleryEntry:
     """
 
     function: Callable[..., Mechanism]
-    summary: str
     size_parameters: tuple[str, ...] = ()
-    points: Mapping[str, tuple[str, tuple[float, float, float]]] = field(default_factory=dict)
+    points: Points = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """One line for people."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0].rstrip(".")
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -56,72 +57,31 @@ class GalleryEntry:
         return {name: parameter.default for name, parameter in parameters.items()}
 
 
-ORIGIN = (0.0, 0.0, 0.0)
+def _point(name: str, body: str, x: float = 0.0) -> Points:
+    return {name: (body, (x, 0.0, 0.0))}
+
 
 GALLERY: dict[str, GalleryEntry] = {
-    "chain": GalleryEntry(chain, "open chain of bars, hinges about y and z in turn", ("bodies",)),
-    "tree": GalleryEntry(tree, "autoTree family of branching trees, or a random tree", ("bodies",)),
-    "ladder": GalleryEntry(
-        ladder, "two rails of bars, joined at every rung; can be disordered", ("rungs",)
-    ),
-    "scissor": GalleryEntry(
-        scissor, "scissor lift of crossed bars; can be driven at its base", ("pairs",)
-    ),
-    "n-four-bar": GalleryEntry(
-        n_four_bar,
-        "row of parallelograms (IFToMM A02)",
-        ("loops",),
-        {"B0": ("vertical-0", (0.5, 0.0, 0.0))},
-    ),
-    "five-bar-array": GalleryEntry(
-        five_bar_array, "row of five-bar linkages on shared columns", ("loops",)
-    ),
-    "four-bar-torus": GalleryEntry(
-        four_bar_torus,
-        "parallelograms whose rows and columns close to rings",
-        ("rows", "columns"),
-    ),
-    "lattice": GalleryEntry(
-        lattice,
-        "2-D or 3-D grid of cubes; joints can be left out at random",
-        ("rows", "columns", "layers"),
-    ),
-    "tube": GalleryEntry(
-        tube, "rails of bars closed around a cylinder; grows along it", ("rings",)
-    ),
-    "rotating-squares": GalleryEntry(
-        rotating_squares,
-        "sheet of squares hinged at their corners",
-        ("rows", "columns"),
-    ),
-    "ring": GalleryEntry(ring, "closed polygon of bars", ("bodies",)),
-    "stewart": GalleryEntry(
-        stewart,
-        "platform on six legs, on springs or driven",
-        points={"platform": ("platform", ORIGIN)},
-    ),
-    "four-bar": GalleryEntry(four_bar, "planar crank and rocker with spatial hinges"),
-    "slider-crank": GalleryEntry(
-        slider_crank, "spatial slider-crank (IFToMM)", points={"slider": ("slider", ORIGIN)}
-    ),
-    "bricard": GalleryEntry(
-        bricard, "Bricard's six-hinge loop (IFToMM A04)", points={"P3": ("rod-2", (0.5, 0.0, 0.0))}
-    ),
-    "andrews": GalleryEntry(
-        andrews, "Andrews' squeezer (IVP Test Set)", points={"F": ("K1", (RR, 0.0, 0.0))}
-    ),
-    "governor": GalleryEntry(
-        governor, "flyball governor (IFToMM A05)", points={"slider": ("slider", ORIGIN)}
-    ),
-    "beam": GalleryEntry(
-        beam, "straight elastic beam, clamped or free, of many elements", ("elements",)
-    ),
-    "compliant-lattice": GalleryEntry(
-        compliant_lattice, "hanging grid of cubes on elastic beams", ("rows", "columns")
-    ),
-    "pendulum": GalleryEntry(
-        pendulum, "simple pendulum (IFToMM A01)", points={"mass": ("mass", ORIGIN)}
-    ),
+    "chain": GalleryEntry(chain, ("bodies",)),
+    "tree": GalleryEntry(tree, ("bodies",)),
+    "ladder": GalleryEntry(ladder, ("rungs",)),
+    "scissor": GalleryEntry(scissor, ("pairs",)),
+    "n-four-bar": GalleryEntry(n_four_bar, ("loops",), _point("B0", "vertical-0", 0.5)),
+    "five-bar-array": GalleryEntry(five_bar_array, ("loops",)),
+    "four-bar-torus": GalleryEntry(four_bar_torus, ("rows", "columns")),
+    "lattice": GalleryEntry(lattice, ("rows", "columns", "layers")),
+    "tube": GalleryEntry(tube, ("rings",)),
+    "rotating-squares": GalleryEntry(rotating_squares, ("rows", "columns")),
+    "ring": GalleryEntry(ring, ("bodies",)),
+    "stewart": GalleryEntry(stewart, (), _point("platform", "platform")),
+    "four-bar": GalleryEntry(four_bar),
+    "slider-crank": GalleryEntry(slider_crank, (), _point("slider", "slider")),
+    "bricard": GalleryEntry(bricard, (), _point("P3", "rod-2", 0.5)),
+    "andrews": GalleryEntry(andrews, (), _point("F", "K1", RR)),
+    "governor": GalleryEntry(governor, (), _point("slider", "slider")),
+    "beam": GalleryEntry(beam, ("elements",)),
+    "compliant-lattice": GalleryEntry(compliant_lattice, ("rows", "columns")),
+    "pendulum": GalleryEntry(pendulum, (), _point("mass", "mass")),
 }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebody.model.bodies import Polyline
-from sparsebody.model.gallery.parameters import Vector, add_hinge, turned
+from sparsebody.model.gallery.parameters import Vector, add_hinge
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.spatial import quaternion_exponential
 
 Point = tuple[float, float]
 
@@ -29,66 +29,65 @@ DELTA = 0.487364979543842550225598953530
 OMEGA = -0.222668390165885884674473185609
 EPSILON = 1.23054744454982119249735015568
 
+O: Point = (0.0, 0.0)
+F = (RR * math.cos(BETA), RR * math.sin(BETA))
+G = (A[0] + ZT * math.cos(DELTA), A[1] + ZT * math.sin(DELTA))
+H = (A[0] + U * math.sin(EPSILON), A[1] - U * math.cos(EPSILON))
 
-@dataclass(frozen=True)
-class Link:
-    """One body: mass, moment about z, pivot, angle, and mass center and points in its frame."""
-
-    mass: float  # [kg]
-    moment: float  # [kg m^2]
-    origin: Point  # of the body frame in the world, at the start [m]
-    angle: float  # [rad]
-    center: Point
-    outline: tuple[Point, ...]
+# Mass [kg], moment about z [kg m^2]; origin of the body's frame in the world [m], angle [rad]; and
+# in the frame the mass center and the outline [m].
+LINKS: dict[str, tuple[float, float, Point, float, Point, tuple[Point, ...]]] = {
+    "K1": (0.04325, 2.194e-06, O, BETA, (RA, 0.0), (O, (RR, 0.0))),
+    "K2": (0.00365, 4.41e-07, F, BETA + THETA, (-DA, 0.0), (O, (-D_LENGTH, 0.0))),
+    "K3": (0.02373, 5.255e-06, B, GAMMA, (SB, -SA), (O, (0.0, -SS), (SD, -SC), O)),
+    "K4": (0.00706, 5.667e-07, G, PHI + DELTA, (0.0, EA - E_LENGTH), (O, (0.0, -E_LENGTH))),
+    "K5": (0.0705, 1.169e-05, A, DELTA, (TA, TB), (O, (TA, TB), (ZT, 0.0), O)),
+    "K6": (0.00706, 5.667e-07, H, OMEGA + EPSILON, (ZF - FA, 0.0), (O, (ZF, 0.0))),
+    "K7": (0.05498, 1.912e-05, A, EPSILON, (-UB, -UA), (O, (-UB, -UA), (0.0, -U), O)),
+}
+HINGES: tuple[tuple[str, str, str, Point, Point], ...] = (
+    ("O", WORLD, "K1", O, O),
+    ("F", "K1", "K2", (RR, 0.0), O),
+    ("B", WORLD, "K3", B, O),
+    ("A5", WORLD, "K5", A, O),
+    ("A7", WORLD, "K7", A, O),
+    ("G", "K5", "K4", (ZT, 0.0), O),
+    ("H", "K7", "K6", (0.0, -U), O),
+    ("E3", "K2", "K3", (-D_LENGTH, 0.0), (0.0, -SS)),
+    ("E4", "K2", "K4", (-D_LENGTH, 0.0), (0.0, -E_LENGTH)),
+    ("E6", "K2", "K6", (-D_LENGTH, 0.0), (ZF, 0.0)),
+)
 
 
 def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechanism:
-    """Seven planar bodies in three loops, driven by a constant torque, at rest.
+    """Andrews' squeezer (IVP Test Set): seven planar bodies in three loops, driven, at rest.
 
     Bodies "K1" ... "K7" and lengths as in the Test Set for IVP Solvers, its initial angles too
     (those of the IFToMM library are rounded and give another motion). All ten joints are revolutes
     about z: "O" (world, K1; its angle is beta), "F" (K1, K2), "B" (world, K3), "A5" and "A7"
     (world, K5 and K7), "G" (K5, K4), "H" (K7, K6), and "E3", "E4", "E6" between K2 and K3, K4, K6
     at the common point E. Mobility 1, 9 redundant rows. A spring joins D on K3 to the fixed point
-    C; the torque acts on K1. The moments about x and y do not matter and equal that about z.
+    C; a constant torque acts on K1. The moments about x and y do not matter and equal that about z.
 
     The angles of the test set are those of the bodies' x axes: beta (K1), beta + Theta (K2),
     gamma (K3), Phi + delta (K4), delta (K5), Omega + epsilon (K6), epsilon (K7).
 
-    Parameters
-    ----------
-    torque : float
-        On K1 [N m].
-    gravity : (3,) floats
-        [m/s^2]; none in the test set.
+    `torque` is that on K1 [N m].
 
-    References
-    ----------
-    Hairer and Wanner, Solving ODEs II, VII.7; Test Set for IVP Solvers, problem Andrews.
+        Hairer and Wanner, Solving ODEs II, VII.7; Test Set for IVP Solvers, problem Andrews.
     """
     mechanism = Mechanism("andrews", gravity)
-    for name, link in _links().items():
+    for name, (mass, moment, origin, angle, center, outline) in LINKS.items():
         mechanism.add_body(
             name,
-            mass=link.mass,
-            inertia=np.full(3, link.moment),
-            center_of_mass=(*link.center, 0.0),
-            position=(*link.origin, 0.0),
-            orientation=turned(link.angle),
-            shape=Polyline(tuple((x, y, 0.0) for x, y in link.outline)),
+            mass=mass,
+            inertia=np.full(3, moment),
+            center_of_mass=(*center, 0.0),
+            position=(*origin, 0.0),
+            orientation=quaternion_exponential([0.0, 0.0, angle]),
+            shape=Polyline(tuple((x, y, 0.0) for x, y in outline)),
         )
-    for name, first, second, first_point, second_point in (
-        ("O", WORLD, "K1", (0.0, 0.0), (0.0, 0.0)),
-        ("F", "K1", "K2", (RR, 0.0), (0.0, 0.0)),
-        ("B", WORLD, "K3", B, (0.0, 0.0)),
-        ("A5", WORLD, "K5", A, (0.0, 0.0)),
-        ("A7", WORLD, "K7", A, (0.0, 0.0)),
-        ("G", "K5", "K4", (ZT, 0.0), (0.0, 0.0)),
-        ("H", "K7", "K6", (0.0, -U), (0.0, 0.0)),
-        ("E3", "K2", "K3", (-D_LENGTH, 0.0), (0.0, -SS)),
-        ("E4", "K2", "K4", (-D_LENGTH, 0.0), (0.0, -E_LENGTH)),
-        ("E6", "K2", "K6", (-D_LENGTH, 0.0), (ZF, 0.0)),
-    ):
+    for name, first, second, first_point, second_point in HINGES:
         add_hinge(mechanism, name, first, second, (*first_point, 0.0), (*second_point, 0.0))
     mechanism.add_joint_force("drive", "O", effort=torque)
     mechanism.add_point_force(
@@ -101,21 +100,3 @@ def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechani
         rest_length=REST_LENGTH,
     )
     return mechanism
-
-
-def _links() -> dict[str, Link]:
-    """Return the bodies; frames sit at O (K1), F (K2), B (K3), G (K4), A (K5, K7) and H (K6)."""
-    o = (0.0, 0.0)
-    F = (RR * math.cos(BETA), RR * math.sin(BETA))
-    G = (A[0] + ZT * math.cos(DELTA), A[1] + ZT * math.sin(DELTA))
-    H = (A[0] + U * math.sin(EPSILON), A[1] - U * math.cos(EPSILON))
-    K3 = (o, (0.0, -SS), (SD, -SC), o)
-    return {
-        "K1": Link(0.04325, 2.194e-06, o, BETA, (RA, 0.0), (o, (RR, 0.0))),
-        "K2": Link(0.00365, 4.41e-07, F, BETA + THETA, (-DA, 0.0), (o, (-D_LENGTH, 0.0))),
-        "K3": Link(0.02373, 5.255e-06, B, GAMMA, (SB, -SA), K3),
-        "K4": Link(0.00706, 5.667e-07, G, PHI + DELTA, (0.0, EA - E_LENGTH), (o, (0.0, -E_LENGTH))),
-        "K5": Link(0.0705, 1.169e-05, A, DELTA, (TA, TB), (o, (TA, TB), (ZT, 0.0), o)),
-        "K6": Link(0.00706, 5.667e-07, H, OMEGA + EPSILON, (ZF - FA, 0.0), (o, (ZF, 0.0))),
-        "K7": Link(0.05498, 1.912e-05, A, EPSILON, (-UB, -UA), (o, (-UB, -UA), (0.0, -U), o)),
-    }

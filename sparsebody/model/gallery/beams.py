@@ -44,25 +44,14 @@ def beam(
     damping: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
-    """Straight elastic beam along x, of Euler-Bernoulli elements between bodies, at rest.
+    """Straight elastic beam along x, clamped or free, of Euler-Bernoulli elements, at rest.
 
     Bodies "node-0" ... "node-n" at equal distances carry its mass, those at the ends half as much
     as the others; "beam-k" joins node k - 1 to node k. Clamped, the world is node 0.
 
-    Parameters
-    ----------
-    elements : int
-        Number of elements, n.
-    support : str
-        "clamped" at x = 0, or "free".
-    length, width, height : float
-        Along x, y and z [m].
-    E, density : float
-        Young's modulus [N/m^2] and density [kg/m^3]; those of steel.
-    damping : float
-        Of all strains, over their stiffness [s].
-    gravity : (3,) floats
-        [m/s^2].
+    `elements` is n; `support` is "clamped" at x = 0, or "free"; `length`, `width` and `height` are
+    along x, y and z [m]. Young's modulus `E` [N/m^2] and `density` [kg/m^3] are those of steel;
+    `damping` is that of all strains, over their stiffness [s].
     """
     check_at_least(1, elements=elements)
     check_at_least(0.0, damping=damping)
@@ -107,28 +96,15 @@ def compliant_lattice(
     damping: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
-    """Grid of cubes in the xz plane, joined by elastic beams, at rest and hanging from its top row.
+    """Hanging grid of cubes in the xz plane, joined by elastic beams, at rest.
 
     Cube "cube-r-c", r counted downwards, is centred at (c, 0, -r) times the pitch; its side is
     half a pitch. Beams "across-r-c" and "down-r-c" lead to the next cube along x and down; "hold-c"
     fixes the cubes of row 0 to the world.
 
-    Parameters
-    ----------
-    rows, columns : int
-        Number of cubes along z and x.
-    pitch : float
-        Distance of neighbours [m].
-    thickness : float
-        Side of the square section of all beams [m].
-    E : float
-        Young's modulus [N/m^2].
-    mass : float
-        Of a cube [kg].
-    damping : float
-        Of all strains, over their stiffness [s].
-    gravity : (3,) floats
-        [m/s^2].
+    `rows` and `columns` are cubes along z and x, at a distance of `pitch` [m], of `mass` each [kg];
+    `thickness` is the side of the square section of all beams [m], `E` Young's modulus [N/m^2],
+    `damping` that of all strains, over their stiffness [s].
     """
     check_at_least(1, rows=rows, columns=columns)
     check_at_least(0.0, damping=damping)

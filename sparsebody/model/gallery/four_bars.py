@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
+    HingeFamily,
     Vector,
     add_bar,
     add_bars,
     add_hinge,
-    add_hinges,
+    add_hinge_cells,
     check_at_least,
     check_between,
 )
@@ -32,35 +33,23 @@ def four_bar(
     speed: float = 0.0,
     gravity: Vector = DOWN_Y,
 ) -> Mechanism:
-    """Four bars and four revolutes about z: mobility 1, and 3 redundant rows in space.
+    """Planar crank and rocker with spatial hinges: mobility 1, and 3 redundant rows in space.
 
     "crank" turns about the origin, "rocker" about (ground, 0, 0); "coupler" goes from the end A of
     the crank to the end B of the rocker, to the left of the line from A to the rocker's pivot.
     Joints: "crank-pivot", "crank-pin", "rocker-pin", "rocker-pivot"; bars of 1 kg per metre. The
     default lengths let the crank go round (Grashof).
 
-    Parameters
-    ----------
-    crank, coupler, rocker, ground : float
-        Lengths [m].
-    angle : float
-        Of the crank from x [rad].
-    speed : float
-        Initial rate of the crank [rad/s].
-    gravity : (3,) floats
-        [m/s^2].
-
-    Raises
-    ------
-    ModelError
-        If the bars do not meet at this crank angle.
+    `crank`, `coupler`, `rocker` and `ground` are lengths [m]; `angle` [rad] and `speed` [rad/s] are
+    those of the crank from x. ModelError if the bars do not meet at this angle.
     """
-    positive = {"crank": crank, "coupler": coupler, "rocker": rocker, "ground": ground}
-    check_between(0.0, math.inf, **positive)
+    check_between(0.0, math.inf, crank=crank, coupler=coupler, rocker=rocker, ground=ground)
     O, Q = np.zeros(3), np.array([ground, 0.0, 0.0])
     A = crank * np.array([math.cos(angle), math.sin(angle), 0.0])
     B = _meeting_point(A, coupler, Q, rocker, angle)
-    rates = _rates(A, B, Q, speed)
+    # coupler and rocker give the same velocity to B
+    matrix = np.column_stack([_left(B - A), -_left(B - Q)])[:2]
+    rates = np.linalg.solve(matrix, -speed * _left(A)[:2])
     mechanism = Mechanism("four-bar", gravity)
     for name, start, end, v, rate in (
         ("crank", O, A, np.zeros(3), speed),
@@ -105,13 +94,6 @@ def _meeting_point(
     return np.asarray(A + (along * gap + across * _left(gap)) / distance)
 
 
-def _rates(A: FloatArray, B: FloatArray, Q: FloatArray, speed: float) -> tuple[float, float]:
-    """Rates of coupler and rocker: both give the same velocity to B."""
-    matrix = np.column_stack([_left(B - A), -_left(B - Q)])[:2]
-    coupler, rocker = np.linalg.solve(matrix, -speed * _left(A)[:2])
-    return float(coupler), float(rocker)
-
-
 # Uniform slender rod of 1 kg and 1 m. The moment about its own axis does not enter the planar
 # motion; it only has to be positive.
 ROD_INERTIA: Vector = (1e-3, 1.0 / 12.0, 1.0 / 12.0)
@@ -120,7 +102,7 @@ END: Vector = (0.5, 0.0, 0.0)
 
 
 def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) -> Mechanism:
-    """N parallelograms in a row, IFToMM benchmark A02.
+    """Row of N parallelograms (IFToMM benchmark A02).
 
     "vertical-i", i = 0 ... N, stands on the ground at (i, 0, 0) and ends in point B_i at
     (i, 1, 0); "horizontal-i", i = 1 ... N, goes from B_{i-1} to B_i. Point B0 of the benchmark is
@@ -128,59 +110,76 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
     3N + 1 joints are revolutes about z: mobility 1 (N + 1 when all rods are in line), 3N
     redundant rows. The rods' joint angles are those between their x axes.
 
-    Parameters
-    ----------
-    loops : int
-        N, the number of parallelograms.
-    speed : float
-        Initial v_x of B0 [m/s].
-    gravity : (3,) floats
-        [m/s^2].
+    `loops` is N; `speed` is the initial v_x of B0 [m/s].
 
-    References
-    ----------
-    IFToMM Library of Computational Benchmark Problems, A02; Gonzalez et al. (2006).
+        IFToMM Library of Computational Benchmark Problems, A02; Gonzalez et al. (2006).
     """
     check_at_least(1, loops=loops)
     mechanism = Mechanism("n-four-bar", gravity)
     i = np.arange(loops + 1)
-    rod = _add_rods(mechanism, i, speed)
-    vertical, horizontal = rod[0::2], rod[0::2] - 1
-    kept = np.r_[0, 3 : 3 * len(i)]  # nothing hangs to the left of the first rod
-    world = np.full(len(i), -1)
-    ground = np.stack([i, 0 * i, 0 * i], axis=1)
-    nodes = numbered("node-{}-right", i - 1), numbered("node-{}-left", i)
-    names = interleaved(numbered("ground-{}", i), *nodes)
-    add_hinges(
-        mechanism,
-        [*names[:1], *names[3:]],
-        np.stack([world, vertical - 2, horizontal], axis=1).ravel()[kept],
-        np.stack([vertical, horizontal, vertical], axis=1).ravel()[kept],
-        np.stack([ground, np.tile(END, (len(i), 1)), np.tile(END, (len(i), 1))], axis=1).reshape(
-            -1, 3
-        )[kept],
-        np.tile([START, START, END], (len(i), 1))[kept],
-    )
-    return mechanism
-
-
-def _add_rods(mechanism: Mechanism, i: IntArray, speed: float) -> IntArray:
-    """Add "vertical-0", then "horizontal-i" and "vertical-i" in turn."""
+    # "vertical-0", then "horizontal-i" and "vertical-i" in turn
     rods = len(i)
     middle = np.tile([[-0.5, 1.0, 0.0], [0.0, 0.5, 0.0]], (rods, 1))
     middle[:, 0] += np.repeat(i, 2)
-    moving = np.tile([[speed, 0.0, 0.0], [speed / 2, 0.0, 0.0]], (rods, 1))
-    turning = np.tile([[0.0, 0.0, 0.0], [0.0, 0.0, -speed]], (rods, 1))
-    return add_bars(
+    rod = add_bars(
         mechanism,
         interleaved(numbered("horizontal-{}", i), numbered("vertical-{}", i))[1:],
         middle[1:],
         np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (rods, 1))[1:],
         1.0,
         inertia=ROD_INERTIA,
-        linear_velocity=moving[1:],
-        angular_velocity=turning[1:],
+        linear_velocity=np.tile([[speed, 0.0, 0.0], [speed / 2, 0.0, 0.0]], (rods, 1))[1:],
+        angular_velocity=np.tile([[0.0, 0.0, 0.0], [0.0, 0.0, -speed]], (rods, 1))[1:],
     )
+    vertical, horizontal = rod[0::2], rod[0::2] - 1
+    ground = np.stack([i, 0 * i, 0 * i], axis=1)
+    families: list[HingeFamily] = [
+        ("ground-{}", i, -1, vertical, ground, START),
+        ("node-{}-right", i - 1, vertical - 2, horizontal, END, START),
+        ("node-{}-left", i, horizontal, vertical, END, END),
+    ]
+    add_hinge_cells(mechanism, families)
+    return mechanism
+
+
+def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN_Y) -> Mechanism:
+    """Row of N five-bar linkages on shared columns, in the xy plane, at rest.
+
+    "column-i", i = 0 ... N, stands on the ground at (i spacing, 0, 0), 1 m high; "rise-i" and
+    "fall-i", i = 1 ... N, of 1 m each, lead from the top of column i - 1 to an apex and down to the
+    top of column i. So there are 3 N + 1 bodies of 1 kg, 4 N + 1 revolutes about z, N loops of five
+    bars with the ground, mobility N + 1, and 3 N redundant rows of 5 (4 N + 1).
+
+    `loops` is N; `spacing`, of the columns [m], is less than 2.
+    """
+    check_at_least(1, loops=loops)
+    check_between(0.0, 2.0, spacing=spacing)
+    mechanism = Mechanism("five-bar-array", gravity)
+    i = np.arange(loops + 1)
+    rise = math.sqrt(1.0 - spacing**2 / 4)
+    middle = np.tile(
+        [
+            [-0.75 * spacing, 1.0 + rise / 2, 0.0],
+            [-0.25 * spacing, 1.0 + rise / 2, 0.0],
+            [0.0, 0.5, 0.0],
+        ],
+        (len(i), 1),
+    )
+    middle[:, 0] += np.repeat(i, 3) * spacing
+    names = interleaved(*(numbered(name, i) for name in ("rise-{}", "fall-{}", "column-{}")))
+    directions = [[spacing / 2, rise, 0.0], [spacing / 2, -rise, 0.0], [0.0, 1.0, 0.0]]
+    along = np.tile(directions, (len(i), 1))
+    column = add_bars(mechanism, names[2:], middle[2:], along[2:], 1.0)[0::3]
+    rising, falling = column - 2, column - 1
+    ground = np.stack([i * spacing, 0.0 * i, 0.0 * i], axis=1)
+    families: list[HingeFamily] = [
+        ("ground-{}", i, -1, column, ground, START),
+        ("left-{}", i, column - 3, rising, END, START),
+        ("apex-{}", i, rising, falling, END, START),
+        ("right-{}", i, falling, column, END, END),
+    ]
+    add_hinge_cells(mechanism, families)
+    return mechanism
 
 
 def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) -> Mechanism:
@@ -199,39 +198,30 @@ def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) ->
     is m + n - 4, and of 15 m n + 5 rows 3 m n + m + n + 1 are redundant: three for each loop, and
     m + n - 2 in the plane.
 
-    Parameters
-    ----------
-    rows, columns : int
-        m and n, the sides of the polygons.
-    gravity : (3,) floats
-        [m/s^2].
+    `rows` and `columns` are m and n, the sides of the polygons.
     """
     check_at_least(3, rows=rows, columns=columns)
     mechanism = Mechanism("four-bar-torus", gravity)
-    turn = math.pi / math.lcm(rows, columns, 2)
-    p, q = _corners(_sides(rows, turn)), _corners(_sides(columns, 0.0))
+    up, right = _sides(rows, math.pi / math.lcm(rows, columns, 2)), _sides(columns, 0.0)
+    p, q = (np.cumsum(sides, axis=0) - sides for sides in (up, right))  # corners
     node = (p[:, None] + q[None]).reshape(-1, 3)
     r, c = np.indices((rows, columns)).reshape(2, -1)
-    here = r * columns + c
-    along = np.concatenate([_sides(columns, 0.0)[c], _sides(rows, turn)[r]])
-    start = np.tile(node, (2, 1))
+    along = np.concatenate([right[c], up[r]])
     bars = add_bars(
         mechanism,
         [*numbered("row-{}-{}", r, c), *numbered("column-{}-{}", r, c)],
-        start + along / 2,
+        np.tile(node, (2, 1)) + along / 2,
         along,
         1.0,
     )
-    row, column = bars[: len(here)], bars[len(here) :]
-    left = r * columns + (c - 1) % columns
-    down = (r - 1) % rows * columns + c
+    row, column = bars.reshape(2, -1)
+    left, below = r * columns + (c - 1) % columns, (r - 1) % rows * columns + c
+    names = ("turn-{}-{}", "left-{}-{}", "below-{}-{}")
     mechanism.add_joints(
-        interleaved(
-            *(numbered(name, r, c) for name in ("turn-{}-{}", "left-{}-{}", "below-{}-{}"))
-        ),
+        interleaved(*(numbered(name, r, c) for name in names)),
         Revolute(),
         np.repeat(row, 3),
-        np.stack([column, row[left], column[down]], axis=1).ravel(),
+        np.stack([column, row[left], column[below]], axis=1).ravel(),
         point=np.repeat(node, 3, axis=0),
         axis=(0.0, 0.0, 1.0),
     )
@@ -243,67 +233,3 @@ def _sides(n: int, turn: float) -> FloatArray:
     """Sides (n, 3) of a regular polygon, 1 m each, the first along the x axis turned by `turn`."""
     angle = turn + 2 * np.pi * np.arange(n) / n
     return np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
-
-
-def _corners(sides: FloatArray) -> FloatArray:
-    """Where each side starts, (n, 3)."""
-    return np.asarray(np.cumsum(sides, axis=0) - sides)
-
-
-def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN_Y) -> Mechanism:
-    """N five-bar linkages side by side in the xy plane, each sharing its columns; at rest.
-
-    "column-i", i = 0 ... N, stands on the ground at (i spacing, 0, 0), 1 m high; "rise-i" and
-    "fall-i", i = 1 ... N, of 1 m each, lead from the top of column i - 1 to an apex and down to the
-    top of column i. So there are 3 N + 1 bodies of 1 kg, 4 N + 1 revolutes about z, N loops of five
-    bars with the ground, mobility N + 1, and 3 N redundant rows of 5 (4 N + 1).
-
-    Parameters
-    ----------
-    loops : int
-        N, the number of five-bars.
-    spacing : float
-        Of the columns [m], less than 2.
-    gravity : (3,) floats
-        [m/s^2].
-    """
-    check_at_least(1, loops=loops)
-    check_between(0.0, 2.0, spacing=spacing)
-    mechanism = Mechanism("five-bar-array", gravity)
-    i = np.arange(loops + 1)
-    rise = math.sqrt(1.0 - spacing**2 / 4)
-    names = interleaved(*(numbered(name, i) for name in ("rise-{}", "fall-{}", "column-{}")))
-    directions = [[spacing / 2, rise, 0.0], [spacing / 2, -rise, 0.0], [0.0, 1.0, 0.0]]
-    along = np.tile(directions, (len(i), 1))
-    bars = add_bars(mechanism, names[2:], _middles(i, spacing, rise)[2:], along[2:], 1.0)
-    column = bars[0::3]
-    ground, rising, falling = column, column - 2, column - 1
-    world = np.full(len(i), -1)
-    kept = np.r_[0, 4 : 4 * len(i)]  # nothing leads to the first column
-    place = np.stack([i * spacing, 0.0 * i, 0.0 * i], axis=1)
-    ends = np.tile(END, (len(i), 1))
-    hinges = ("ground-{}", "left-{}", "apex-{}", "right-{}")
-    joints = interleaved(*(numbered(name, i) for name in hinges))
-    add_hinges(
-        mechanism,
-        [*joints[:1], *joints[4:]],
-        np.stack([world, column - 3, rising, falling], axis=1).ravel()[kept],
-        np.stack([ground, rising, falling, column], axis=1).ravel()[kept],
-        np.stack([place, ends, ends, ends], axis=1).reshape(-1, 3)[kept],
-        np.tile([START, START, START, END], (len(i), 1))[kept],
-    )
-    return mechanism
-
-
-def _middles(i: IntArray, spacing: float, rise: float) -> FloatArray:
-    """Of "rise-i", "fall-i" and "column-i" in turn, (3 (N + 1), 3)."""
-    middle = np.tile(
-        [
-            [-0.75 * spacing, 1.0 + rise / 2, 0.0],
-            [-0.25 * spacing, 1.0 + rise / 2, 0.0],
-            [0.0, 0.5, 0.0],
-        ],
-        (len(i), 1),
-    )
-    middle[:, 0] += np.repeat(i, 3) * spacing
-    return middle

@@ -1,34 +1,161 @@
-"""Lattices of cubes and sheets of rotating squares."""
+"""Lattices: ladders, tubes and rings of bars, grids of cubes, and sheets of rotating squares."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import ArrayLike, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
     Vector,
+    add_bars,
     add_hinge,
     add_hinges,
     check_at_least,
     check_between,
+    check_size,
     named_joint,
-    turned,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.names import numbered
-from sparsebody.spatial import box_inertia
+from sparsebody.model.names import chained, interleaved, numbered
+from sparsebody.spatial import box_inertia, quaternion_exponential
 
-SIDES: Vector = (0.9, 0.9, 0.9)  # of a body [m]
+BAR: Vector = (0.9, 0.1, 0.1)  # sides [m]
+CUBE: Vector = (0.9, 0.9, 0.9)
+X: Vector = (1.0, 0.0, 0.0)
 NAME = "cube-{}-{}-{}"
+
+
+def ladder(
+    rungs: int = 10,
+    joint: Literal["spherical", "revolute"] = "spherical",
+    disorder: float = 0.0,
+    seed: int = 0,
+    compliance: float = 0.0,
+    gravity: Vector = DOWN_Z,
+) -> Mechanism:
+    """Two rails of bars along x, joined at every rung, at rest; can be disordered.
+
+    Bars "bar-s-r" of 0.9 x 0.1 x 0.1 m and 1 kg, s = 0 ... rungs - 1, r = 0, 1, have their
+    centers at (s, r, 0); "rail-s-r" joins bar s to the next at (s + 0.5, r, 0), "rung-s" the two
+    rails at (s, 0.5, 0), and "base-r" bar 0 to the world at (-0.5, r, 0). So there are 2 rungs
+    bodies, 3 rungs joints and as many loops as rungs. Featherstone (2008), sec. 8.13, fig. 8.4.
+
+    `joint` is "spherical" (mobility 3 rungs), or "revolute" with all axes along z (mobility 0, and
+    3 redundant rows for each loop). Joints and mass centers move at random, by `seed`, by up to
+    `disorder` along each axis [m], with revolutes only in the plane. `compliance` is that of the
+    rows of all joints [m/N, rad/(N m)]; zero is rigid. Gravity along z loads no rung: tilt it to
+    test the loops.
+    """
+    check_at_least(1, rungs=rungs)
+    check_at_least(0.0, disorder=disorder)
+    check_at_least(0, seed=seed)
+    joint_type = named_joint(joint, "spherical", "revolute")
+    rng = np.random.default_rng(seed)
+    reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
+    s, r = np.arange(rungs, dtype=float)[:, None], np.array([0.0, 1.0])
+    place = rng.uniform(-1, 1, (rungs, 5, 3)) * reach  # of two bars, their left joints, the rung
+    place[:, :, 0] += np.hstack([s, s, s - 0.5, s - 0.5, s])
+    place[:, :, 1] += np.hstack([r, r, 0.5])
+
+    mechanism = Mechanism("ladder", gravity)
+    names = interleaved(*(numbered(f"bar-{{}}-{side}", range(rungs)) for side in (0, 1)))
+    bar = _add_boxes(mechanism, names, BAR, place[:, :2].reshape(-1, 3))
+    left, right = bar[0::2], bar[1::2]
+    # two rails and a rung in turn, with the base instead of the first rails
+    k = np.arange(rungs)
+    rails = (numbered(f"rail-{{}}-{side}", k[:-1]) for side in (0, 1))
+    later = interleaved(*rails, numbered("rung-{}", k[1:]))
+    mechanism.add_joints(
+        chained(["base-0", "base-1", "rung-0"], later),
+        joint_type,
+        np.stack([left - 2, right - 2, left], axis=1).clip(-1).ravel(),  # -1 is the world
+        np.stack([left, right, right], axis=1).ravel(),
+        point=place[:, 2:].reshape(-1, 3),
+        compliance=compliance,
+    )
+    return mechanism
+
+
+def tube(
+    rings: int = 8,
+    rails: int = 6,
+    joint: Literal["spherical", "revolute"] = "spherical",
+    gravity: Vector = DOWN_Z,
+) -> Mechanism:
+    """Rails of bars along x, closed around a cylinder about it, at rest.
+
+    Bar "bar-s-r" of 0.9 x 0.1 x 0.1 m and 1 kg, s = 0 ... rings - 1, r = 0 ... rails - 1, has its
+    center at x = s on a polygon with sides of 1 m; "rail-s-r" joins it to the next bar of its rail,
+    "hoop-s-r" to that of the next rail, the first one following the last, and "base" bar-0-0 to the
+    world at x = -0.5. So there are n = rings rails bodies and 2 n - rails + 1 joints.
+
+    `rings` and `rails` are bars along and around; `joint` is "spherical", or "revolute" with all
+    axes along x.
+    """
+    check_at_least(1, rings=rings)
+    check_at_least(3, rails=rails)
+    check_size({"rings": rings, "rails": rails})
+    joint_type = named_joint(joint, "spherical", "revolute")
+    mechanism = Mechanism("tube", gravity)
+    s, r = np.indices((rings, rails)).reshape(2, -1)
+    angle, radius = 2 * np.pi * r / rails, 0.5 / math.sin(math.pi / rails)
+    place = np.stack([s, radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    bar = _add_boxes(mechanism, numbered("bar-{}-{}", s, r), BAR, place)
+    grid = bar.reshape(rings, rails)
+    along, beside = grid[1:].ravel(), np.roll(grid, -1, axis=1).ravel()
+    mechanism.add_joint("base", joint_type, WORLD, "bar-0-0", point=place[0] - [0.5, 0, 0], axis=X)
+    for name, first, second in (("rail", bar[: len(along)], along), ("hoop", bar, beside)):
+        mechanism.add_joints(
+            numbered(f"{name}-{{}}-{{}}", s[first], r[first]),
+            joint_type,
+            first,
+            second,
+            point=(place[first] + place[second]) / 2,
+            axis=X,
+        )
+    return mechanism
+
+
+def ring(
+    bodies: int = 12,
+    joint: Literal["spherical", "revolute"] = "spherical",
+    length: float = 1.0,
+    mass: float = 1.0,
+    gravity: Vector = DOWN_Y,
+) -> Mechanism:
+    """Closed regular polygon of bars in the xy plane about the origin, at rest.
+
+    "bar-i" goes from corner i to corner i + 1 and "joint-i" joins it to the one before at corner
+    i; "base" joins the middle of "bar-0" to the world. Mobility 3 n - 3 with balls, without
+    redundant rows; n - 2 with revolutes, 3 redundant rows.
+
+    `bodies` is n, 3 or more; `joint` is "spherical", or "revolute" with all axes along z; `length`
+    and `mass` are those of a bar [m, kg].
+    """
+    check_at_least(3, bodies=bodies)
+    check_between(0.0, math.inf, length=length, mass=mass)
+    joint_type = named_joint(joint, "spherical", "revolute")
+    mechanism = Mechanism("ring", gravity)
+    radius = length / (2 * math.sin(math.pi / bodies))
+
+    turn = 2 * math.pi * np.arange(bodies) / bodies
+    corner = radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    end = np.roll(corner, -1, axis=0)
+    middle, along = (corner + end) / 2, end - corner
+    bar = add_bars(mechanism, "bar-{}", middle, along, length, mass=mass, width=length / 20)
+    mechanism.add_joint("base", joint_type, WORLD, "bar-0")
+    mechanism.add_joints("joint-{}", joint_type, np.roll(bar, 1), bar, point=corner)
+    return mechanism
 
 
 def lattice(
@@ -42,30 +169,19 @@ def lattice(
     compliance: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
-    """Cubes on a grid with a joint between neighbours, at rest.
+    """Grid of cubes in two or three dimensions, at rest; joints can be left out at random.
 
     Cube "cube-r-c-l" of 0.9 m and 1 kg is centred at (c, r, l); joints sit half way between
     neighbours; "base" joins the corner cube to the world at (-0.5, 0, 0).
 
-    Parameters
-    ----------
-    rows, columns, layers : int
-        Number of cubes along y, x and z.
-    joint : str
-        "spherical", "revolute" (all axes along z) or "universal" (arms along x and y).
-    keep : float
-        Part of the joints to keep, from 0 to 1, besides those of a random spanning tree, which
-        always stay: 0 gives a random tree, 1 the whole lattice.
-    disorder : float
-        Joints move at random by up to this much along each axis [m]; those with axes along z only
-        in the plane. With balls this is a pose in general position: without it the joints of a
-        layer are in one plane, where the forces of its loops are not unique.
-    seed : int
-        Of the random choice, and of the places.
-    compliance : float
-        Of the rows of the joints between cubes [m/N, rad/(N m)]; zero is rigid.
-    gravity : (3,) floats
-        [m/s^2].
+    `rows`, `columns` and `layers` are cubes along y, x and z; `joint` is "spherical", "revolute"
+    (all axes along z) or "universal" (arms along x and y). `keep` is the part of the joints to
+    keep, from 0 to 1, besides those of a random spanning tree, which always stay: 0 gives a random
+    tree, 1 the whole lattice. Joints move at random by up to `disorder` along each axis [m]; those
+    with axes along z only in the plane. With spherical joints this is a pose in general position:
+    without it the joints of a layer are in one plane, where the forces of its loops are not unique.
+    `seed` is that of both choices, `compliance` that of the rows of the joints between cubes [m/N,
+    rad/(N m)]; zero is rigid.
     """
     check_at_least(1, rows=rows, columns=columns, layers=layers)
     check_at_least(0, seed=seed)
@@ -76,13 +192,7 @@ def lattice(
     mechanism = Mechanism("lattice", gravity)
     cell = np.indices((rows, columns, layers)).reshape(3, -1)
     place = cell[[1, 0, 2]].T.astype(float)
-    cube = mechanism.add_bodies(
-        numbered(NAME, *cell),
-        mass=1.0,
-        inertia=box_inertia(1.0, SIDES)[None],
-        position=place,
-        shape=Box(SIDES),
-    )
+    cube = _add_boxes(mechanism, numbered(NAME, *cell), CUBE, place)
     first, second = _neighbours(cube.reshape(rows, columns, layers))
     rng = np.random.default_rng(seed)
     kept = _kept(first, second, keep, rng)
@@ -126,14 +236,14 @@ def _kept(first: IntArray, second: IntArray, keep: float, rng: np.random.Generat
 
 THICKNESS = 0.1  # of a square of 1 m [m]
 
-# Corners of a square that meet its neighbours, in units of half a side, of squares that are turned
-# left and right like the fields of a chessboard.
-CORNERS: dict[str, tuple[Vector, Vector]] = {
-    "right": ((1, -1, 0), (1, 1, 0)),
-    "left": ((-1, 1, 0), (-1, -1, 0)),
-    "top": ((1, 1, 0), (-1, 1, 0)),
-    "bottom": ((-1, -1, 0), (1, -1, 0)),
-}
+# Corners of a square that meet its neighbours, in units of half a side: (right, left) and (top,
+# bottom), each of squares that are turned left and right like the fields of a chessboard.
+CORNERS = np.array(
+    [
+        [[(1, -1, 0), (1, 1, 0)], [(-1, 1, 0), (-1, -1, 0)]],
+        [[(1, 1, 0), (-1, 1, 0)], [(-1, -1, 0), (1, -1, 0)]],
+    ]
+)
 
 
 def rotating_squares(
@@ -145,7 +255,7 @@ def rotating_squares(
     compliance: float = 0.0,
     gravity: Vector = DOWN_Y,
 ) -> Mechanism:
-    """Squares hinged at their corners, in the xy plane, at rest.
+    """Sheet of squares hinged at their corners, in the xy plane, at rest.
 
     "square-r-c" is turned by `angle` where r + c is even and by -angle where it is odd; hinges
     ("square-r-c-right", "square-r-c-top") about z join it to the next column and the next row;
@@ -154,19 +264,10 @@ def rotating_squares(
     all squares turn against their neighbours; 4 k^2 - 10 k + 7 rows are redundant, three for each
     loop and (k - 2)^2 more in the plane. Grima and Evans (2000).
 
-    Parameters
-    ----------
-    rows, columns : int
-        Number of squares.
-    angle : float
-        Turn of the squares [rad], between 0 (closed) and pi/2 (closed again); at pi/4 the sheet
-        is fully open, which is a singular pose.
-    side, mass : float
-        Of a square plate [m, kg].
-    compliance : float
-        Of the rows of the hinges between squares [m/N, rad/(N m)]; zero is rigid.
-    gravity : (3,) floats
-        [m/s^2].
+    `angle` is the turn of the squares [rad], between 0 (closed) and pi/2 (closed again); at pi/4
+    the sheet is fully open, which is a singular pose. `side` and `mass` are those of a square plate
+    [m, kg], `compliance` that of the rows of the hinges between squares [m/N, rad/(N m)]; zero is
+    rigid.
     """
     check_at_least(1, rows=rows, columns=columns)
     check_between(0.0, math.pi / 2, angle=angle)
@@ -176,19 +277,28 @@ def rotating_squares(
     offset = side / 2 * (math.cos(angle) - math.sin(angle)), spacing / 2
     r, c = np.indices((rows, columns)).reshape(2, -1)
     parity = (r + c) % 2
-    square = _add_squares(mechanism, r, c, parity, (offset, spacing, angle), side, mass)
+    across, thin = mass * side**2 / 12, mass * (THICKNESS * side) ** 2 / 12
+    turn = np.array([[0.0, 0.0, angle], [0.0, 0.0, -angle]])
+    h = side / 2
+    square = mechanism.add_bodies(
+        numbered("square-{}-{}", r, c),
+        mass=mass,
+        inertia=(across + thin, across + thin, 2 * across),
+        position=np.stack([offset[0] + c * spacing, offset[1] + r * spacing, 0.0 * c], axis=1),
+        orientation=quaternion_exponential(turn)[parity],
+        shape=Polyline(((-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0), (-h, -h, 0.0))),
+    )
     # each with the one to its left, then with the one below
     kept = np.stack([c > 0, r > 0], axis=1).ravel()
     before = np.stack([square - 1, square - columns], axis=1).ravel()[kept]
     after = np.repeat(square, 2)[kept]
     which = np.tile([0, 1], len(square))[kept]  # right and left, top and bottom
-    corners = side / 2 * np.array([CORNERS[name] for name in CORNERS]).reshape(2, 2, 2, 3)
+    corners = h * CORNERS
+    names = (f"square-{i}-{j}" for i, j in zip(r[before], c[before], strict=True))
+    words = np.array(["right", "top"])[which].tolist()
     add_hinges(
         mechanism,
-        [
-            f"square-{i}-{j}-{('right', 'top')[side]}"
-            for i, j, side in zip(r[before], c[before], which, strict=True)
-        ],
+        [f"{name}-{word}" for name, word in zip(names, words, strict=True)],
         before,
         after,
         corners[which, 0, parity[before]],
@@ -199,25 +309,14 @@ def rotating_squares(
     return mechanism
 
 
-def _add_squares(
-    mechanism: Mechanism,
-    r: IntArray,
-    c: IntArray,
-    parity: IntArray,
-    pose: tuple[tuple[float, float], float, float],
-    side: float,
-    mass: float,
+def _add_boxes(
+    mechanism: Mechanism, names: Sequence[str], sides: Vector, position: ArrayLike
 ) -> IntArray:
-    """`pose` is the center of the first, the spacing [m] and the angle of turn."""
-    offset, spacing, angle = pose
-    across = mass * side**2 / 12
-    thin = mass * (THICKNESS * side) ** 2 / 12
-    h = side / 2
+    """Add n boxes of 1 kg centred at (n, 3) [m]."""
     return mechanism.add_bodies(
-        numbered("square-{}-{}", r, c),
-        mass=mass,
-        inertia=(across + thin, across + thin, 2 * across),
-        position=np.stack([offset[0] + c * spacing, offset[1] + r * spacing, 0.0 * c], axis=1),
-        orientation=np.array([turned(angle), turned(-angle)])[parity],
-        shape=Polyline(((-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0), (-h, -h, 0.0))),
+        names,
+        mass=1.0,
+        inertia=box_inertia(1.0, sides)[None],
+        position=position,
+        shape=Box(sides),
     )

@@ -1,4 +1,4 @@
-"""What the generated mechanisms share: checked parameters, bars, hinges, placement on a joint."""
+"""What the generated mechanisms share: checked parameters, bars and hinges."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Polyline
-from sparsebody.model.connections import Joint
-from sparsebody.model.frames import Frame, Frames, all_axes
+from sparsebody.model.frames import Frames, all_axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.time_functions import TimeFunction
+from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.spatial import box_inertia, quaternion_from_rotation
 
+Vector = tuple[float, float, float]
+
+DOWN_Y: Vector = (0.0, -9.81, 0.0)  # of mechanisms in the xy plane [m/s^2]
+DOWN_Z: Vector = (0.0, 0.0, -9.81)
+LARGEST = 10_000_000  # bodies; more do not fit into the memory of a machine
 WORDS = {"true": True, "yes": True, "on": True, "1": True}
 WORDS |= {"false": False, "no": False, "off": False, "0": False}
 
 
-LARGEST = 10_000_000  # bodies; more do not fit into the memory of a machine
+# ---- parameters -----------------------------------------------------------------------------
 
 
 def check_size(sizes: Mapping[str, int]) -> None:
@@ -30,75 +34,6 @@ def check_size(sizes: Mapping[str, int]) -> None:
     if math.prod(max(1, size) for size in sizes.values()) > LARGEST:
         listed = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
         raise ModelError(f"{listed}; a mechanism has {LARGEST} bodies at most")
-
-
-def converted(value: Any, annotation: Any, name: str) -> Any:
-    """Return `value` as its parameter's annotation asks.
-
-    Parameters
-    ----------
-    value : object
-        A string, or already of the right type.
-    annotation : type
-        int, float, bool, str, a Literal of strings or a tuple of floats.
-    name : str
-        Of the parameter, for the message.
-
-    Raises
-    ------
-    ModelError
-        Naming the parameter, the value and what it should be.
-    """
-    if get_origin(annotation) is Literal:
-        if value not in get_args(annotation):
-            raise ModelError(f"{name} is {value!r}; give one of: {', '.join(get_args(annotation))}")
-        return value
-    if get_origin(annotation) is tuple:
-        return _numbers(value, len(get_args(annotation)), name)
-    return {int: _integer, float: _number, bool: _truth, str: _word}[annotation](value, name)
-
-
-def _integer(value: Any, name: str) -> int:
-    number = _number(value, name)
-    if not number.is_integer():
-        raise ModelError(f"{name} is {value!r}; give a whole number")
-    return int(number)
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
-    except (OverflowError, TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ModelError(f"{name} is {value!r}; give a number")
-    return number
-
-
-def _truth(value: Any, name: str) -> bool:
-    if str(value).lower() not in WORDS:
-        raise ModelError(f"{name} is {value!r}; give true or false")
-    return WORDS[str(value).lower()]
-
-
-def _word(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise ModelError(f"{name} is {value!r}; give a word")
-    return value
-
-
-def _numbers(value: Any, size: int, name: str) -> tuple[float, ...]:
-    parts = value.split(",") if isinstance(value, str) else list(np.atleast_1d(value))
-    if len(parts) != size:
-        raise ModelError(f"{name} is {value!r}; give {size} numbers, such as 0,0,-9.81")
-    return tuple(_number(part, name) for part in parts)
-
-
-Vector = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]
-
-DOWN_Y: Vector = (0.0, -9.81, 0.0)  # of mechanisms in the xy plane [m/s^2]
-DOWN_Z: Vector = (0.0, 0.0, -9.81)
 
 
 def check_at_least(minimum: float, **values: float) -> None:
@@ -122,9 +57,43 @@ def named_joint(joint: str, *allowed: str) -> JointType:
     return JOINT_TYPES[joint]()
 
 
-def turned(angle: float) -> Quaternion:
-    """Return the quaternion of a rotation about z."""
-    return (float(np.cos(angle / 2)), 0.0, 0.0, float(np.sin(angle / 2)))
+def converted(value: Any, annotation: Any, name: str) -> Any:
+    """Return the value of a parameter, perhaps a string, as its annotation asks.
+
+    That is int, float, bool, a Literal of strings or a tuple of floats; ModelError names the
+    parameter, the value and what it should be.
+    """
+    if get_origin(annotation) is Literal:
+        if value not in get_args(annotation):
+            raise ModelError(f"{name} is {value!r}; give one of: {', '.join(get_args(annotation))}")
+        return value
+    if get_origin(annotation) is tuple:
+        parts = value.split(",") if isinstance(value, str) else list(np.atleast_1d(value))
+        size = len(get_args(annotation))
+        if len(parts) != size:
+            raise ModelError(f"{name} is {value!r}; give {size} numbers, such as 0,0,-9.81")
+        return tuple(_number(part, name) for part in parts)
+    if annotation is bool:
+        if str(value).lower() not in WORDS:
+            raise ModelError(f"{name} is {value!r}; give true or false")
+        return WORDS[str(value).lower()]
+    number = _number(value, name)
+    if annotation is int and not number.is_integer():
+        raise ModelError(f"{name} is {value!r}; give a whole number")
+    return annotation(number)
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
+    except (OverflowError, TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ModelError(f"{name} is {value!r}; give a number")
+    return number
+
+
+# ---- bars and hinges ------------------------------------------------------------------------
 
 
 def add_bar(
@@ -135,28 +104,6 @@ def add_bar(
     along = end - start
     middle, length = (start + end)[None] / 2, float(np.linalg.norm(along))
     add_bars(mechanism, [name], middle, along, length, **options)
-
-
-def add_hinge(
-    mechanism: Mechanism,
-    name: str,
-    predecessor: str,
-    successor: str,
-    predecessor_point: ArrayLike,
-    successor_point: ArrayLike,
-    *,
-    prescribed: TimeFunction | None = None,
-) -> Joint:
-    """Add a revolute about the z axes of both bodies; its angle is that between their x axes."""
-    return mechanism.add_joint(
-        name,
-        Revolute(),
-        predecessor,
-        successor,
-        predecessor_frame=Frame(predecessor_point),
-        successor_frame=Frame(successor_point),
-        prescribed=prescribed,
-    )
 
 
 def add_bars(
@@ -173,30 +120,11 @@ def add_bars(
     linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
     angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
 ) -> IntArray:
-    """Add n straight bars of one length, and return their numbers (n,).
+    """Add n straight bars of one length [m] and mass [kg], and return their numbers (n,).
 
-    The frame of each sits in its middle, x along it, z towards `side`.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Gets the bars.
-    names : sequence of str, or str
-        As for `Mechanism.add_bodies`.
-    middle : (n, 3) float array
-        Where their frames are in the world [m].
-    along : (3,) or (n, 3) array_like
-        Directions from start to end, for all or for each.
-    length : float
-        Of each bar [m].
-    mass, width : float
-        Mass [kg] and side of its square section [m].
-    inertia : (3,) array_like, optional
-        Moments of each bar in its axes instead of those of the box [kg m^2].
-    side : (3,) array_like
-        Direction in the world whose part across the bar is the z axis.
-    linear_velocity, angular_velocity : (3,) or (n, 3) array_like
-        Of the middle, in world axes [m/s, rad/s].
+    The frame of each is in its middle (n, 3), x along (3,) or (n, 3), z towards `side`. The inertia
+    is that of a box with sides of `width` [m], or the moments (3,) in its axes [kg m^2]; velocities
+    as of `Mechanism.add_bodies`.
     """
     directions = np.atleast_2d(np.asarray(along, dtype=float))
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -214,6 +142,14 @@ def add_bars(
     )
 
 
+def add_hinge(
+    mechanism: Mechanism, name: str, first: str, second: str, point: ArrayLike, other: ArrayLike
+) -> None:
+    """Add a revolute about the z axes of two bodies, at points (3,) of either."""
+    ends = mechanism.body_names.find_all([first, second])
+    add_hinges(mechanism, [name], ends[:1], ends[1:], point, other)
+
+
 def add_hinges(
     mechanism: Mechanism,
     names: Sequence[str] | str,
@@ -222,15 +158,49 @@ def add_hinges(
     predecessor_point: ArrayLike,
     successor_point: ArrayLike,
     compliance: float = 0.0,
-) -> IntArray:
-    """Add n revolutes, as `add_hinge`, at points (3,) or (n, 3), and return their numbers (n,)."""
-    n = len(names)
-    return mechanism.add_joints(
+) -> None:
+    """Add n revolutes about the z axes of bodies, at points (3,) or (n, 3) of either.
+
+    Their angles are those between the x axes.
+    """
+    shape = len(names), 3
+    mechanism.add_joints(
         names,
         Revolute(),
         predecessor,
         successor,
-        predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), (n, 3))),
-        successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), (n, 3))),
+        predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), shape)),
+        successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), shape)),
         compliance=compliance,
+    )
+
+
+HingeFamily = tuple[str, IntArray, IntArray | int, IntArray, ArrayLike, ArrayLike]
+
+
+def add_hinge_cells(
+    mechanism: Mechanism, families: Sequence[HingeFamily], compliance: float = 0.0
+) -> None:
+    """Add the hinges of a row of n cells in turn; the first cell has but that of the first family.
+
+    A family is the template of names and their numbers (n,), predecessors and successors (n,), and
+    points (3,) or (n, 3) of either.
+    """
+    n, step = len(families[0][1]), len(families)
+    kept = np.r_[0, step : step * n]
+    names = interleaved(*(numbered(template, number[1:]) for template, number, *_ in families))
+
+    def in_turn(part: int, *shape: int) -> FloatArray:
+        columns = [np.broadcast_to(family[part], (n, *shape)) for family in families]
+        return np.stack(columns, axis=1).reshape(-1, *shape)[kept]
+
+    template, number = families[0][:2]
+    add_hinges(
+        mechanism,
+        chained(numbered(template, number[:1]), names),
+        in_turn(2).astype(np.intp),
+        in_turn(3).astype(np.intp),
+        in_turn(4, 3),
+        in_turn(5, 3),
+        compliance,
     )

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.robots.omissions import note_omissions
-from sparsebody.model.robots.robot_bodies import add_bodies
-from sparsebody.model.robots.robot_file import RobotSource, read_source
+from sparsebody.model.robots.robot_file import RobotSource, note_omissions, read_source
 from sparsebody.model.robots.robot_forces import add_forces
-from sparsebody.model.robots.robot_joints import add_joints, add_loop_joints, constant_joints
+from sparsebody.model.robots.robot_joints import (
+    add_bodies,
+    add_joints,
+    add_loop_joints,
+    constant_joints,
+)
 
 __all__ = ["read_robot"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -82,6 +82,12 @@ class RobotSource:
                 members.setdefault(root, []).append(body)
         return dict(sorted(members.items()))
 
+    @cached_property
+    def active_equalities(self) -> list[int]:
+        """The equality constraints that hold in the initial state."""
+        is_on = self.is_on("CONSTRAINT", "EQUALITY")
+        return np.flatnonzero(self.data.eq_active).tolist() if is_on else []
+
     def is_on(self, *features: str) -> bool:
         """Whether none of these features is switched off by the file's option flags."""
         bits = sum(int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in features)
@@ -93,8 +99,7 @@ class RobotSource:
 
     def label(self, what: str, index: int) -> str:
         """Return the name of an equality, tendon, actuator... , or one made of kind and number."""
-        name = self.mujoco.mj_id2name(self.model, _object_kind(self.mujoco, what), index)
-        return str(name) if name else f"{what}_{index}"
+        return _given_name(self.mujoco, self.model, what, index) or f"{what}_{index}"
 
     def rigid_name(self, body: int) -> str:
         """Return the name in the mechanism of the rigid body that a body is part of."""
@@ -121,7 +126,12 @@ def read_source(path: Path, keyframe: str | int | None, *, strict: bool) -> Robo
         raise FileFormatError(f"{path}: not a robot file; its name must end in {SUFFIXES}")
     if not path.is_file():
         raise FileFormatError(f"{path}: there is no such file")
-    mujoco = _import_mujoco()
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingDependencyError(
+            "robot files need the mujoco package; install it with: pip install 'sparsebody[robots]'"
+        ) from error
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
@@ -134,16 +144,8 @@ def read_source(path: Path, keyframe: str | int | None, *, strict: bool) -> Robo
     mujoco.mj_fwdVelocity(model, data)
     root = np.array(model.body_weldid, dtype=np.intp)
     root[model.body_mocapid[root] >= 0] = 0
-    return RobotSource(
-        path,
-        mujoco,
-        model,
-        data,
-        root,
-        _names(mujoco, model, "body", model.nbody),
-        _names(mujoco, model, "joint", model.njnt),
-        strict,
-    )
+    names = (_names(mujoco, model, "body", model.nbody), _names(mujoco, model, "joint", model.njnt))
+    return RobotSource(path, mujoco, model, data, root, *names, strict)
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
@@ -155,24 +157,16 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
-def _import_mujoco() -> Any:
-    try:
-        import mujoco
-    except ImportError as error:
-        raise MissingDependencyError(
-            "robot files need the mujoco package; install it with: pip install 'sparsebody[robots]'"
-        ) from error
-    return mujoco
-
-
-def _object_kind(mujoco: Any, what: str) -> int:
-    return int(getattr(mujoco.mjtObj, f"mjOBJ_{what.upper()}"))
+def _given_name(mujoco: Any, model: Any, what: str, index: int) -> str | None:
+    name: str | None = mujoco.mj_id2name(
+        model, getattr(mujoco.mjtObj, f"mjOBJ_{what.upper()}"), index
+    )
+    return name
 
 
 def _names(mujoco: Any, model: Any, what: str, count: int) -> tuple[str, ...]:
     """Names of all bodies or joints; those without one get the kind and their number."""
-    kind = _object_kind(mujoco, what)
-    given = [mujoco.mj_id2name(model, kind, index) for index in range(count)]
+    given = [_given_name(mujoco, model, what, index) for index in range(count)]
     names: list[str] = []
     for index, name in enumerate(given):
         names.append(name or unique_name(f"{what}_{index}", [*names, *filter(None, given)]))
@@ -180,13 +174,113 @@ def _names(mujoco: Any, model: Any, what: str, count: int) -> tuple[str, ...]:
 
 
 def _keyframe(mujoco: Any, model: Any, keyframe: str | int, path: Path) -> int:
-    names = [
-        mujoco.mj_id2name(model, _object_kind(mujoco, "key"), index) or str(index)
-        for index in range(model.nkey)
-    ]
+    names = [_given_name(mujoco, model, "key", i) or str(i) for i in range(model.nkey)]
     if isinstance(keyframe, int) and 0 <= keyframe < model.nkey:
         return keyframe
     if keyframe in names:
         return names.index(str(keyframe))
     known = ", ".join(repr(name) for name in names) or "none"
     raise UnknownNameError(f"{path}: there is no keyframe {keyframe!r}; there are: {known}")
+
+
+# ---- what has no counterpart in a mechanism -------------------------------------------------
+
+
+def note_omissions(source: RobotSource) -> None:
+    """Note everything that changes the motion and is left out, item by item."""
+    if source.model.nflex:
+        source.unsupported(f"{source.model.nflex} flexible bodies (flex)")
+    for reason, look in OMISSIONS.items():
+        for item in look(source):
+            source.note(reason, item)
+
+
+def _on_joints(source: RobotSource, of_freedoms: FloatArray) -> Iterator[str]:
+    for name, value in zip(source.joint_names, of_freedoms[source.model.jnt_dofadr], strict=True):
+        if value:
+            yield f"{value:g} on joint {name!r}"
+
+
+def _rotor_inertias(source: RobotSource) -> Iterator[str]:
+    model = source.model
+    yield from _on_joints(source, model.dof_armature)
+    for actuator in np.flatnonzero(model.actuator_armature).tolist():
+        name = source.label("actuator", actuator)
+        yield f"{model.actuator_armature[actuator]:g} of actuator {name!r}"
+
+
+def _friction(source: RobotSource) -> Iterator[str]:
+    if source.is_on("CONSTRAINT", "FRICTIONLOSS"):
+        yield from _on_joints(source, source.model.dof_frictionloss)
+
+
+def _limits(source: RobotSource) -> Iterator[str]:
+    model, is_on = source.model, source.is_on("CONSTRAINT", "LIMIT")
+    for joint in np.flatnonzero(model.jnt_limited).tolist() if is_on else ():
+        low, high = model.jnt_range[joint]
+        yield f"joint {source.joint_names[joint]!r} in [{low:g}, {high:g}]"
+
+
+def _nonlinear(source: RobotSource) -> Iterator[str]:
+    model = source.model
+    for joint, name in enumerate(source.joint_names):
+        dof = model.jnt_dofadr[joint]
+        if model.jnt_stiffnesspoly[joint].any() or model.jnt_springyield[joint]:
+            yield f"spring of joint {name!r}"
+        if model.dof_dampingpoly[dof].any():
+            yield f"damper of joint {name!r}"
+    for actuator in np.flatnonzero(model.actuator_dampingpoly.any(axis=1)).tolist():
+        yield f"damper of actuator {source.label('actuator', actuator)!r}"
+
+
+def _tendons(source: RobotSource) -> Iterator[str]:
+    model = source.model
+    parts = [
+        "stiffness",
+        "damping",
+        "stiffnesspoly",
+        "dampingpoly",
+        "frictionloss",
+        "armature",
+        "limited",
+    ]
+    for tendon in range(model.ntendon):
+        used = [part for part in parts if np.any(getattr(model, f"tendon_{part}")[tendon])]
+        if used:
+            yield f"{source.label('tendon', tendon)!r} ({', '.join(used)})"
+
+
+def _contacts(source: RobotSource) -> Iterator[str]:
+    model = source.model
+    touching = int(np.sum((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
+    if source.is_on("CONSTRAINT", "CONTACT") and (touching > 1 or model.npair):
+        yield f"{touching} geoms"
+
+
+def _medium(source: RobotSource) -> Iterator[str]:
+    for quantity in ("density", "viscosity"):
+        value = getattr(source.model.opt, quantity)
+        if value:
+            yield f"{quantity} {value:g}"
+
+
+OMISSIONS: dict[str, Callable[[RobotSource], Iterable[str]]] = {
+    "inactive equality constraints are left out": lambda source: (
+        repr(source.label("equality", equality))
+        for equality in range(source.model.neq)
+        if equality not in source.active_equalities
+    ),
+    "contacts are not simulated": _contacts,
+    "joint limits are left out": _limits,
+    "joint friction is left out": _friction,
+    "rotor inertias (armature) are left out": _rotor_inertias,
+    "nonlinear parts of springs and dampers are left out": _nonlinear,
+    "forces and limits of tendons are left out": _tendons,
+    "bodies moved by hand (mocap) are held fixed": lambda source: (
+        repr(source.body_names[body]) for body in np.flatnonzero(source.model.body_mocapid >= 0)
+    ),
+    "forces of the surrounding medium are left out": _medium,
+    "plugins are left out": lambda source: (
+        repr(source.label("plugin", plugin)) for plugin in range(source.model.nplugin)
+    ),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,74 +24,63 @@ class AffineForce:
 
 
 def add_forces(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
 ) -> None:
     """Add what acts on joints and bodies; what has no counterpart is noted."""
-    _add_springs(mechanism, source, coordinates)
-    _add_dampers(mechanism, source, coordinates)
-    if source.is_on("ACTUATION"):
-        _add_actuators(mechanism, source, coordinates)
+    for name, joint, force in _forces(mechanism, source, coordinates):
+        # the coordinate is sign times its way from the start
+        start = float(source.data.qpos[source.model.jnt_qposadr[joint]])
+        at = coordinates[joint]
+        mechanism.add_joint_force(
+            unique_name(name, mechanism.forces),
+            at.joint,
+            coordinate=at.index,
+            stiffness=force.stiffness,
+            rest=at.sign * (force.rest - start) if force.stiffness else 0.0,
+            damping=force.damping,
+            effort=at.sign * force.constant,
+        )
     _add_gravity_compensation(mechanism, source)
 
 
-def _add(
-    mechanism: Mechanism,
-    source: RobotSource,
-    name: str,
-    joint: int,
-    at: Coordinate,
-    force: AffineForce,
-) -> None:
-    """Add a force on a joint of the file; the coordinate is sign times its way from the start."""
-    start = float(source.data.qpos[source.model.jnt_qposadr[joint]])
-    mechanism.add_joint_force(
-        unique_name(name, mechanism.forces),
-        at.joint,
-        coordinate=at.index,
-        stiffness=force.stiffness,
-        rest=at.sign * (force.rest - start) if force.stiffness else 0.0,
-        damping=force.damping,
-        effort=at.sign * force.constant,
-    )
-
-
-def _add_springs(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
-) -> None:
+def _forces(
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
+) -> Iterator[tuple[str, int, AffineForce]]:
+    """Yield names, joints of the file and forces on them; add dampers of balls at once."""
     model = source.model
     for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
         name, stiffness = source.joint_names[joint], float(model.jnt_stiffness[joint])
         if joint in coordinates:
             rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
-            force = AffineForce(stiffness=stiffness, rest=rest)
-            _add(mechanism, source, f"spring of {name}", joint, coordinates[joint], force)
+            yield f"spring of {name}", joint, AffineForce(stiffness=stiffness, rest=rest)
         else:
             kind = source.kind("mjtJoint", model.jnt_type[joint])
             source.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
-
-
-def _add_dampers(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
-) -> None:
-    damping = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
-    for joint in np.flatnonzero(damping).tolist():
-        name, strength = source.joint_names[joint], float(damping[joint])
-        kind = source.kind("mjtJoint", source.model.jnt_type[joint])
+    dampings = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
+    for joint in np.flatnonzero(dampings).tolist():
+        name, damping = source.joint_names[joint], float(dampings[joint])
+        kind = source.kind("mjtJoint", model.jnt_type[joint])
         if joint in coordinates:
-            force = AffineForce(damping=strength)
-            _add(mechanism, source, f"damper of {name}", joint, coordinates[joint], force)
-        elif kind in ("ball", "free") and name in mechanism.joints:  # equal in all directions
+            yield f"damper of {name}", joint, AffineForce(damping=damping)
+        elif kind in ("ball", "free") and name in mechanism.joint_names:  # equal in all directions
             for index in range(mechanism.joint(name).type.n_velocities):
                 label = unique_name(f"damper {index} of {name}", mechanism.forces)
-                mechanism.add_joint_force(label, name, coordinate=index, damping=strength)
+                mechanism.add_joint_force(label, name, coordinate=index, damping=damping)
         else:
-            source.note("dampers left out", f"{strength:g} on joint {name!r} ({kind})")
+            source.note("dampers left out", f"{damping:g} on joint {name!r} ({kind})")
+    for actuator in range(model.nactuator) if source.is_on("ACTUATION") else ():
+        name, joint = source.label("actuator", actuator), int(model.actuator_trnid[actuator, 0])
+        if model.opt.disableactuator >> int(model.actuator_group[actuator]) & 1:
+            source.note("actuators of disabled groups are left out", repr(name))
+        elif not _is_affine(source, actuator) or joint not in coordinates:
+            source.note("actuators left out (not an affine force on one joint)", repr(name))
+        else:
+            control = _control(source, actuator)
+            force = _actuator_force(source, actuator, control)
+            _note_force_limits(source, actuator, joint, force)
+            source.note("controls stay constant", f"actuator {name!r} at {control:g}")
+            if force != AffineForce():
+                yield name, joint, force
 
 
 def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> FloatArray:
@@ -107,28 +96,6 @@ def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> Flo
             name = source.label("actuator", actuator)
             source.note("dampers left out", f"that of actuator {name!r}")
     return damping
-
-
-def _add_actuators(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
-) -> None:
-    for actuator in range(source.model.nactuator):
-        name = source.label("actuator", actuator)
-        if source.model.opt.disableactuator >> int(source.model.actuator_group[actuator]) & 1:
-            source.note("actuators of disabled groups are left out", repr(name))
-            continue
-        joint = int(source.model.actuator_trnid[actuator, 0])
-        if not _is_affine(source, actuator) or joint not in coordinates:
-            source.note("actuators left out (not an affine force on one joint)", repr(name))
-            continue
-        control = _control(source, actuator)
-        force = _actuator_force(source, actuator, control)
-        _note_force_limits(source, actuator, joint, force)
-        source.note("controls stay constant", f"actuator {name!r} at {control:g}")
-        if force != AffineForce():
-            _add(mechanism, source, name, joint, coordinates[joint], force)
 
 
 def _is_on_joint(source: RobotSource, actuator: int) -> bool:

@@ -1,4 +1,4 @@
-"""Joints of a robot file: those of its tree, several on one body made one, and its equalities."""
+"""Bodies and joints of a robot file; welded bodies become one, and so do joints of one body."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import FileFormatError
+from sparsebody.model.bodies import Box, Cylinder, Shape, Sphere
 from sparsebody.model.frames import Frame, all_axes
 from sparsebody.model.joints import (
     Cylindrical,
@@ -26,6 +27,68 @@ from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_
 from sparsebody.tolerances import AXIS_TOLERANCE
 
 
+def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
+    """Add a body for every root; what is welded to the world has no inertia there and is left."""
+    roots = list(source.roots)
+    kind = source.mujoco.mjtObj.mjOBJ_XBODY
+    velocity = np.zeros((len(roots), 6))  # of the body frames' origins, in world axes
+    for root, v in zip(roots, velocity, strict=True):
+        source.mujoco.mj_objectVelocity(source.model, source.data, kind, root, v, 0)
+    inertias = [_inertia(source, members) for members in source.roots.values()]
+    shapes = _shapes(source)
+    mechanism.add_bodies(
+        [source.body_names[root] for root in roots],
+        mass=[mass for mass, _, _ in inertias],
+        inertia=np.array([inertia for _, _, inertia in inertias]).reshape(-1, 3, 3),
+        center_of_mass=np.array([center for _, center, _ in inertias]).reshape(-1, 3),
+        position=source.data.xpos[roots],
+        orientation=source.data.xquat[roots],
+        angular_velocity=velocity[:, :3],
+        linear_velocity=velocity[:, 3:],
+        shape=[shapes.get(root) for root in roots],
+    )
+
+
+def _inertia(source: RobotSource, members: list[int]) -> tuple[float, FloatArray, FloatArray]:
+    """Mass, center of mass and inertia about it of all members, in the frame of the root."""
+    model = source.model
+    frames = [source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members]
+    mass = np.array(model.body_mass[members])
+    places = np.array([frame.origin for frame in frames])
+    total = float(mass.sum())
+    center = mass @ places / total if total > 0.0 else np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for body, m, arm, frame in zip(members, mass, places - center, frames, strict=True):
+        R = frame.rotation  # the principal axes
+        inertia += (R * model.body_inertia[body]) @ R.T
+        inertia += m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return total, center, 0.5 * (inertia + inertia.T)
+
+
+def _shapes(source: RobotSource) -> dict[int, Shape]:
+    """Return the first simple geom of each root as a shape for pictures."""
+    model, shapes = source.model, {}
+    for geom, body in enumerate(model.geom_bodyid.tolist()):
+        make = _SHAPES.get(source.kind("mjtGeom", model.geom_type[geom]))
+        if make is not None and (root := int(source.root[body])) not in shapes:
+            frame = source.frame(body, model.geom_pos[geom], model.geom_quat[geom])
+            shapes[root] = make([float(size) for size in model.geom_size[geom]], frame)
+    return shapes
+
+
+_SHAPES: dict[
+    str, Callable[[list[float], Frame], Shape]
+] = {  # MuJoCo's sizes are radii and half lengths
+    "box": lambda size, frame: Box((2 * size[0], 2 * size[1], 2 * size[2]), frame),
+    "sphere": lambda size, frame: Sphere(size[0], frame),
+    "capsule": lambda size, frame: Cylinder(size[0], 2 * size[1], frame),
+    "cylinder": lambda size, frame: Cylinder(size[0], 2 * size[1], frame),
+}
+
+
+# ---- joints ---------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class FileJoint:
     """A joint of the file."""
@@ -35,8 +98,7 @@ class FileJoint:
     kind: str  # hinge, slide, ball or free
     anchor: FloatArray  # (3,) in the world at the initial pose [m]
     axis: FloatArray  # (3,)
-    body_anchor: FloatArray  # (3,) in the frame of the body at the reference pose
-    body_axis: FloatArray
+    body_axis: FloatArray  # (3,) in the frame of the body at the reference pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +137,8 @@ def add_joints(
     names, ends, layouts, motions = [], [], [], []
     for body in source.roots:
         joints = _file_joints(source, body)
-        layout, name = _layout(source, body, joints), _name(source, joints)
+        layout, name = _layout(source, body, joints), "+".join(joint.name for joint in joints)
+        name = name if len(joints) == 1 else unique_name(name, source.joint_names)
         if len(joints) > 1 and not layout.coordinates:
             kind = layout.type.name
             source.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
@@ -89,18 +152,18 @@ def add_joints(
             found[j] = Coordinate(name, index, sign)
             if j in constants:
                 motions[-1][index] = sign * constants[j]
-    axis = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
-    x_axis = all_axes(axis)[:, :, 0]  # where none is given
-    given = [j for j, layout in enumerate(layouts) if layout.x_axis is not None]
-    x_axis[given] = np.array([layouts[j].x_axis for j in given]).reshape(-1, 3)
+    z = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
+    chosen = all_axes(z)[:, :, 0]  # where none is given
     mechanism.add_joints(
         names,
         [layout.type for layout in layouts],
         [predecessor for predecessor, _ in ends],
         [successor for _, successor in ends],
         point=np.array([layout.point for layout in layouts]).reshape(-1, 3),
-        axis=axis,
-        x_axis=x_axis,
+        axis=z,
+        x_axis=np.array(
+            [x if at.x_axis is None else at.x_axis for at, x in zip(layouts, chosen, strict=True)]
+        ).reshape(-1, 3),
         prescribed=motions,
     )
     return found
@@ -108,26 +171,19 @@ def add_joints(
 
 def _file_joints(source: RobotSource, body: int) -> list[FileJoint]:
     """Return the joints of a body of the file, from the parent outwards."""
-    first = int(source.model.body_jntadr[body])
-    return [_file_joint(source, first + j) for j in range(source.model.body_jntnum[body])]
-
-
-def _name(source: RobotSource, joints: list[FileJoint]) -> str:
-    name = "+".join(joint.name for joint in joints)
-    return name if len(joints) == 1 else unique_name(name, source.joint_names)
-
-
-def _file_joint(source: RobotSource, joint: int) -> FileJoint:
     model, data = source.model, source.data
-    return FileJoint(
-        joint,
-        source.joint_names[joint],
-        source.kind("mjtJoint", model.jnt_type[joint]),
-        np.array(data.xanchor[joint]),
-        np.array(data.xaxis[joint]),
-        np.array(model.jnt_pos[joint]),
-        np.array(model.jnt_axis[joint]),
-    )
+    first = int(model.body_jntadr[body])
+    return [
+        FileJoint(
+            joint,
+            source.joint_names[joint],
+            source.kind("mjtJoint", model.jnt_type[joint]),
+            np.array(data.xanchor[joint]),
+            np.array(data.xaxis[joint]),
+            np.array(model.jnt_axis[joint]),
+        )
+        for joint in range(first, first + int(model.body_jntnum[body]))
+    ]
 
 
 def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
@@ -147,22 +203,16 @@ def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
 # ---- one function per combination: None where the axes do not fit ---------------------------
 
 
-def _hinge(joints: list[FileJoint]) -> Layout:
-    (hinge,) = joints
-    return Layout(Revolute(), hinge.anchor, hinge.axis, None, {hinge.index: (0, 1.0)})
+def _single(joint_type: JointType) -> Callable[[list[FileJoint]], Layout]:
+    """Return what makes one joint of the file a joint of this type."""
 
+    def layout(joints: list[FileJoint]) -> Layout:
+        (joint,) = joints
+        if joint_type.n_velocities > 1:
+            return Layout(joint_type, joint.anchor)
+        return Layout(joint_type, joint.anchor, joint.axis, None, {joint.index: (0, 1.0)})
 
-def _slide(joints: list[FileJoint]) -> Layout:
-    (slide,) = joints
-    return Layout(Prismatic(), slide.anchor, slide.axis, None, {slide.index: (0, 1.0)})
-
-
-def _ball(joints: list[FileJoint]) -> Layout:
-    return Layout(Spherical(), joints[0].anchor)
-
-
-def _free(joints: list[FileJoint]) -> Layout:
-    return Layout(Free(), joints[0].anchor)
+    return layout
 
 
 def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
@@ -223,10 +273,10 @@ def _slides_and_turns(joints: list[FileJoint]) -> Layout | None:
 
 
 COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
-    "hinge": _hinge,
-    "slide": _slide,
-    "ball": _ball,
-    "free": _free,
+    "hinge": _single(Revolute()),
+    "slide": _single(Prismatic()),
+    "ball": _single(Spherical()),
+    "free": _single(Free()),
     "hinge slide": _turn_and_slide,
     "hinge hinge": _two_hinges,
     "slide slide": _two_slides,
@@ -265,7 +315,7 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
     Couplings of joints or tendons are reported as unsupported.
     """
     model, constants = source.model, {}
-    for equality in _active(source):
+    for equality in source.active_equalities:
         kind = source.kind("mjtEq", model.eq_type[equality])
         if kind in ("connect", "weld"):
             continue
@@ -291,7 +341,7 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
     whatever the bodies weigh, so that they say nothing of a stiffness of the joint.
     """
     model = source.model
-    for equality in _active(source):
+    for equality in source.active_equalities:
         kind = source.kind("mjtEq", model.eq_type[equality])
         if kind not in ("connect", "weld"):
             continue
@@ -310,22 +360,6 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
             predecessor_frame=frames[0],
             successor_frame=frames[1],
         )
-
-
-def note_inactive(source: RobotSource) -> None:
-    """Name the equality constraints that are switched off and so left out."""
-    active = set(_active(source))
-    for equality in range(source.model.neq):
-        if equality not in active:
-            name = source.label("equality", equality)
-            source.note("inactive equality constraints are left out", repr(name))
-
-
-def _active(source: RobotSource) -> list[int]:
-    """Return the constraints that hold in the initial state."""
-    if not source.is_on("CONSTRAINT", "EQUALITY"):
-        return []
-    return [int(equality) for equality in np.flatnonzero(source.data.eq_active)]
 
 
 def _loop_joint(

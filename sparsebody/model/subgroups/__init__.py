@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from sparsebody.model.subgroups.classes import Classes, displacement_classes
-from sparsebody.model.subgroups.displacements import KINDS
-from sparsebody.model.subgroups.subgroup_report import Subgroup, describe, redundant_subgroups
+from sparsebody.model.subgroups.classes import (
+    Classes,
+    Subgroup,
+    describe,
+    displacement_classes,
+    redundant_subgroups,
+)
+from sparsebody.model.subgroups.links import Kind
 
 __all__ = [
-    "KINDS",
     "Classes",
+    "Kind",
     "Subgroup",
     "describe",
     "displacement_classes",

@@ -1,4 +1,4 @@
-"""Classes: sub-mechanisms whose joints all move within one displacement subgroup.
+"""Classes: sub-mechanisms whose joints all move within one displacement subgroup, and reports.
 
 Let D be the subgroup of a class, of dimension d. Every joint of the class keeps the 6 - d twists
 outside D at zero. Those of a spanning tree do it for all, so a joint that closes a loop has as many
@@ -10,6 +10,8 @@ and nothing is left out that something else was left out for.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,25 +19,27 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.displacements import (
-    BALL,
-    CODES,
-    KINDS,
+from sparsebody.model.subgroups.links import (
     OTHER,
-    SLIDE,
-    SLIDES,
-    SPHERE,
-    TURN,
+    SPHERICAL,
     Geometry,
+    Kind,
+    Links,
+    PartNumbers,
+    Sliding,
+    all_links,
+    count,
     geometry,
+    joint_codes,
     rows_within,
     same_elements,
+    sliding,
 )
-from sparsebody.model.subgroups.elements import Links, PartNumbers, Sliding, all_links, sliding
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
-IN_TWO = {SPHERE: TURN, SLIDES: SLIDE}  # what two classes of a kind have in common
+# What two classes of a kind have in common: a line through two points, one along two planes.
+IN_TWO = {Kind.SPHERE: Kind.TURN, Kind.SLIDES: Kind.SLIDE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class Forest:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return int(self.label.max(initial=-1)) + 1
+        return count(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,29 +68,24 @@ class Classes:
     @cached_property
     def loops(self) -> IntArray:
         """(n_kinds, n_joints) in how many classes of a kind each joint closes a loop."""
-        count = np.zeros((len(KINDS), self.system.n_joints), dtype=np.intp)
-        for kind, forest in enumerate(self.forests):
-            np.add.at(count[kind], forest.links.joint[forest.closes], 1)
-        return count
+        joints = [forest.links.joint[forest.closes] for forest in self.forests]
+        return np.array([np.bincount(j, minlength=self.system.n_joints) for j in joints])
 
     @cached_property
     def is_redundant(self) -> BoolArray:
         """(n_rows,) the rows that can be left out."""
-        return _left_out(self, self._kinds_up_to(len(KINDS) - 1))[0]
+        return _left_out(self, self._kinds_up_to(len(Kind) - 1))[0]
 
     @cached_property
     def n_redundant(self) -> IntArray:
         """(n_kinds, n_joints) rows left out for a kind beyond those for smaller subgroups."""
-        counts = [_left_out(self, self._kinds_up_to(kind))[1] for kind in range(len(KINDS))]
+        counts = [_left_out(self, self._kinds_up_to(kind))[1] for kind in range(len(Kind))]
         return np.diff(counts, axis=0, prepend=0)
 
     def _kinds_up_to(self, last: int) -> IntArray:
-        """Return (n_joints,) a bit for every kind, up to one, in which a joint closes loops.
-
-        Motion about two points is motion about a line; that in two planes is along a line.
-        """
+        """Return (n_joints,) a bit for every kind, up to one, in which a joint closes loops."""
         bits = np.zeros(self.system.n_joints, dtype=np.intp)
-        for kind in range(last + 1):
+        for kind in list(Kind)[: last + 1]:
             bits |= (self.loops[kind] > 0).astype(np.intp) << kind
             if kind in IN_TWO:
                 bits |= (self.loops[kind] > 1).astype(np.intp) << IN_TWO[kind]
@@ -95,7 +94,7 @@ class Classes:
     @cached_property
     def slides_across(self) -> BoolArray:
         """(n_joints,) slides in a loop of planar translations along their x rather than y axes."""
-        forest, s, g = self.forests[SLIDES], self.sliding, self.geometry
+        forest, s, g = self.forests[Kind.SLIDES], self.sliding, self.geometry
         is_across = np.zeros(self.system.n_joints, dtype=bool)
         element = forest.links.ends[1, forest.closes]
         joint = forest.links.joint[forest.closes]
@@ -111,32 +110,30 @@ def displacement_classes(system: System) -> Classes:
     """Return the classes of a system, from the joint frames on the bodies alone."""
     g = geometry(system)
     s = sliding(g)
-    forests = tuple(_forest(links) for links in all_links(g, s, system.parameter))
-    return Classes(system, g, s, forests)
-
-
-def _forest(links: Links) -> Forest:
-    label, closes = model.spanning_forest(len(links.part), links.ends[0], links.ends[1])
-    return Forest(links, label, closes)
+    forests = (
+        Forest(links, *model.spanning_forest(len(links.part), links.ends[0], links.ends[1]))
+        for links in all_links(g, s, system.parameter)
+    )
+    return Classes(system, g, s, tuple(forests))
 
 
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
     """Return the rows (n_rows,) to leave out, and their number by joint, for bits of kinds."""
     system = classes.system
-    is_left, count = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
+    is_left, n_left = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
     for group in system.groups:
         joints = group.joints[kinds[group.joints] > 0]
         for bits in np.unique(kinds[joints]):
             same = joints[kinds[joints] == bits]
             keep = rows_within(system.joint_types[same[0]], int(bits))
             left = np.tile(~keep, (len(same), 1))
-            if bits >> SLIDES & 1 and np.count_nonzero(keep) == 1:
+            if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
                 left[:, 3] = ~classes.slides_across[same]  # along x or along y
                 left[:, 4] = classes.slides_across[same]
             row = system.first_row[same][:, None] + np.arange(len(keep))
             is_left[row] = left
-            count[same] = np.count_nonzero(~keep)
-    return is_left, count
+            n_left[same] = np.count_nonzero(~keep)
+    return is_left, n_left
 
 
 class Members:
@@ -182,36 +179,177 @@ class Lists:
     def pairs(self, keys: IntArray) -> tuple[IntArray, IntArray]:
         """Return the values of some keys, and before them for each the place of its key."""
         first = np.searchsorted(self._keys, keys)
-        count = np.searchsorted(self._keys, keys, side="right") - first
-        which = np.repeat(np.arange(len(keys)), count)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)
+        sizes = np.searchsorted(self._keys, keys, side="right") - first
+        which = np.repeat(np.arange(len(keys)), sizes)
+        place = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
         return which, self._values[place].astype(np.intp)
 
 
-MANY = 16  # balls on a body that are not compared in pairs
+MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
 
 
 def has_isolated_spherical_joints(system: System) -> bool:
-    """Tell whether all joints are balls, or in no subgroup, and no body has two about one point."""
-    is_ball = np.zeros(system.n_joints, dtype=np.bool_)
-    for group in system.groups:
-        code = CODES.get(group.subgroup, OTHER)
-        if code not in (OTHER, BALL):
-            return False
-        is_ball[group.joints] = code == BALL
-    n = system.n_bodies + 1
-    balls = slice(None) if is_ball.all() else np.flatnonzero(is_ball)
-    body = np.stack([system.predecessor[balls], system.successor[balls]]) % n
-    point = np.stack([system.predecessor_point[balls], system.successor_point[balls]])
-    if model.share_points(n, body, point, MANY, 10.0 * ELEMENT_TOLERANCE):
+    """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
+    code = joint_codes(system)
+    if np.any((code != OTHER) & (code != SPHERICAL)):
         return False
-    is_large = np.bincount(body.ravel(), minlength=n) > MANY
-    on_large = is_large[body]
-    return _are_distinct(body[on_large], point[on_large])
-
-
-def _are_distinct(body: IntArray, point: FloatArray) -> bool:
-    """Tell whether no two of the points on a body are the same."""
-    size = np.linalg.norm(point, axis=1).max(initial=0.0)
-    label = same_elements(body, point / (size if size > 0.0 else 1.0))
+    n, is_spherical = system.n_bodies + 1, code == SPHERICAL
+    chosen = slice(None) if is_spherical.all() else np.flatnonzero(is_spherical)
+    body = np.stack([system.predecessor[chosen], system.successor[chosen]]) % n
+    point = np.stack([system.predecessor_point[chosen], system.successor_point[chosen]])
+    if model.share_points(n, body, point, MANY_SPHERICAL, 10.0 * ELEMENT_TOLERANCE):
+        return False
+    on_large = (np.bincount(body.ravel(), minlength=n) > MANY_SPHERICAL)[body]
+    points = point[on_large]
+    size = np.linalg.norm(points, axis=1).max(initial=0.0)
+    label = same_elements(body[on_large], points / (size if size > 0.0 else 1.0))
     return len(np.unique(label)) == len(label)
+
+
+# ---- the classes with redundant rows, one by one, for people --------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroup:
+    """A sub-mechanism whose joints all move within one displacement subgroup."""
+
+    system: System
+    kind: str  # a title of Kind
+    freedoms: int  # dimension of the subgroup
+    base: int  # body that the others move about; -1 for the world
+    axis: FloatArray | None  # (3,) axis or normal in the axes of the base
+    point: FloatArray | None  # (3,) on the axis, or the center, in the frame of the base [m]
+    bodies: IntArray  # the others
+    joints: IntArray
+    redundant: dict[int, int]  # rows left out by joint, beyond those of smaller subgroups within
+
+    @property
+    def loops(self) -> int:
+        """Number of independent loops."""
+        return len(self.joints) - len(self.bodies)
+
+    @property
+    def redundant_rows(self) -> int:
+        """Number of rows left out."""
+        return sum(self.redundant.values())
+
+    @property
+    def base_name(self) -> str:
+        """Name of the base."""
+        return "world" if self.base < 0 else self.system.body_names[self.base]
+
+    def __str__(self) -> str:
+        base = "the world" if self.base < 0 else repr(self.base_name)
+        return f"{self.kind}, about {base}: {self._counts()}"
+
+    def _counts(self) -> str:
+        n_bodies, n_rows = len(self.bodies), self.redundant_rows
+        bodies = "1 body" if n_bodies == 1 else f"{n_bodies} bodies"
+        counts = (len(self.joints), "joint"), (self.loops, "loop"), (n_rows, "redundant row")
+        joints, loops, rows = (f"{n} {what}{'s' * (n != 1)}" for n, what in counts)
+        return f"{bodies}, {joints}, {loops}: {rows}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return names and plain numbers."""
+        names = self.system.joint_names
+        return {
+            "kind": self.kind,
+            "freedoms": self.freedoms,
+            "base": self.base_name,
+            "axis": None if self.axis is None else self.axis.tolist(),
+            "point": None if self.point is None else self.point.tolist(),
+            "bodies": [self.system.body_names[int(i)] for i in self.bodies],
+            "joints": [names[int(j)] for j in self.joints],
+            "loops": self.loops,
+            "redundant_rows": self.redundant_rows,
+            "redundant_joints": {names[j]: n for j, n in self.redundant.items()},
+        }
+
+
+def redundant_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
+    """Return the classes that make rows redundant, smaller subgroups first."""
+    members = Members(classes)
+    return tuple(_subgroup(classes, members, *found) for found in _with_redundancy(classes))
+
+
+def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
+    """Return a line for each, those about moving bodies that are alike in one."""
+    lines = [str(subgroup) for subgroup in subgroups if subgroup.base < 0]
+    moving = {(one.kind, one._counts()): str(one) for one in subgroups if one.base >= 0}
+    number = Counter((one.kind, one._counts()) for one in subgroups if one.base >= 0)
+    for (kind, counts), line in moving.items():
+        n = number[kind, counts]
+        many = f"{kind}, about {n} moving bodies, each: {counts}"
+        lines.append(line if n == 1 else many)
+    return lines
+
+
+def _with_redundancy(classes: Classes) -> Iterator[tuple[Kind, int]]:
+    for kind, forest in zip(Kind, classes.forests, strict=True):
+        edge = _closing(forest)
+        has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
+        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
+            yield kind, int(label)
+
+
+def _closing(forest: Forest) -> IntArray:
+    """Return where joints close loops, once for each joint: in the class that it counts for."""
+    edge = np.flatnonzero(forest.closes)
+    return edge[np.unique(forest.links.joint[edge], return_index=True)[1]]
+
+
+def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Subgroup:
+    system, forest = classes.system, classes.forests[kind]
+    links = forest.links
+    of_class = np.flatnonzero(forest.label[links.ends[0]] == label)
+    joints = links.joint[of_class]
+    parts = np.unique(links.part[forest.label == label])
+    if kind == Kind.RIGID:
+        bodies = parts - members.begin.bodies
+    else:
+        groups = np.unique(members.groups.of(parts))
+        bodies = members.bodies.of(groups)
+        joints = np.concatenate([joints, members.slides.of(parts), members.inside.of(groups)])
+    n = system.n_bodies
+    base = -1 if n in bodies else int(bodies.min())
+    count = classes.n_redundant[kind]
+    closing = links.joint[np.intersect1d(_closing(forest), of_class)]
+    axis, point = _element(classes, kind, of_class, base)
+    return Subgroup(
+        system=system,
+        kind=kind.title,
+        freedoms=kind.freedoms,
+        base=base,
+        axis=axis,
+        point=point,
+        bodies=np.setdiff1d(bodies, [base % (n + 1)]),
+        joints=np.unique(joints),
+        redundant={int(j): int(count[j]) for j in closing if count[j]},
+    )
+
+
+def _element(
+    classes: Classes, kind: Kind, of_class: IntArray, base: int
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return axis and point as far as a joint on the base, or sliding on it, shows them."""
+    if kind in (Kind.RIGID, Kind.TRANSLATION):
+        return None, None
+    g, s, links = classes.geometry, classes.sliding, classes.forests[kind].links
+    body = g.bodies.label[base]
+    part = s.at_will.label[body]
+    joint = links.joint[of_class]
+    side, k = np.nonzero(s.at_will.label[g.group[:, joint]] == part)
+    best = np.argmax(g.group[side, joint[k]] == body)
+    side, k = side[best], k[best]
+    j, group = joint[k], g.group[side, joint[k]]
+    turn = g.bodies.rotation[base].T @ s.at_will.rotation[body].T @ s.at_will.rotation[group]
+    R = g.rotation[side, j]
+    axis = turn @ R[:, 2]
+    height = 0.0 if links.height is None else links.height[of_class[k]]
+    x = g.point[side, j] + height * R[:, 2]
+    point = g.bodies.rotation[base].T @ (x - g.bodies.offset[base])
+    if base >= 0:
+        point = point + classes.system.center_of_mass[base]
+    is_direction = kind in (Kind.SLIDE, Kind.SLIDES, Kind.PLANE, Kind.SCHOENFLIES)
+    axis_or_none = None if kind == Kind.SPHERE else axis
+    return axis_or_none, None if is_direction or group != body else point

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.elastic_forces import elastic_motion, stretch_rates
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System
@@ -140,7 +140,7 @@ def row_motion(system: System, state: State) -> RowMotion:
     drift = np.zeros(len(row))
     for t in (_SHORT, -_SHORT):  # d(A v)/dt at constant twists
         moved = displaced(state, t * state.velocity)
-        drift += stretch_rates(system, moved)[element, row] / (2.0 * t)
+        drift += elastic_motion(system, moved).rate[element, row] / (2.0 * t)
     of_joints, constraint = joint_ends(system, system.row_joint), motion.constraint
     of_elements = np.stack([elastic.predecessor, elastic.successor], axis=1)[element]
     return RowMotion(
@@ -148,7 +148,7 @@ def row_motion(system: System, state: State) -> RowMotion:
         np.concatenate([of_joints, of_elements]),
         np.concatenate([constraint.rows, stretch.rows[element, row]]),
         np.concatenate([motion.position_error, stretch.force[element, row]]),
-        np.concatenate([motion.velocity_error, stretch_rates(system, state)[element, row]]),
+        np.concatenate([motion.velocity_error, elastic_motion(system, state).rate[element, row]]),
         np.concatenate([constraint.acceleration, -drift]),
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import rows_on_bodies
-from sparsebody.assembly.elastic_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
 from sparsebody.spatial import symmetric_inverse

@@ -7,7 +7,7 @@ from sparsebody.errors import ModelError, MotionError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.tree_motion import joint_accelerations, motion_at_state
+from sparsebody.tree.recursions import joint_accelerations, motion_at_state
 
 
 def test_given_joints_accelerate_as_wanted_whatever_their_type():

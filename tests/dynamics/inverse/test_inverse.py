@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 import sparsebody as sb
 from sparsebody.dynamics.energy import gravity_energy
 from sparsebody.dynamics.inverse_dynamics import Equilibrium
-from sparsebody.equations.actuators import actuator_rows, actuators_of
-from sparsebody.equations.desired_motion import body_matrix, freedom_inertia
+from sparsebody.equations.inverse import actuator_rows, actuators_of, body_matrix, freedom_inertia
 from sparsebody.errors import (
     ModelError,
     MotionError,

@@ -1,0 +1,91 @@
+// Independent bars in general position.
+#pragma once
+
+#include <algorithm>
+
+#include "graph/union_find.hpp"
+#include "rank/rows.hpp"
+
+namespace sparsebody {
+
+class PebbleGame {
+ public:
+  PebbleGame(Index n, Index k) : k_(k), rigid_(n), out_(n * k), used_(n), came_by_(n, -1), bar_(n), queue_(n) {}
+
+  // Accept as many bars between two nodes as are independent of all accepted before.
+  Index play(Index u, Index v, Index bars) {
+    u = rigid_.find(u);
+    v = rigid_.find(v);
+    if (u == v) return 0;
+    Index reached = 0;
+    while (reached == 0 && k_ - used_[u] - used_[v] < bars) reached = bring_pebble(u, v);
+    const Index accepted = std::min(bars, k_ - used_[u] - used_[v]);
+    for (Index bar = 0; bar < accepted; ++bar) {
+      const Index owner = used_[u] < k_ ? u : v;
+      out(owner, used_[owner]++) = owner == u ? v : u;
+    }
+    for (Index i = 0; i < reached; ++i) {  // no bar of theirs leads out: they are one rigid body
+      rigid_.link(queue_[i], u);
+      used_[queue_[i]] = 0;
+    }
+    return accepted;
+  }
+
+ private:
+  Index& out(Index node, Index bar) { return out_[node * k_ + bar]; }
+
+  // Bring one more pebble to u or v along bars; returns 0, or how many nodes were searched in vain.
+  Index bring_pebble(Index u, Index v) {
+    queue_[0] = u;
+    queue_[1] = v;
+    came_by_[u] = u;
+    came_by_[v] = v;
+    Index head = 0, end = 2, free = -1;
+    while (head < end && free < 0) {
+      const Index node = queue_[head++];
+      for (Index bar = 0; bar < used_[node]; ++bar) {
+        const Index other = rigid_.find(out(node, bar));
+        if (came_by_[other] >= 0) continue;
+        came_by_[other] = node;
+        bar_[other] = bar;
+        queue_[end++] = other;
+        if (used_[other] < k_) {
+          free = other;
+          break;
+        }
+      }
+    }
+    if (free >= 0) turn_path(free, u, v);
+    for (Index i = 0; i < end; ++i) came_by_[queue_[i]] = -1;
+    return free >= 0 ? 0 : end;
+  }
+
+  // Let the bars from u or v to `node` be held from their other ends; that frees a pebble of u or v.
+  void turn_path(Index node, Index u, Index v) {
+    Index before = came_by_[node], bar = bar_[node];
+    out(node, used_[node]++) = before;
+    for (node = before; node != u && node != v; node = before) {
+      before = came_by_[node];
+      out(node, bar) = before;
+      bar = bar_[node];
+    }
+    out(node, bar) = out(node, --used_[node]);
+  }
+
+  Index k_;
+  UnionFind rigid_;                 // nodes that move as one rigid body
+  std::vector<Index> out_, used_;   // out(v, b), b < used[v]: where the bars lead that hold pebbles of v
+  std::vector<Index> came_by_, bar_;  // of a search: the node before, and its bar; -1 where not reached
+  std::vector<Index> queue_;
+};
+
+// How many of the bars of each joint are independent in general position: the (k, k) pebble game of Lee and
+// Streinu (2008). nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.
+inline Array<Index> independent_bars(View<const Index, 2> nodes, View<const Index> bars, Index n, Index k) {
+  PebbleGame game(n, k);
+  Array<Index> accepted(nodes.rows());
+  for (Index j = 0; j < nodes.rows(); ++j) accepted[j] = game.play(nodes(j, 0), nodes(j, 1), std::min(bars[j], k));
+  return accepted;
+}
+
+}  // namespace sparsebody

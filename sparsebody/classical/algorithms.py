@@ -1,0 +1,124 @@
+"""The algorithms of the literature: kernels, what they claim, and the table of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.classical.arm import Arm
+from sparsebody.classical.arm_links import Links, Motion
+from sparsebody.classical.kernels.inertia_matrix import walker_orin_1, walker_orin_2, walker_orin_3
+from sparsebody.classical.kernels.lagrangians import (
+    hollerbach_3x3,
+    hollerbach_4x4,
+    uicker_kahn,
+    uicker_kahn_forward,
+    waters,
+)
+from sparsebody.classical.kernels.newton_euler import (
+    balafoutis_patel_misra,
+    luh_walker_paul,
+    vukobratovic_stepanenko,
+)
+from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
+from sparsebody.classical.kernels.partial_velocities import gibbs_appell, gibbs_appell_forward, kane
+from sparsebody.classical.operators import SpatialOperators
+from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm as its paper has it, which takes any arm of hinges and slides.
+
+    Called with an Arm, q, qd and qdd (n,) it returns tau (n,); if it is one of forward dynamics,
+    called with tau instead of qdd it returns qdd.
+    """
+
+    name: str
+    source: str
+    kernel: Callable[[Links, Motion], FloatArray]
+    growth: int  # operations are a polynomial of this degree in n
+    is_forward: bool = False
+    takes_wrenches: bool = False  # on the links from outside
+
+    def __call__(
+        self,
+        arm: Arm,
+        q: ArrayLike,
+        qd: ArrayLike,
+        given: ArrayLike,
+        wrench: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Return tau, or of forward dynamics qdd; for the arguments see `Arm.motion`.
+
+        Raises
+        ------
+        ModelError
+            If an argument does not fit, or the result is out of the range of numbers.
+        SingularSystemError
+            Of forward dynamics, if a joint moves nothing that has inertia along it.
+        """
+        if wrench is not None and not self.takes_wrenches:
+            raise ModelError(
+                f"{self.name} has no place for wrenches on links; leave them out, or take "
+                "luh-walker-paul"
+            )
+        motion = arm.motion(q, qd, given, wrench)
+        if self.is_forward:
+            self._check_joints(arm, motion)
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="raise"):
+                result = self.kernel(arm.links, motion)
+        except (ZeroDivisionError, FloatingPointError) as error:
+            raise SingularSystemError(
+                f"{self.name}: the inertia matrix of the {arm.n} links is singular to rounding; "
+                "take spatial-operators-forward, which does not form it"
+            ) from error
+        if not np.isfinite(result).all():
+            joint = int(np.argmin(np.isfinite(result)))
+            raise ModelError(
+                f"{self.name}: joint {joint + 1} gets {result[joint]}; give coordinates, rates and "
+                "forces of moderate size"
+            )
+        return result
+
+    def _check_joints(self, arm: Arm, motion: Motion) -> None:
+        """Raise SingularSystemError if nothing resists a joint, to rounding."""
+        try:
+            _ = SpatialOperators(arm.links, motion, arm.n - 1, np.eye(6)).articulated
+        except SingularSystemError as error:
+            raise SingularSystemError(f"{self.name}: {error}") from error
+
+
+_UICKER_KAHN, _OPERATORS = "Uicker (1965), Kahn (1969)", "Rodriguez, Jain (1992)"
+_TENSORS = "Balafoutis, Patel, Misra (1988)"
+_FOUR_STAGES = "Vukobratovic, Stepanenko (1973), spatial form"
+_TABLE = (  # name, source, kernel, growth, is it forward dynamics, does it take wrenches
+    ("uicker-kahn", _UICKER_KAHN, uicker_kahn, 4, False, False),
+    ("waters", "Waters (1979)", waters, 2, False, False),
+    ("hollerbach-4x4", "Hollerbach (1980)", hollerbach_4x4, 1, False, False),
+    ("hollerbach-3x3", "Hollerbach (1980)", hollerbach_3x3, 1, False, False),
+    ("vukobratovic-stepanenko", _FOUR_STAGES, vukobratovic_stepanenko, 1, False, True),
+    ("luh-walker-paul", "Luh, Walker, Paul (1980)", luh_walker_paul, 1, False, True),
+    ("balafoutis-patel-misra", _TENSORS, balafoutis_patel_misra, 1, False, True),
+    ("gibbs-appell", "Gibbs (1879), Appell (1900), Popov", gibbs_appell, 3, False, False),
+    ("spatial-operators", _OPERATORS, operator_inverse, 1, False, True),
+    ("kane", "Kane, Levinson (1985); Ma, Xu", kane, 2, False, True),
+    ("uicker-kahn-forward", _UICKER_KAHN, uicker_kahn_forward, 4, True, False),
+    ("gibbs-appell-forward", "Popov", gibbs_appell_forward, 3, True, False),
+    ("walker-orin-1", "Walker, Orin (1982), method 1", walker_orin_1, 3, True, True),
+    ("walker-orin-2", "Walker, Orin (1982), method 2", walker_orin_2, 3, True, True),
+    ("walker-orin-3", "Walker, Orin (1982), method 3", walker_orin_3, 3, True, True),
+    ("spatial-operators-forward", _OPERATORS, operator_forward, 1, True, True),
+)
+ALGORITHMS: dict[str, Algorithm] = {line[0]: Algorithm(*line) for line in _TABLE}
+
+
+def algorithm(name: str) -> Algorithm:
+    """Return a line of ALGORITHMS; UnknownNameError if there is none."""
+    if name not in ALGORITHMS:
+        raise UnknownNameError(f"no algorithm {name!r}; give one of {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name]

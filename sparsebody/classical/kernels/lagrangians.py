@@ -1,0 +1,232 @@
+"""Lagrangians of 4x4 matrices and, at last, of 3x3 rotations with positions.
+
+Uicker (1965) and Kahn (1969): all derivatives written out. Waters (1979): recursion outwards.
+Hollerbach (1980), secs. III and IV: recursion inwards as well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.kernels.small_matrices import (
+    accelerations,
+    applied,
+    center_of_mass,
+    forces,
+    homogeneous,
+    inner,
+    product,
+    product_from,
+    trace,
+    trace_of_product,
+)
+
+
+@kernel
+def uicker_kahn(links: Links, motion: Motion) -> FloatArray:
+    """Return tau (n,) = H qdd + (qd' C_i qd) + g."""
+    H, h = _equations(links, motion)
+    return forces(H, h, motion.qdd)
+
+
+@kernel
+def uicker_kahn_forward(links: Links, motion: Motion) -> FloatArray:
+    """Return qdd (n,) of the same equations."""
+    H, h = _equations(links, motion)
+    return accelerations(H, h, motion.qdd)
+
+
+@kernel
+def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
+    """Return H (n, n) and all that does not depend on qdd (n,), link by link."""
+    n, kind = links.parent.size, motion.qd.dtype
+    A = homogeneous(links, motion)
+    dA, ddA, W = np.empty_like(A), np.empty_like(A), np.empty_like(A)
+    first, from_k = np.empty_like(A), np.empty_like(A)
+    dW, ddW = np.empty((n, n, 4, 4), kind), np.empty((n, n, 4, 4), kind)
+    H, h = np.zeros((n, n), kind), np.zeros(n, kind)
+    for i in range(n):
+        dA[i] = product(A[i], links.generator[i])
+        ddA[i] = product(dA[i], links.generator[i])
+        W[i] = product_from(W, links.parent[i], A[i])
+    for j in range(n):
+        first[j] = product_from(W, links.parent[j], dA[j])
+        k, inner_link = j, -1
+        while k >= 0:  # from_k[k] is the transform from link j to link k
+            if k == j:
+                from_k[k], dW[j, k] = links.base, first[k]
+            else:
+                from_k[k] = A[j] if inner_link == j else product(A[inner_link], from_k[inner_link])
+                dW[j, k] = product(first[k], from_k[k])
+            k, inner_link = links.parent[k], k
+        _second_derivatives(links, j, W, dA, ddA, from_k, dW, ddW)
+        _add_link(links, motion, j, dW[j], ddW, H, h)
+    return H, h
+
+
+@kernel
+def _second_derivatives(
+    links: Links,
+    j: int,
+    W: FloatArray,
+    dA: FloatArray,
+    ddA: FloatArray,
+    from_k: FloatArray,
+    dW: FloatArray,
+    ddW: FloatArray,
+) -> None:
+    """Fill ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the way to link j."""
+    l = j
+    while l >= 0:
+        p, k = links.parent[l], l
+        while k >= 0:
+            half = product_from(W, p, ddA[l]) if k == l else product(dW[p, k], dA[l])
+            ddW[k, l] = half if l == j else product(half, from_k[l])
+            k = links.parent[k]
+        l = p
+
+
+@kernel
+def _add_link(
+    links: Links,
+    motion: Motion,
+    j: int,
+    dW: FloatArray,
+    ddW: FloatArray,
+    H: FloatArray,
+    h: FloatArray,
+) -> None:
+    """Add what link j contributes: Tr(dW_i J dW_k'), Tr(dW_i J ddW_kl') qd_k qd_l, -m g' dW_i r."""
+    i, J, r = j, links.pseudo_inertia[j], center_of_mass(links, j)
+    while i >= 0:
+        k = j
+        while k >= 0:
+            H[i, k] += trace(product(product(dW[i], J), dW[k].T))
+            l = j
+            while l >= 0:
+                change = product(product(dW[i], J), ddW[min(k, l), max(k, l)].T)
+                h[i] += trace(change) * motion.qd[k] * motion.qd[l]
+                l = links.parent[l]
+            k = links.parent[k]
+        h[i] -= links.mass[j] * inner(motion.gravity, applied(dW[i], r))
+        i = links.parent[i]
+
+
+@kernel
+def waters(links: Links, motion: Motion) -> FloatArray:
+    """Return tau_i (n,), the sums of Tr(dW_j/dq_i J_j ddW_j') - m_j g' dW_j/dq_i r_j over j."""
+    n, kind = links.parent.size, motion.qd.dtype
+    A, first, ddW = _outwards(links, motion)
+    tau, by_q = np.zeros(n, kind), np.empty((n, n, 4, 4), kind)  # dW_j/dq_i
+    for j in range(n):
+        i, r = j, center_of_mass(links, j)
+        while i >= 0:
+            by_q[j, i] = first[j] if i == j else product(by_q[links.parent[j], i], A[j])
+            tau[i] += trace(product(product(by_q[j, i], links.pseudo_inertia[j]), ddW[j].T))
+            tau[i] -= links.mass[j] * inner(motion.gravity, applied(by_q[j, i], r))
+            i = links.parent[i]
+    return tau
+
+
+@kernel
+def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
+    """Return tau (n,) = Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i, with D and c by recursion inwards."""
+    n, kind = links.parent.size, motion.qd.dtype
+    A, first, ddW = _outwards(links, motion)
+    D, tau = np.empty((n, 4, 4), kind), np.empty(n, kind)
+    c = links.pseudo_inertia[:, 3].copy()  # m r, known from the start
+    for i in range(n):
+        D[i] = product(links.pseudo_inertia[i], ddW[i].T)
+    for i in range(n - 1, -1, -1):
+        moved = applied(first[i], c[i])
+        tau[i] = trace(product(first[i], D[i])) - inner(motion.gravity, moved)
+        p = links.parent[i]
+        if p >= 0:
+            D[p] += product(A[i], D[i])
+            c[p] += applied(A[i], c[i])
+    return tau
+
+
+@kernel
+def _outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return A, dW_i/dq_i and the second time derivatives of W_i: (n, 4, 4) each."""
+    A = homogeneous(links, motion)
+    W, first = np.empty_like(A), np.empty_like(A)
+    dW, ddW = np.zeros(A.shape, A.dtype), np.zeros(A.shape, A.dtype)
+    for i in range(A.shape[0]):
+        p, qd = links.parent[i], motion.qd[i]
+        dA = product(A[i], links.generator[i])
+        ddA = product(dA, links.generator[i])
+        W[i] = product_from(W, p, A[i])
+        first[i] = product_from(W, p, dA)
+        if p >= 0:
+            dW[i] = product(dW[p], A[i])
+            ddW[i] = product(ddW[p], A[i])
+            ddW[i] += product(dW[p], dA) * (2 * qd)
+        dW[i] += first[i] * qd
+        ddW[i] += product_from(W, p, ddA) * (qd * qd)
+        ddW[i] += first[i] * motion.qdd[i]
+    return A, first, ddW
+
+
+@kernel
+def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
+    """Return tau (n,), of hinges Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i.
+
+    D_i, e_i and c_i are the integrals of y a', a' and y over link i and all after it, where y is a
+    point's position in frame i and a its acceleration in the base's. A slide feels z . (e_i - m g).
+    """
+    n, kind = links.parent.size, motion.qd.dtype
+    W, ddW, acceleration = _rotations_outwards(links, motion)
+    D, e, tau = np.empty((n, 3, 3), kind), np.empty((n, 3), kind), np.empty(n, kind)
+    c, m = links.moment.copy(), links.mass.copy()
+    for i in range(n):
+        D[i] = product(links.pseudo_inertia[i, :3, :3], ddW[i].T)
+        for a in range(3):
+            D[i, a] += acceleration[i] * c[i, a]
+        e[i] = applied(ddW[i], c[i])
+        e[i] += acceleration[i] * m[i]
+    for i in range(n - 1, -1, -1):
+        p, R, r = links.parent[i], motion.rotation[i], motion.translation[i]
+        if links.revolute[i]:
+            dW = product(W[i], links.generator[i, :3, :3])
+            tau[i] = trace_of_product(dW, D[i]) - inner(motion.gravity, applied(dW, c[i]))
+        else:
+            tau[i] = inner(W[i, :, 2], e[i]) - m[i] * inner(motion.gravity, W[i, :, 2])
+        if p >= 0:
+            D[p] += product(R, D[i])
+            for a in range(3):
+                D[p, a] += e[i] * r[a]
+            c[p] += applied(R, c[i]) + r * m[i]
+            e[p] += e[i]
+            m[p] += m[i]
+    return tau
+
+
+@kernel
+def _rotations_outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return rotations (n, 3, 3), their second derivatives, and origins' accelerations (n, 3)."""
+    n, kind = links.parent.size, motion.qd.dtype
+    W, dW, ddW = np.empty((n, 3, 3), kind), np.zeros((n, 3, 3), kind), np.zeros((n, 3, 3), kind)
+    acceleration = np.zeros((n, 3), kind)
+    for i in range(n):
+        p, R, Q = links.parent[i], motion.rotation[i], links.generator[i, :3, :3]
+        qd, qdd = motion.qd[i], motion.qdd[i]
+        W[i] = product_from(W, p, R)
+        if p >= 0:
+            acceleration[i] = applied(ddW[p], motion.translation[i])
+            acceleration[i] += acceleration[p]
+            dW[i] = product(dW[p], R)
+            ddW[i] = product(ddW[p], R)
+        if links.revolute[i]:
+            ddW[i] += product(dW[i], Q) * (2 * qd)  # of the parent's velocity, turned
+            by_q = product(W[i], Q)
+            dW[i] += by_q * qd
+            ddW[i] += product(by_q, Q) * (qd * qd)
+            ddW[i] += by_q * qdd
+        else:
+            for a in range(3):
+                acceleration[i, a] += 2 * qd * dW[i, a, 2] + qdd * W[i, a, 2]
+    return W, ddW, acceleration

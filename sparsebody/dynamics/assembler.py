@@ -1,0 +1,552 @@
+"""Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order.
+
+The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
+are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
+
+Terms outside the compiled assembly are loads, prescribed motions and rows with varying T; without
+springs, loads and tracked coordinates, rows with varying T are one native call.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsebody._core import dynamics
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
+from sparsebody.assembly.body_forces import model_loads
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.equations.inverse import DesiredMotion
+from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.factorization import Symbolic, analyze, block_ldl
+from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
+from sparsebody.factorization.multifrontal import MultifrontalSymbolic
+from sparsebody.model.system import State, System, check_state, with_joints
+from sparsebody.sparse.pattern import BlockPattern, positions
+from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
+
+CHUNK_LENGTH = 512  # pivots
+MAX_REFINEMENTS = 2  # of a solution by block LDL'
+EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
+EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
+INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
+
+
+class Terms(NamedTuple):
+    """Values at a state, in the user's numbering."""
+
+    load: FloatArray  # (n_bodies, 6) in body coordinates, or (0, 6) for none
+    rows: FloatArray  # (n_general_rows, 2, 6) of A
+    gamma: FloatArray  # (n_general_rows,) of A a = gamma
+
+
+NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
+
+
+class GeneralTerms:
+    """All loads, and the rows of joints with varying T or with tracked coordinates.
+
+    Without joints of `compiled` (n_joints,), whose varying T the compiled assembly knows.
+    """
+
+    def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
+        self._first_row = system.first_row
+        self.is_general = general_joints(system)
+        if compiled is not None:
+            self.is_general &= ~compiled
+        self._has_loads, self._has_joints = system.has_loads, bool(self.is_general.any())
+        self.is_empty = not (self._has_joints or self._has_loads)
+        if not self.is_empty:
+            system = with_joints(system, np.flatnonzero(self.is_general))
+        self._system = system
+        self._varying: VaryingRows | None = None
+        if self._has_joints and not (len(system.coordinates.joint) or self._has_loads):
+            self._varying = VaryingRows(system)
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """The native function that fills all terms, where they are rows alone."""
+        return None if self._varying is None else self._varying.native
+
+    def sources(self, rows: IntArray) -> IntArray:
+        """Return the index in Terms.rows of rows of the system; any number for constant rows."""
+        general = np.flatnonzero(np.repeat(self.is_general, np.diff(self._first_row)))
+        return np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
+
+    def at(self, state: State, body_force: FloatArray | None) -> Terms:
+        """Return the terms at a state with contiguous arrays of the right shapes."""
+        load = NO_TERMS.load
+        if body_force is not None:
+            load = checked_vectors(self._system, body_force, "body_force")
+        if self.is_empty:
+            return NO_TERMS._replace(load=load)
+        if self._varying is not None:
+            self._varying.fill(state)
+            return Terms(load, self._varying.rows, self._varying.gamma)
+        system = self._system
+        if len(system.coordinates.joint):
+            check_state(system, state)  # compiled code does not see the coordinates
+        moving = SystemMotion(system, state)
+        if self._has_loads:
+            applied = model_loads(system, state, moving.joints, moving.coordinates)
+            load = applied if body_force is None else applied + load
+        if not self._has_joints:
+            return NO_TERMS._replace(load=load)
+        return Terms(load, moving.constraint.rows, moving.constraint.acceleration)
+
+
+def general_joints(system: System) -> BoolArray:
+    """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
+    is_general = np.zeros(system.n_joints, dtype=bool)
+    is_general[system.varying_joints] = True
+    is_general[system.coordinates.joint] = True
+    return is_general
+
+
+class ReactionTree(NamedTuple):
+    """Bodies, from the world outwards, and the joints that hold them within their subgroups.
+
+    There is such a joint for every body that has lost freedoms, nearer to the world than the body,
+    with at least as many rows. Where all other wrenches on a body are known, its equations of
+    motion outside the subgroup give those of this joint: the outermost bodies first.
+    """
+
+    bodies: IntArray  # (m,)
+    joint: IntArray  # (m,)
+    rows: IntArray  # (m, k) of these joints that take part, up to the first -1
+
+    def add_reactions(
+        self,
+        system: System,
+        state: State,
+        body_force: FloatArray | None,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> None:
+        """Add to the multipliers (n_rows,) what the joints need; those of kept rows are known."""
+        desired = DesiredMotion(system, state, body_force, acceleration)
+        ends, rows = (system.predecessor, system.successor), desired.constraint.rows
+        dynamics.fill_complementary_reactions(
+            *self, *ends, system.row_joint, rows, desired.required, multiplier
+        )
+
+
+class ReductionViolated(Exception):
+    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
+
+    def __init__(self, time: float) -> None:
+        super().__init__(f"bodies are outside their subgroups at t = {time:.6g} s")
+
+
+class Table(NamedTuple):
+    """Some rows on the freedoms of their bodies, those of a joint together."""
+
+    rows: IntArray  # (k,) the user's numbers
+    values: FloatArray  # (k, 2, width) on predecessor and successor, where inertias are one
+    native: dynamics.RowTable
+
+
+def row_table(
+    system: System,
+    bodies: IntArray,
+    rows: IntArray,
+    terms: GeneralTerms,
+    anchor: FloatArray,
+    width: int,
+    is_line: BoolArray | None = None,
+) -> Table:
+    """Return the table of `rows`, zero; an evaluation fills them.
+
+    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp; bodies: in order.
+    """
+    starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
+    joints = system.row_joint[rows][starts]
+    world = len(bodies)  # the last index, also at -1
+    index = np.append(positions(bodies), world).astype(np.uint32)
+    kind = np.where(terms.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
+    if is_line is not None:
+        kind[is_line] = dynamics.RowTable.LINE
+    values = large_zeros((len(rows), 2, width))
+    native = dynamics.RowTable(
+        predecessor=index[system.predecessor[joints]],
+        successor=index[system.successor[joints]],
+        kind=kind[joints].astype(np.uint32),
+        anchor=anchor[joints],
+        first_row=np.append(starts, len(rows)).astype(np.uint32),
+        user_row=rows.astype(np.uint32),
+        general_row=terms.sources(rows).astype(np.uint32),
+        rows=values,
+    )
+    return Table(rows, values, native)
+
+
+def successor_frames(system: System) -> tuple[Any, ...]:
+    """Return where rows that are constant on successors come from: SuccessorFrames."""
+    frames = system.successor_rotation, system.successor_point
+    return system.row_joint, *frames, *system.subspaces
+
+
+class Assembler:
+    """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
+
+    Of the kept rows of `structure`; bodies and dual blocks of its pattern are given as they are
+    eliminated, `terms` is what the compiled assembly does not compute. Its arrays are overwritten
+    by every assembly; all else stays as it is made.
+    """
+
+    width: int  # freedoms of a body
+    symbolic: Symbolic  # of the pattern
+    values: FloatArray  # (n_kept, 2, width) A, workspace
+    right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
+    x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
+    native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation | dynamics.ReducedEvaluation
+    outside: int  # status of an assembly at a state outside the subgroups
+    invalid: int  # and at none of the system
+    reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
+    _arguments: tuple[Any, ...]  # of the constructor
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        bodies: IntArray,
+        duals: IntArray,
+        terms: GeneralTerms,
+    ) -> None:
+        n, pattern = system.n_bodies, structure.pattern
+        self.system = system
+        self.bodies, self._joints = bodies, structure.joints[duals]  # in the user's numbering
+        rank = np.repeat(positions(duals), pattern.block_sizes[n:])
+        self.rows = structure.rows[np.argsort(rank, kind="stable")]  # in the user's numbering
+        self._body_index = np.append(positions(bodies), -1)  # -1 stays -1
+        self.pattern = BlockPattern(
+            np.concatenate([pattern.block_sizes[:n][bodies], pattern.block_sizes[n:][duals]]),
+            np.ascontiguousarray(self._body_index[pattern.ends[duals]]),
+        )
+        self.has_constant_subspaces = not general_joints(system).any()
+        self.assembly = object()  # identity of the newest one
+        self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
+        self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+
+    def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
+        """Copy and pickle the arguments: views of memory can be neither."""
+        return type(self), self._arguments
+
+    def _analyze(self, factorization: str, order: IntArray, threads: int) -> Symbolic:
+        """Return the layout of the pattern in an order of its blocks."""
+        symbolic = analyze(factorization, self.pattern, order)
+        if isinstance(symbolic, MultifrontalSymbolic):
+            symbolic.factors.threads = threads
+        return symbolic
+
+    def assemble(
+        self, state: State, body_force: FloatArray | None, stabilization: FloatArray
+    ) -> None:
+        """Fill rows and right-hand side at a state, with wrenches (n_bodies, 6) on the bodies.
+
+        `stabilization` (n_rows,) is added to gamma; (0,) for nothing. Raises ShapeError, ModelError
+        or ReductionViolated if the state is none of the system, not finite, or outside the
+        subgroups.
+        """
+        self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
+
+    def check(self, status: int, state: State) -> None:
+        """Raise the error of a status that tells of the state."""
+        if status == self.outside:
+            raise ReductionViolated(state.time)
+        if status == self.invalid:
+            check_state(self.system, state)
+            raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
+
+    def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        """Write the newest solution in the user's numbering and units.
+
+        Accelerations (n_bodies, 6), and multipliers (n_rows,) of kept rows or (0,).
+        """
+        self.native.to_user_order(acceleration, multiplier)
+
+    def violation(self) -> float:
+        """Return the largest violation of the rows left out by the newest solution.
+
+        Relative to the largest term of any row, with the solution or with the bodies free: rows
+        across all accelerations of a stretched linkage feel nothing but rounding.
+        """
+        if len(self._left_out.rows) == 0:
+            return 0.0
+        terms = self._terms.rows, self._terms.gamma, self._stabilization
+        return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether native code alone fills rows and forces, but for wrenches given with a state."""
+        return self._general.is_empty or self.varying_rows is not None
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """What fills all general terms, if those are rows alone."""
+        return self._general.varying_rows
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points (n_bodies, 28) that subgroups fix, and projections (n_bodies, 6, 6) of twists."""
+        return np.zeros((0, 28)), np.zeros((0, 6, 6))
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out that have a part on the freedoms, as far as filled."""
+        return bool(self._left_out.values.any())
+
+    def _leave_out(
+        self, table: Table, native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
+    ) -> None:
+        """Tell which rows are left out, and fill those that are constant."""
+        self._left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
+        native.fill_rows_on_successors(table.native, successor_frames(self.system))
+
+    def retracted(self, state: State) -> State:
+        """Return the state nearby in which bodies are within their subgroups; this one here."""
+        return state
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether bodies are not where their subgroups have them."""
+        return False
+
+    @cached_property
+    def matrix(self) -> SaddleMatrix:
+        """The newest matrix [1 A'; A 0], a view of the workspace."""
+        ones = np.tile(np.eye(self.width), (self.system.n_bodies, 1, 1))
+        return SaddleMatrix(self.pattern, ones, ones, self.values)
+
+    def unit_axes(self) -> FloatArray:
+        """Return (n_bodies, width, 6): each unit of x in the user's units, bodies in order."""
+        n, width, solution = self.system.n_bodies, self.width, self.x.copy()
+        axes, acceleration = np.empty((n, width, 6)), np.empty((n, 6))
+        for i in range(width):
+            self.x[:] = 0.0
+            self.x[i : width * n : width] = 1.0
+            self.to_user_order(acceleration, NO_TERMS.gamma)
+            axes[:, i] = acceleration[self.bodies]
+        self.x[:] = solution
+        return axes
+
+    def call(
+        self,
+        kernel: Callable[..., Any],
+        state: State,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
+        outputs: tuple[FloatArray, ...] = (),
+    ) -> Any:
+        """Call a native function that assembles; with copies of arrays that it does not take.
+
+        It checks the arrays of the state itself, but for those that the general terms depend on.
+        """
+        self.assembly = object()
+        if body_force is None and self._general.is_empty:
+            terms = NO_TERMS
+        else:
+            if not self._is_plain(state):
+                state = self.plain(state)
+            terms = self._general.at(state, body_force)
+        self._terms, self._stabilization = terms, stabilization
+        try:
+            return kernel(
+                state.position,
+                state.orientation,
+                state.velocity,
+                state.coordinate,
+                state.time,
+                *terms,
+                stabilization,
+                *outputs,
+            )
+        except TypeError:
+            if self._is_plain(state):
+                raise
+        return self.call(kernel, self.plain(state), body_force, stabilization, outputs)
+
+    def _is_plain(self, state: State) -> bool:
+        arrays = state.position, state.orientation, state.velocity, state.coordinate
+        shapes = zip(arrays, self._shapes, strict=True)
+        return all(is_plain(array, shape) for array, shape in shapes) and math.isfinite(state.time)
+
+    def plain(self, state: State) -> State:
+        """Return a checked copy that compiled code takes."""
+        check_state(self.system, state)
+        names = ("position", "orientation", "velocity", "coordinate")
+        return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
+
+    def singular(self, error: SingularSystemError, time: float) -> SingularSystemError:
+        """Return the error with the names of joints and bodies instead of numbers of blocks."""
+        system, message = self.system, str(error)
+        for kind, word, names, indices in (
+            ("dual block", "joint", system.joint_names, self._joints),
+            ("primal block", "body", system.body_names, self.bodies),
+        ):
+            match = re.search(rf"{kind} (\d+)", message)
+            if match:
+                name = names[int(indices[int(match.group(1))])]
+                message = message.replace(match.group(0), f"{word} {name!r}")
+        return SingularSystemError(f"at t = {time:.6g} s {message}")
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Tell whether compiled code takes the array as it is."""
+    return (
+        array.__class__ is np.ndarray
+        and array.shape == shape
+        and array.dtype is _FLOAT64
+        and array.flags.carray
+    )
+
+
+class SpatialAssembler(Assembler):
+    """Six freedoms a body: kept rows in an elimination order of their pattern."""
+
+    width = 6
+    native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
+    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int = 1,
+    ) -> None:
+        self._arguments = system, structure, order, factorization, threads
+        self._threads = threads
+        part_starts = None
+        if factorization == "block-ldl":
+            order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
+        n = system.n_bodies
+        position = positions(order)
+        bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
+        super().__init__(system, structure, bodies, duals, GeneralTerms(system))
+        own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
+        if part_starts is None:
+            self.symbolic = self._analyze(factorization, own_order, threads)
+        else:
+            self.symbolic = block_ldl.analyze(self.pattern, own_order, part_starts)
+        self.pattern.forget_adjacency()
+        self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
+        dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
+        self.native, self.values, self.right, self.x = self._evaluation()
+        self._leave_out(self._table(structure.left_out), self.native)
+
+    def _evaluation(
+        self,
+    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+        """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
+        n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
+        kept = self._table(self.rows)
+        right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
+        factors, is_even_tree = None, False
+        if isinstance(self.symbolic, BlockLDLSymbolic):
+            factors = self.symbolic.factors
+            is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
+        native = dynamics.SpatialEvaluation(
+            kept.native,
+            factors,
+            body=self.bodies.astype(np.uint32),
+            gravity=np.array(self.system.gravity, dtype=float),
+            unit=self._unit,
+            right=right,
+            padded_x=padded_x,
+            residual=large_zeros(n_rows),
+            wrench=large_zeros(8 * n + 8),
+            n_coordinates=len(self.system.coordinates.joint),
+            max_corrections=MAX_REFINEMENTS,
+            goal=EVEN_TREE_RESIDUAL if is_even_tree else ROUNDING_RESIDUAL,
+            chunk_length=CHUNK_LENGTH,
+        )
+        native.threads = self._threads
+        native.fill_rows_on_successors(kept.native, successor_frames(self.system))
+        return native, kept.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+
+    def _table(self, rows: IntArray) -> Table:
+        anchor = self.system.successor_point
+        return row_table(self.system, self.bodies, rows, self._general, anchor, self.width)
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out."""
+        return len(self._left_out.rows) > 0
+
+
+class SubgroupAssembler(SpatialAssembler):
+    """Rows and forces multiplied by constant bases of what each body can do about the world.
+
+    basis (n_bodies, 6, 6): orthonormal twists of the freedoms (n_bodies,) of each body in the
+    leading columns, where inertias are one; inverse_root (n_bodies, 6, 6): from there to twists of
+    the bodies; fixed (n_bodies, 28): see `reductions.fixed_directions`.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int,
+        basis: FloatArray,
+        inverse_root: FloatArray,
+        freedoms: IntArray,
+        fixed: FloatArray,
+        tree: ReactionTree,
+    ) -> None:
+        super().__init__(system, structure, order, factorization, threads)
+        self._arguments = (*self._arguments, basis, inverse_root, freedoms, fixed, tree)
+        bodies, n = self.bodies, system.n_bodies
+        assert isinstance(self.native, dynamics.SpatialEvaluation)
+        self.values[:] = 0.0
+        self.native = dynamics.ReducedEvaluation(
+            unreduced=self._evaluation()[0],
+            reduced=self.native,
+            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
+            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
+            fixed=np.ascontiguousarray(fixed[bodies]),
+        )
+        self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
+        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
+        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points that have to stay, and projections of twists."""
+        return (self._fixed, self._projection) if self._has_points else super().retraction
+
+    def retracted(self, state: State) -> State:
+        """Return the state with points of bodies where they have to stay, and twists within."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        dynamics.retract(self._fixed, state.position, state.orientation, position)
+        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
+        return state.with_(position=position, velocity=velocity)
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return distance * POINT_TOLERANCE > POINT_ROUNDING
+
+
+def _is_even(unit: FloatArray) -> bool:
+    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
+    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
+    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))

@@ -1,0 +1,393 @@
+"""Accelerations by factors made at every state: (8.64) as an assembler fills it, solved."""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparsebody._core import dynamics
+from sparsebody._core import factorization as native
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
+from sparsebody.dynamics.planar_assembler import GOOD, PlanarAssembler
+from sparsebody.equations.accelerations import SolveReport
+from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
+from sparsebody.factorization import Numeric, block_qr, refined_solve
+from sparsebody.factorization.block_ldl import BlockLDLSymbolic
+from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization.krylov import least_norm
+from sparsebody.factorization.quasi_definite import quasi_definite
+from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
+from sparsebody.model.system import State
+from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
+
+MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
+QR_CORRECTIONS = 4  # of solutions by block QR, at most
+ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
+
+
+class InaccurateFactors(SingularSystemError):
+    """Factors in which rounding hides the softest motions, or that have lost a pivot to it."""
+
+    def __init__(self, message: str, time: float) -> None:
+        super().__init__(message)
+        self.time = time
+
+
+class Evaluator(ABC):
+    """An assembler that fills [1 A'; A 0] x = b, and factors of its newest matrix.
+
+    Nothing but the arrays of the assembler, its x included, and the factors changes: they belong to
+    the newest state.
+    """
+
+    is_inaccurate = False  # whether few digits of the newest solution are good
+    inconsistency = 0.0  # largest violation of a row that no solution fulfills, relative
+    report: SolveReport | None = None  # of the newest solution, if it was iterative
+    fused: Callable[..., Any] | None = None  # native call that assembles, factorizes and solves
+
+    def __init__(self, assembler: Assembler) -> None:
+        self.assembler = assembler
+        self.symbolic: object = assembler.symbolic
+        self._factorized: object = None  # the assembly that the factors are of
+
+    def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler]]:
+        """Pickle without the factors."""
+        return type(self), (self.assembler,)
+
+    def __copy__(self) -> Evaluator:
+        """Return one with arrays of its own."""
+        return type(self)(copy.copy(self.assembler))
+
+    def accelerate(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        """Assemble, factorize and solve; return the relative residual.
+
+        Fills acceleration (n_bodies, 6), and multiplier (n_rows,) where rows are kept; (0,) for
+        none. Errors as in `Assembler.assemble` and `solve`; InaccurateFactors where another
+        evaluator may do.
+        """
+        assembler = self.assembler
+        if self.fused is None:
+            assembler.assemble(state, body_force, stabilization)
+            return self.solve_assembled(state, acceleration, multiplier)
+        outputs = acceleration, multiplier
+        return self.accept(
+            assembler.call(self.fused, state, body_force, stabilization, outputs), state
+        )
+
+    def solve_assembled(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> float:
+        """Solve what is assembled; as `accelerate`."""
+        residual = self.solve(self.assembler.right, state.time)
+        self.assembler.to_user_order(acceleration, multiplier)
+        return residual
+
+    def factorize(self, time: float) -> None:
+        """Factorize what was assembled last; raise SingularSystemError if a pivot is lost.
+
+        The message names the joint or the body, and `time` [s].
+        """
+        self._factorize(time)
+        self._factorized = self.assembler.assembly
+
+    def accept_assembled(self) -> None:
+        """Take the native factors for those of what was assembled last."""
+        self._factorized = self.assembler.assembly
+
+    def accept(self, outcome: Any, state: State) -> float:
+        """Return the relative residual of what `fused` has returned; errors as in `solve`."""
+        raise NotImplementedError
+
+    def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
+        """Fill x of the assembler for forces, then gamma, and return the relative residual.
+
+        A residual below `goal` is not corrected; 0 stands for the usual one. Raises
+        SingularSystemError if a pivot is lost, or the residual is large.
+        """
+        if self._factorized is not self.assembler.assembly:
+            self.factorize(time)
+        return self._solve(right, time, goal)
+
+    def solution(self, right: FloatArray, time: float, goal: float) -> FloatArray:
+        """Return the solution of [1 A'; A 0] x = right; the newest solution stays what it is."""
+        x = self.assembler.x
+        newest = x.copy()
+        self.solve(right, time, goal)
+        solution = x.copy()
+        x[:] = newest
+        return solution
+
+    @abstractmethod
+    def _factorize(self, time: float) -> None: ...
+
+    @abstractmethod
+    def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
+
+    def dropped_residual(self) -> float:
+        """Return the largest violation of a row by the newest solution.
+
+        Of the rows left out, see `Assembler.violation`, or of all rows where they contradict each
+        other: these of unit norm, relative to the largest acceleration of free bodies or gamma.
+        """
+        return max(self.assembler.violation(), self.inconsistency)
+
+    def smallest_pivot(self) -> tuple[float, int]:
+        """Return the smallest pivot of the newest factors, the sine of an angle, and its row.
+
+        The angle is that between a row, in the user's numbering, and the rows before it; NaN and -1
+        where the factorization does not tell.
+        """
+        if not isinstance(self.symbolic, UnitSymbolic):
+            return np.nan, -1
+        sine, row = self.symbolic.smallest_pivot(self.assembler.values)
+        return sine, int(self.assembler.rows[row]) if row >= 0 else -1
+
+    def _examine(self, status: int, time: float) -> None:
+        """Raise SingularSystemError if a doubtful pivot of the newest factors is truly lost."""
+        assert isinstance(self.symbolic, UnitSymbolic)
+        try:
+            self.symbolic.check(status, self.assembler.values)
+        except SingularSystemError as error:
+            raise self.assembler.singular(error, time) from error
+
+
+class BlockLDLEvaluator(Evaluator):
+    """LDL' by unrolled blocks, refined; one native pass with the assembly."""
+
+    def __init__(self, assembler: Assembler) -> None:
+        assert isinstance(assembler, SpatialAssembler)
+        super().__init__(assembler)
+        self._native, self.fused = assembler.native, assembler.native.accelerate
+        self._shifted: object = None  # the newest assembly with a doubtful pivot
+
+    def _factorize(self, time: float) -> None:
+        status = self._native.factorize()
+        if status != REGULAR:
+            self._shifted = self.assembler.assembly
+            self._examine(status, time)
+
+    def _solve(self, right: FloatArray, time: float, goal: float) -> float:
+        is_shifted = self._shifted is self.assembler.assembly
+        residual, correction = self._native.solve(right, goal, is_shifted)
+        if correction > ROUGH_CORRECTION or (is_shifted and goal == 0.0):
+            raise self._inaccurate(time)
+        return checked(residual, time)
+
+    def accept(self, outcome: Any, state: State) -> float:
+        """See Evaluator."""
+        status, residual, correction = outcome
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._factorized = self.assembler.assembly
+            return checked(residual, state.time)
+        if status != REGULAR:
+            self.assembler.check(status, state)
+            self._examine(status, state.time)
+        raise self._inaccurate(state.time)
+
+    def _inaccurate(self, time: float) -> InaccurateFactors:
+        return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
+
+
+class BlockQREvaluator(Evaluator):
+    """QR of the constraint columns, refined: of the assembler's symbolic, or in natural order.
+
+    The latter where LDL' is not accurate enough: then rough solutions of it are told of. In a plane
+    the former is one native pass with the assembly.
+    """
+
+    def __init__(self, assembler: Assembler) -> None:
+        super().__init__(assembler)
+        symbolic = assembler.symbolic
+        self.is_last_resort = not isinstance(symbolic, BlockQRSymbolic)
+        if not isinstance(symbolic, BlockQRSymbolic):
+            order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
+            symbolic = block_qr.analyze(assembler.pattern, order)
+        self.symbolic, self.qr = symbolic, symbolic.qr
+        self._planar: PlanarAssembler | None = None
+        if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
+            self._planar, self.fused = assembler, assembler.native.accelerate
+
+    def _factorize(self, time: float) -> None:
+        status = self.qr.factorize(self.assembler.values)
+        if status != REGULAR:
+            self._examine(status, time)
+
+    def _solve(self, right: FloatArray, time: float, goal: float) -> float:
+        """Solve; with a positive goal others correct the solution, and its residual is a guess."""
+        assembler = self.assembler
+        residual, first = self.qr.solve(
+            assembler.values, right, assembler.x, accurate=goal == 0.0, corrections=QR_CORRECTIONS
+        )
+        if goal == 0.0:
+            self.is_inaccurate = self.is_last_resort and first > ROUGH_RESIDUAL
+        return checked(residual, time)
+
+    def accept(self, outcome: Any, state: State) -> float:
+        """See Evaluator."""
+        assert self._planar is not None
+        native = self._planar.native
+        if outcome != GOOD:
+            self.assembler.check(outcome, state)
+            if native.row != REGULAR:
+                self._examine(native.row, state.time)
+        self._factorized = self.assembler.assembly
+        return checked(native.residual, state.time)
+
+    def solve_extended(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> None:
+        """Correct the newest solution with residuals of 31 digits, in a plane."""
+        if self._planar is not None:
+            multiplier[:] = 0.0
+            self._planar.solve_extended(state)
+            self._planar.to_user_order(acceleration, multiplier)
+
+
+class BackendEvaluator(Evaluator):
+    """Any Symbolic of FACTORIZATIONS, with iterative refinement."""
+
+    def _factorize(self, time: float) -> None:
+        assembler = self.assembler
+        try:
+            self._numeric: Numeric = assembler.symbolic.factorize(assembler.matrix)
+        except SingularSystemError as error:
+            raise self._lost(error, time) from error
+
+    def _solve(self, right: FloatArray, time: float, goal: float) -> float:
+        matrix = self.assembler.matrix
+        try:
+            x, residual = refined_solve(self._numeric, matrix, right, MAX_CORRECTIONS)
+        except SingularSystemError as error:
+            raise self._lost(error, time) from error
+        self.assembler.x[:] = x
+        return checked(residual, time)
+
+    def _lost(self, error: SingularSystemError, time: float) -> InaccurateFactors:
+        return InaccurateFactors(str(self.assembler.singular(error, time)), time)
+
+
+class KrylovEvaluator(Evaluator):
+    """Krylov steps on the multipliers of all rows, without a decision on their rank.
+
+    Rows are scaled to unit norm, bodies in units in which their inertia is one. Where rows
+    contradict each other, the sum of the squares of what they miss is least; of all accelerations
+    of which that is true, those with the least Gauss function are returned.
+    """
+
+    def __init__(self, assembler: Assembler) -> None:
+        super().__init__(assembler)
+        pattern = assembler.pattern
+        self._pattern = pattern.offsets, pattern.ends
+        self._n_primal = pattern.n_primal_rows
+        self._unit_rows = np.zeros_like(assembler.values)
+        self._scale = np.ones(len(assembler.values))
+        self._factors = quasi_definite(assembler.symbolic)
+        self._has_warned = False
+
+    def smallest_pivot(self) -> tuple[float, int]:
+        """Shifted factors do not tell."""
+        return np.nan, -1
+
+    def _factorize(self, time: float) -> None:
+        self._scale_rows()
+        self._factors.factorize(self._unit_rows)
+
+    def _scale_rows(self) -> None:
+        rows = self.assembler.values
+        norm = np.sqrt(np.einsum("rsa,rsa->r", rows, rows))
+        self._scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
+        np.multiply(rows, self._scale[:, None, None], out=self._unit_rows)
+
+    def _solve(self, right: FloatArray, time: float, goal: float) -> float:
+        """Solve, and warn once if the steps stall before the residual is at rounding."""
+        n, x = self._n_primal, self.assembler.x
+        free, gamma = right[:n], self._scale * right[n:]
+        size = max(np.abs(part).max(initial=0.0) for part in (free, gamma))
+        if not np.isfinite(size):
+            raise _not_finite("forces or accelerations", time)
+        solution = least_norm(self, gamma - self.product(free), float(size))
+        x[:n] = free + solution.x
+        x[n:] = -self._scale * solution.y
+        steps, residual = solution.steps, solution.residual
+        self.report = SolveReport("krylov", steps, residual, solution.converged)
+        self.inconsistency = solution.gap
+        if goal == 0.0 and not solution.converged and not self._has_warned:
+            self._has_warned = True
+            warn_user(
+                f"the accelerations at t = {time:.6g} s have not converged after {steps} "
+                f"Krylov steps (relative residual {residual:.0e}): motions of the mechanism "
+                "are too soft to tell from rounding; leave dependent rows out "
+                "(redundancy='remove')",
+                ConvergenceWarning,
+            )
+        return residual
+
+    def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
+        """Return twists (n_bodies, 6) that change the rows by -error, but not far.
+
+        Least of |A twist + error|^2 + damping |twist|^2 with unit rows, in the metric of the
+        inertias: a step of Levenberg and Marquardt.
+        """
+        assembler = self.assembler
+        self._scale_rows()
+        self._factors.factorize(self._unit_rows, damping)
+        self._factorized = None  # by factors for accelerations
+        gap = -self._scale * error[assembler.rows]
+        assembler.x[: self._n_primal] = self.transposed(self._factors.solve(gap))
+        twists = np.empty((assembler.system.n_bodies, 6))
+        assembler.to_user_order(twists, np.zeros(0))
+        return twists
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """Return A x, rows of unit norm."""
+        return native.constraint_product(self._pattern, self._unit_rows, x)
+
+    def transposed(self, y: FloatArray) -> FloatArray:
+        """Return A' y."""
+        return native.constraint_forces(self._pattern, self._unit_rows, y)
+
+    def precondition(self, gap: FloatArray) -> FloatArray:
+        """Return (A A' + delta)^-1 gap, nearly."""
+        return self._factors.solve(gap)
+
+
+def direct_evaluator(assembler: Assembler) -> Evaluator:
+    """Return the evaluator by the factorization that an assembler has analyzed."""
+    if isinstance(assembler.symbolic, BlockQRSymbolic):
+        return BlockQREvaluator(assembler)
+    is_ldl = isinstance(assembler.symbolic, BlockLDLSymbolic)
+    if is_ldl and isinstance(assembler, SpatialAssembler):
+        return BlockLDLEvaluator(assembler)
+    return BackendEvaluator(assembler)
+
+
+def checked(residual: float, time: float) -> float:
+    """Return a relative residual; raise SingularSystemError if it is large or no number."""
+    if residual <= WORST_RESIDUAL:
+        return residual
+    if not math.isfinite(residual):
+        raise _not_finite("the accelerations", time)
+    raise SingularSystemError(
+        f"the constraint rows are nearly dependent at t = {time:.6g} s "
+        f"(relative residual {residual:.1e}); analyze the redundancy at this pose again"
+    )
+
+
+def _not_finite(what: str, time: float) -> SingularSystemError:
+    return SingularSystemError(
+        f"{what} at t = {time:.6g} s are not finite: velocities or forces are too large to "
+        "multiply; look at the state"
+    )

@@ -1,0 +1,272 @@
+"""Bodies without mass or moments of inertia, made part of the body that they are welded to.
+
+The mass matrix of a System is regular body by body. A body whose own inertia is singular is
+therefore accepted in two cases, both exact:
+
+- Rigid Fixed joints weld it to a body, or to the world. It becomes part of that host: inertias add
+  up, joints and forces on it go over to the host, and it is no body of the System, nor is the weld
+  a joint.
+- It is a point mass on which forces act in its center alone: by Spherical or ConstantDistance
+  joints there, by point and external forces. As nothing turns it, any moments will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sparsebody._core import model
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError
+from sparsebody.model.bodies import BodyColumns
+from sparsebody.model.columns import distinct
+from sparsebody.model.connections import JointColumns
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
+from sparsebody.model.frames import Frame, Frames, rotations
+from sparsebody.model.names import WORLD, Names
+from sparsebody.spatial import inertia_verdicts, quaternion_from_rotation, skew
+from sparsebody.tolerances import ELEMENT_TOLERANCE
+
+# Joint types whose forces pass through the origins of the frames on predecessor and successor.
+THROUGH_ORIGINS = {
+    "spherical": (True, True),
+    "constant-distance": (True, True),
+    "point-on-line": (False, True),
+    "point-on-plane": (False, True),
+}
+ENDS: dict[type[Force], tuple[tuple[str, str], ...]] = {  # bodies, and points or frames on them
+    PointForce: (("first", "first_point"), ("second", "second_point")),
+    ExternalForce: (("body", "point"),),
+    Bushing: (("predecessor", "predecessor_frame"), ("successor", "successor_frame")),
+    Beam: (("predecessor", "predecessor_frame"), ("successor", "successor_frame")),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a mechanism is compiled from."""
+
+    body_names: Names
+    bodies: BodyColumns
+    joint_names: Names
+    joints: JointColumns
+    forces: Sequence[Force]
+
+
+def with_regular_inertias(parts: Parts) -> Parts:
+    """Return the same mechanism without singular bodies.
+
+    Raises
+    ------
+    ModelError
+        Naming the first body that stays singular, its mass or moments, and the remedy.
+    """
+    is_singular = _are_singular(parts.bodies)
+    if not is_singular.any():
+        return parts
+    hosts = _hosts(parts.joints, is_singular)
+    parts = _on_hosts(parts, hosts)
+    remaining = np.flatnonzero(_are_singular(parts.bodies))
+    return _with_moments(parts, remaining) if len(remaining) else parts
+
+
+def _are_singular(bodies: BodyColumns) -> BoolArray:
+    """Return (n,) the bodies without mass, or with a principal moment of zero."""
+    return np.asarray((bodies.mass <= 0.0) | ~inertia_verdicts(distinct(bodies.inertia))[1][3])
+
+
+# ---- rigid clusters -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Hosts:
+    """The body that each of n bodies is part of, itself included, and the world's, itself, last."""
+
+    host: IntArray  # (n + 1,)
+    rotation: FloatArray  # (n + 1, 3, 3) from the axes of bodies to those of their hosts
+    offset: FloatArray  # (n + 1, 3) of the origins of the bodies' frames there [m]
+
+    def moved(self, body: int, frame: Frame) -> Frame:
+        """Return a frame on a body in the frame of its host."""
+        turn = quaternion_from_rotation(self.rotation[body] @ frame.rotation)
+        return Frame(self.point(body, frame.origin), turn)
+
+    def point(self, body: int, point: ArrayLike) -> FloatArray:
+        """Return a point (3,) on a body in the frame of its host [m]."""
+        return np.asarray(self.offset[body] + self.rotation[body] @ np.asarray(point))
+
+
+def _hosts(joints: JointColumns, is_singular: BoolArray) -> Hosts:
+    """Singular bodies become part of the world, or of the first regular body, of their cluster."""
+    n = len(is_singular)
+    is_fixed = np.array([kind.name == "fixed" for kind in joints.types], dtype=bool)
+    is_fixed = is_fixed[joints.type_index]
+    welds = np.flatnonzero(is_fixed & ~joints.compliance.any(axis=(1, 2)))
+    frames = joints.predecessor_frame, joints.successor_frame
+    cluster, _, rotation, offset = model.placement(
+        n + 1,
+        np.stack([joints.predecessor, joints.successor])[:, welds] % (n + 1),
+        np.stack([of_side.rotations[welds] for of_side in frames]),
+        np.stack([of_side.origins[welds] for of_side in frames]),
+        n,
+    )
+    rank = np.append(1 + is_singular, 0)
+    order = np.lexsort((rank, cluster))
+    first = order[np.unique(cluster[order], return_index=True)[1]]
+    host = np.where(rank == 2, first[cluster], np.arange(n + 1))
+    turn = np.swapaxes(rotation[host], 1, 2)
+    from_host = np.einsum("nij,nj->ni", turn, offset - offset[host])
+    return Hosts(host.astype(np.intp), turn @ rotation, from_host)
+
+
+def _on_hosts(parts: Parts, hosts: Hosts) -> Parts:
+    """Return bodies with their members' inertias, and joints and forces between them."""
+    host = hosts.host
+    n = len(host) - 1
+    is_body = host[:n] == np.arange(n)
+    number = np.append(np.where(is_body, np.cumsum(is_body) - 1, -1), -1)  # the world is -1
+    joints, motions = parts.joints, parts.joints.prescribed
+    ends = np.stack([joints.predecessor, joints.successor])
+    kept = np.flatnonzero(host[ends[0]] != host[ends[1]])
+    on_hosts = number[host[ends[:, kept]]]
+    frames = []
+    for body, of_side in zip(ends, (joints.predecessor_frame, joints.successor_frame), strict=True):
+        turn, body = hosts.rotation[body[kept]], body[kept]
+        origin = hosts.offset[body] + np.einsum("nij,nj->ni", turn, of_side.origins[kept])
+        quaternion = quaternion_from_rotation(turn @ of_side.rotations[kept])
+        frames.append(Frames.trusted(origin, quaternion))
+    return Parts(
+        _chosen(parts.body_names, np.flatnonzero(is_body)),
+        _added_up(parts.bodies, hosts, np.flatnonzero(is_body)),
+        _chosen(parts.joint_names, kept),
+        replace(
+            joints,
+            type_index=joints.type_index[kept],
+            predecessor=on_hosts[0],
+            successor=on_hosts[1],
+            predecessor_frame=frames[0],
+            successor_frame=frames[1],
+            prescribed={k: motions[j] for k, j in enumerate(kept.tolist()) if j in motions},
+            compliance=joints.compliance[kept],
+            damping=joints.damping[kept],
+        ),
+        [moved for force in parts.forces if (moved := _moved(force, parts, hosts)) is not None],
+    )
+
+
+def _chosen(names: Names, index: IntArray) -> Names:
+    return Names([names[i] for i in index.tolist()])
+
+
+def _added_up(bodies: BodyColumns, hosts: Hosts, chosen: IntArray) -> BodyColumns:
+    """Return mass, center and inertia about it of hosts with all that is part of them."""
+    n, host = len(bodies), hosts.host[:-1]
+    R, mass = hosts.rotation[:-1], np.asarray(bodies.mass)
+    center = hosts.offset[:-1] + np.einsum("nij,nj->ni", R, bodies.center_of_mass)
+    total, moment, inertia = np.zeros(n + 1), np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
+    np.add.at(total, host, mass)
+    np.add.at(moment, host, mass[:, None] * center)
+    has_mass = total > 0.0
+    middle = np.where(has_mass[:, None], moment / np.where(has_mass, total, 1.0)[:, None], 0.0)
+    arm = skew(center - middle[host])
+    shifted = R @ bodies.inertia @ np.swapaxes(R, 1, 2) - mass[:, None, None] * arm @ arm
+    np.add.at(inertia, host, 0.5 * (shifted + np.swapaxes(shifted, 1, 2)))
+    is_alone = (np.bincount(host, minlength=n + 1) == 1)[chosen]  # to the last bit as given
+    one, three = is_alone[:, None], is_alone[:, None, None]
+    return BodyColumns(
+        mass=total[chosen],
+        inertia=np.where(three, bodies.inertia[chosen], inertia[chosen]),
+        center_of_mass=np.where(one, bodies.center_of_mass[chosen], middle[chosen]),
+        position=bodies.position[chosen],
+        orientation=bodies.orientation[chosen],
+        linear_velocity=bodies.linear_velocity[chosen],
+        angular_velocity=bodies.angular_velocity[chosen],
+        shape=bodies.shape[chosen],
+    )
+
+
+def _moved(force: Force, parts: Parts, hosts: Hosts) -> Force | None:
+    """Return a force with hosts in place of bodies; None where it acts within one."""
+    n, ends = len(parts.body_names), []
+    changes: dict[str, Any] = {}
+    for name, place in ENDS.get(type(force), ()):
+        body = parts.body_names.find(getattr(force, name)) % (n + 1)
+        host, point = int(hosts.host[body]), getattr(force, place)
+        ends.append(host)
+        changes[name] = WORLD if host == n else parts.body_names[host]
+        if isinstance(point, Frame):
+            changes[place] = hosts.moved(body, point)
+        else:
+            center = parts.bodies.center_of_mass[body] if point is None else point
+            changes[place] = hosts.point(body, center)
+    if isinstance(force, ExternalForce):
+        ends.append(n)
+        turn = hosts.rotation[body] if force.axes == "body" else np.eye(3)
+        changes |= {
+            "force": turn @ np.asarray(force.force),
+            "moment": turn @ np.asarray(force.moment),
+        }
+    is_within = len(set(ends)) == 1
+    return None if is_within else replace(force, **changes)
+
+
+# ---- point masses ---------------------------------------------------------------------------
+
+
+def _with_moments(parts: Parts, remaining: IntArray) -> Parts:
+    """Return moments of m (1 m)^2, and no rotation, for point masses that nothing turns."""
+    bodies = parts.bodies
+    is_turned = _turned(parts)
+    inertia, angular = np.array(bodies.inertia), np.array(bodies.angular_velocity)
+    linear = np.array(bodies.linear_velocity)
+    for i in remaining.tolist():
+        mass, moments = float(bodies.mass[i]), inertia_verdicts(bodies.inertia[i : i + 1])[0][0]
+        who = f"body {parts.body_names[i]!r}"
+        if mass <= 0.0:
+            raise ModelError(
+                f"{who}: mass {mass} kg; give a positive one, weld it by a Fixed joint to a body, "
+                "or leave it out: a Universal joint stands for a massless cross, a "
+                "ConstantDistance for a massless rod"
+            )
+        if is_turned[i] or moments.any():
+            raise ModelError(
+                f"{who}: the rotational inertia has principal moments "
+                f"{', '.join(f'{moment:.9g}' for moment in moments)} kg m^2 and is not positive "
+                "definite; give every axis a positive moment (a thin rod: a small radius), weld it "
+                "by a Fixed joint to a body, or let forces act on a point mass in its center only"
+            )
+        inertia[i] = mass * np.eye(3)
+        arm = rotations(bodies.orientation[i : i + 1])[0] @ bodies.center_of_mass[i]
+        linear[i] += np.cross(angular[i], arm)
+        angular[i] = 0.0
+    moving = replace(bodies, inertia=inertia, linear_velocity=linear, angular_velocity=angular)
+    return replace(parts, bodies=moving)
+
+
+def _turned(parts: Parts) -> BoolArray:
+    """Return (n,) whether a joint or a force can turn a body about its center of mass."""
+    joints, center = parts.joints, np.append(parts.bodies.center_of_mass, np.zeros((1, 3)), axis=0)
+    is_turned = np.zeros(len(center), dtype=bool)  # the world last, at -1
+
+    def act(body: IntArray, point: FloatArray, has_moment: BoolArray) -> None:
+        arm = np.linalg.norm(point - center[body], axis=1)
+        is_off = arm > ELEMENT_TOLERANCE * (1.0 + np.linalg.norm(point, axis=1))
+        is_turned[body[is_off | has_moment]] = True
+
+    table = [THROUGH_ORIGINS.get(kind.name, (False, False)) for kind in joints.types]
+    has_moment = ~np.array(table, dtype=bool).reshape(-1, 2)[joints.type_index]
+    has_moment[joints.compliance.any(axis=(1, 2))] = True
+    forced = [force.joint for force in parts.forces if isinstance(force, JointForce)]
+    has_moment[parts.joint_names.find_all(forced)] = True
+    act(joints.predecessor, joints.predecessor_frame.origins, has_moment[:, 0])
+    act(joints.successor, joints.successor_frame.origins, has_moment[:, 1])
+    for force in parts.forces:
+        for name, place in ENDS.get(type(force), ()):
+            body, point = parts.body_names.find_all([getattr(force, name)]), getattr(force, place)
+            is_moment = isinstance(point, Frame) or np.any(getattr(force, "moment", 0.0))
+            at_center = center[body] if isinstance(point, Frame) or point is None else point[None]
+            act(body, at_center, np.array([is_moment]))
+    return is_turned[:-1]

@@ -1,0 +1,533 @@
+"""Displacement subgroups, joints on rigid groups, and the links whose components are the classes.
+
+Rigid groups are bodies that fixed joints hold together, the world being one. An element is a
+direction, a line or a point, compared but for rounding, fixed in a body or in a *part* of the
+mechanism: a rigid group, or groups that slides join along a line, in a plane, or at will. Slides
+come first and parts take part in larger subgroups as a whole, so that no loop is counted twice.
+Slides keep directions: all bodies that they join, directly or not, share every direction, so
+directions are compared in the frame of the part that slides join at will.
+
+References
+----------
+Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from scipy.linalg import qr
+
+from sparsebody._core import model
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.model.joints import JointType
+from sparsebody.model.system import System
+from sparsebody.tolerances import ELEMENT_TOLERANCE
+
+
+class Kind(IntEnum):
+    """The displacement subgroups by dimension; loops in smaller ones have more redundant rows."""
+
+    RIGID = 0
+    TURN = 1
+    SLIDE = 2
+    SCREW = 3
+    SLIDES = 4
+    CYLINDER = 5
+    SPHERE = 6
+    TRANSLATION = 7
+    PLANE = 8
+    SCHOENFLIES = 9
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return _SUBGROUPS[self][0]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Twists that span it, the z axis of a joint in it being its axis or normal."""
+        return _SUBGROUPS[self][1]
+
+    @property
+    def freedoms(self) -> int:
+        """Its dimension."""
+        return len(self.axes)
+
+
+RX, RY, RZ, TX, TY, TZ = range(6)
+_SUBGROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("rigid", ()),
+    ("rotation about a line", (RZ,)),
+    ("translation along a line", (TZ,)),
+    ("helical", (RZ,)),  # and the pitch times TZ
+    ("planar translations", (TZ, TY)),  # TY or TX, with a slide along z
+    ("cylindrical", (RZ, TZ)),
+    ("spherical", (RX, RY, RZ)),
+    ("translational", (TX, TY, TZ)),
+    ("planar", (RZ, TX, TY)),
+    ("Schoenflies", (RZ, TX, TY, TZ)),
+)
+
+# Joints by the smallest subgroups that they move in, numbered as Subgroup in core/joints/joint.hpp.
+OTHER, FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR, SPHERICAL = range(8)
+_CODES = {
+    "rigid": FIXED,
+    "rotation": REVOLUTE,
+    "translation": PRISMATIC,
+    "screw": HELICAL,
+    "cylindrical": CYLINDRICAL,
+    "planar": PLANAR,
+    "spherical": SPHERICAL,
+}
+IN_KIND = {  # joints that link bodies of a class, slides within it and fixed joints left aside
+    Kind.TURN: (REVOLUTE,),
+    Kind.SCREW: (HELICAL,),
+    Kind.CYLINDER: (REVOLUTE, HELICAL, CYLINDRICAL),
+    Kind.PLANE: (REVOLUTE, PLANAR),
+    Kind.SCHOENFLIES: (REVOLUTE, HELICAL, CYLINDRICAL, PLANAR),
+}
+
+
+def joint_codes(system: System) -> IntArray:
+    """Return (n_joints,) the type of each joint, by the subgroups that it moves in."""
+    code = np.full(system.n_joints, OTHER, dtype=np.intp)
+    for group in system.groups:
+        code[group.joints] = _CODES.get(group.type.subgroup, OTHER)
+    return code
+
+
+def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
+    """Return (n_constraints,) which rows of a joint to keep where subgroups see to the rest.
+
+    `kinds` has one bit for each kind: the bodies move within the intersection of these, and the
+    joint within all of them.
+    """
+    axes = set(range(6))
+    for kind in Kind:
+        if kinds >> kind & 1:
+            axes &= set(kind.axes)
+    keep = np.zeros(joint_type.n_constraints, dtype=bool)
+    if axes and not kinds >> Kind.SCREW & 1 and len(keep):
+        rows = joint_type.neutral_rows[:, sorted(axes)]
+        r, order = qr(rows.T, mode="r", pivoting=True)
+        keep[order[: np.count_nonzero(np.abs(np.diagonal(r)) > 1e-9)]] = True
+    return keep
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Nodes of a graph in the frame of the first node of their component."""
+
+    label: IntArray  # (n,) component, numbered from 0
+    place: IntArray  # (n,) when each node was reached
+    rotation: FloatArray  # (n, 3, 3) from the axes of a node to those of its component
+    offset: FloatArray  # (n, 3) of the origin of a node
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return count(self.label)
+
+
+def placement(
+    n: int, ends: IntArray, rotation: FloatArray, point: FloatArray, first: int = 0
+) -> Placement:
+    """Return the components of a graph of n nodes, breadth first, its edges being stiff joints.
+
+    `ends` (2, m) are nodes, predecessors first; rotation (2, m, 3, 3) and point (2, m, 3) the joint
+    frames in theirs.
+    """
+    return Placement(*model.placement(n, ends, rotation, point, first))
+
+
+_ASIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])  # a side to face
+
+
+def same_elements(group: IntArray, numbers: FloatArray) -> IntArray:
+    """Number elements (m,) so that only those of one group with equal numbers (m, k) share one."""
+    label = np.unique(group, return_inverse=True)[1].astype(np.intp).reshape(len(group))
+    for column in numbers.T:
+        order = np.lexsort((column, label))
+        is_new = np.diff(label[order]) != 0
+        is_new |= np.diff(column[order]) > ELEMENT_TOLERANCE
+        label[order] = np.cumsum(np.concatenate([[0], is_new])) if len(order) else 0
+    return label
+
+
+def count(label: IntArray) -> int:
+    """Return the number of labels, which go from 0."""
+    return int(label.max(initial=-1)) + 1
+
+
+def signs(directions: FloatArray) -> FloatArray:
+    """Return (..., 1) the signs that turn directions and their opposites the same way."""
+    return np.where(directions @ _ASIDE < 0.0, -1.0, 1.0)[..., None]
+
+
+def sizes(group: IntArray, points: FloatArray, n: int) -> FloatArray:
+    """Return (n,) the distance of the farthest point of each group; 1 where there is none."""
+    size = np.zeros(n)
+    np.maximum.at(size, group, np.linalg.norm(points, axis=-1))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def paired(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """Return one number for each pair of numbers, the second ones below n."""
+    return first.astype(np.int64) * n + second
+
+
+def numbered_ends(key: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the keys that occur, sorted, and the index of each of (2, m) among them."""
+    keys, index = np.unique(key, return_inverse=True)
+    return keys, index.reshape(2, -1).astype(np.intp)
+
+
+def find(keys: IntArray, numbers: IntArray) -> IntArray:
+    """Return the places of numbers in sorted keys, -1 where there is none."""
+    if len(keys) == 0:
+        return np.full(numbers.shape, -1, dtype=np.intp)
+    index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return np.where(keys[index] == numbers, index, -1).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Rigid groups of n + 1 bodies, the world being the last, and m joints on them."""
+
+    bodies: Placement  # in their groups
+    body_ends: IntArray  # (2, m) bodies of each joint, n for the world
+    code: IntArray  # (m,) type of each joint, by the subgroups that it moves in
+    group: IntArray  # (2, m) groups of each joint
+    rotation: FloatArray  # (2, m, 3, 3) from joint axes to those of the groups
+    point: FloatArray  # (2, m, 3) origins of the joint frames in those of the groups [m]
+    order: IntArray  # (m,) the joints as met from the world outwards
+
+    @property
+    def n_groups(self) -> int:
+        """Number of rigid groups."""
+        return self.bodies.n_components
+
+    @property
+    def is_inside(self) -> BoolArray:
+        """(m,) whether a joint is within a group."""
+        return np.asarray(self.group[0] == self.group[1])
+
+    def joints(self, *codes: int) -> IntArray:
+        """Return the joints of some types between different groups, from the world outwards."""
+        is_chosen = np.isin(self.code, codes) & ~self.is_inside
+        return self.order[is_chosen[self.order]]
+
+
+def geometry(system: System) -> Geometry:
+    """Return the rigid groups of a system and the joints on them."""
+    n = system.n_bodies
+    code = joint_codes(system)
+    ends = np.stack([system.predecessor, system.successor]) % (n + 1)
+    rotation = np.stack([system.predecessor_rotation, system.successor_rotation])
+    point = np.stack([system.predecessor_point, system.successor_point])
+    fixed = np.flatnonzero(code == FIXED)
+    bodies = placement(n + 1, ends[:, fixed], rotation[:, fixed], point[:, fixed], n)
+    if len(fixed):
+        turn = bodies.rotation[ends]
+        point = np.einsum("smab,smb->sma", turn, point) + bodies.offset[ends]
+        rotation = turn @ rotation
+    groups = bodies.label[ends]
+    place = placement(bodies.n_components, groups, rotation, point, int(bodies.label[n])).place
+    met = np.sort(place[groups], axis=0)
+    return Geometry(bodies, ends, code, groups, rotation, point, np.lexsort((met[1], met[0])))
+
+
+# ---- slides ---------------------------------------------------------------------------------
+
+MANY_SLIDES = 8  # directions of slides in one part beyond which planes are not looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Axes and normals of joints; parallel ones on bodies that only slide share a number."""
+
+    label: IntArray  # (2, n_joints), -1 where a joint has no axis
+    axis: FloatArray  # (2, n_joints, 3) in the frames of the groups, opposite ones turned
+    vector: FloatArray  # (n_labels, 3) in the frames of the parts
+    part: IntArray  # (n_labels,) part of each, as slides join them at will
+
+    @property
+    def n(self) -> int:
+        """Number of directions."""
+        return len(self.vector)
+
+
+@dataclass(frozen=True, eq=False)
+class Slides:
+    """Slides in one direction each, or across one normal each; elements are such, on groups."""
+
+    edge: IntArray  # (m,) which slide
+    ends: IntArray  # (2, m) elements
+    keys: IntArray  # (n_elements,) direction or normal and group, in one number; sorted
+    group: IntArray  # (n_elements,)
+    label: IntArray  # (n_elements,) part of each
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return count(self.label)
+
+
+@dataclass(frozen=True, eq=False)
+class Sliding:
+    """What the slides of a mechanism join."""
+
+    joint: IntArray  # (n_slides,) from the world outwards
+    directions: Directions
+    at_will: Placement  # groups
+    lines: Slides
+    placed: Placement  # elements of `lines`, in the frames of their parts
+    planes: Slides
+    normal: FloatArray  # (n_normals, 3) of planes, in the frames of the parts
+    of_pair: IntArray  # (n_labels, n_places) which normal, by direction and place of another one
+    rank: IntArray  # (n_labels,) place of each direction of slides in its part, else -1
+
+    @property
+    def n_groups(self) -> int:
+        """Number of rigid groups."""
+        return len(self.at_will.label)
+
+
+def sliding(g: Geometry) -> Sliding:
+    """Return the parts that slides make of the rigid groups of a mechanism."""
+    joint = g.joints(PRISMATIC)
+    frames = g.rotation[:, joint], g.point[:, joint]
+    root = int(g.bodies.label[-1])
+    at_will = placement(g.n_groups, g.group[:, joint], *frames, root)
+    directions = _directions(g, at_will)
+    key = paired(g.group[:, joint], directions.label[:, joint], max(directions.n, 1))
+    keys, ends = numbered_ends(key)
+    placed = placement(len(keys), ends, *frames)
+    group = (keys // max(directions.n, 1)).astype(np.intp)
+    lines = Slides(np.arange(len(joint)), ends, keys, group, placed.label)
+    rank, of_pair, normal = _normals(directions, np.unique(directions.label[:, joint]))
+    planes = _planes(g, directions, joint, rank, of_pair, normal)
+    return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank)
+
+
+def _directions(g: Geometry, at_will: Placement) -> Directions:
+    joints = g.joints(REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR)
+    group = g.group[:, joints]
+    axis = g.rotation[:, joints][..., 2]
+    vector = np.einsum("smab,smb->sma", at_will.rotation[group], axis)
+    sign = signs(vector)
+    vector *= sign
+    part = at_will.label[group]
+    found = same_elements(part.ravel(), vector.reshape(-1, 3)).reshape(2, -1)
+    n = count(found)
+    label = np.full(g.group.shape, -1, dtype=np.intp)
+    label[:, joints] = found
+    axes = np.zeros((*g.group.shape, 3))
+    axes[:, joints] = sign * axis
+    of_label, of_part = np.zeros((n, 3)), np.zeros(n, dtype=np.intp)
+    of_label[found], of_part[found] = vector, part
+    return Directions(label, axes, of_label, of_part)
+
+
+def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return places of slides' directions in their parts, normals by pairs, and the normals."""
+    rank, of_pair = np.full(d.n, -1, dtype=np.intp), np.full((d.n, MANY_SLIDES), -1, dtype=np.intp)
+    part = d.part[slides]
+    slides = slides[np.argsort(part, kind="stable")]
+    part = d.part[slides]
+    first = np.searchsorted(part, part)
+    place = np.arange(len(slides)) - first
+    many = np.bincount(part)[part] > MANY_SLIDES if len(part) else np.zeros(0, dtype=bool)
+    slides, place, part = slides[~many], place[~many], part[~many]
+    rank[slides] = place
+    ones, others = [], []
+    for step in range(1, MANY_SLIDES):
+        is_pair = part[step:] == part[:-step] if len(part) > step else np.zeros(0, dtype=bool)
+        at = np.flatnonzero(is_pair)
+        ones.append(slides[at])
+        others.append(slides[at + step])
+    one, other = np.concatenate(ones), np.concatenate(others)
+    normal = np.cross(d.vector[one], d.vector[other])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    normal *= signs(normal)
+    label = same_elements(d.part[one], normal)
+    of_pair[one, rank[other]] = of_pair[other, rank[one]] = label
+    normals = np.zeros((count(label), 3))
+    normals[label] = normal
+    return rank, of_pair, normals
+
+
+def _planes(
+    g: Geometry,
+    d: Directions,
+    joint: IntArray,
+    rank: IntArray,
+    of_pair: IntArray,
+    normal: FloatArray,
+) -> Slides:
+    """Return the slides within every plane that two of them span."""
+    along = d.label[0, joint]
+    edge, place = np.nonzero(of_pair[along] >= 0)
+    across = of_pair[along[edge], place]
+    once = np.unique(paired(edge, across, max(len(normal), 1)))
+    edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
+    keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], g.n_groups))
+    label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
+    group = (keys % g.n_groups).astype(np.intp)
+    return Slides(edge.astype(np.intp), ends, keys, group, label)
+
+
+MANY = 8  # hinges and balls on a group that are not tried in pairs
+
+
+def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Return joints (k,), elements (2, k) that they link, groups (n_elements,) and heights (k,).
+
+    An element is a point of a group, so high above the origin of the joint frame. A hinge whose
+    axis passes through several points links several pairs.
+    """
+    joints = g.joints(REVOLUTE, SPHERICAL)
+    groups = g.group[:, joints]
+    is_ball = g.code[joints] == SPHERICAL
+    point = np.ascontiguousarray(g.point[:, joints])
+    axis = np.ascontiguousarray(g.rotation[:, joints][..., 2])
+    size = sizes(groups.ravel(), point.reshape(-1, 3), g.n_groups)
+    hinge, height = model.crossings((groups, is_ball, point, axis, size), MANY, ELEMENT_TOLERANCE)
+    unit = np.minimum(*size[groups[:, hinge]])
+    _, first = np.unique(same_elements(hinge, (height / unit)[:, None]), return_index=True)
+    edge = np.concatenate([np.flatnonzero(is_ball), hinge[first]])
+    height = np.concatenate([np.zeros(np.count_nonzero(is_ball)), height[first]])
+    order = np.argsort(edge, kind="stable")
+    edge, height = edge[order], height[order]
+    at = point[:, edge] + height[:, None] * axis[:, edge]
+    of = groups[:, edge]
+    node = same_elements(of.ravel(), (at / size[of][..., None]).reshape(-1, 3))
+    group = np.zeros(count(node), dtype=np.intp)
+    group[node] = of.ravel()
+    return joints[edge], node.reshape(2, -1), group, height
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Joints that link elements, of bodies that move within subgroups of one kind."""
+
+    kind: Kind
+    joint: IntArray  # (m,) in the order in which they are taken for a tree
+    ends: IntArray  # (2, m) elements
+    part: IntArray  # (n_elements,) what each is an element of; see `PartNumbers`
+    height: FloatArray | None = None  # (m,) of points above the origins of joint frames [m]
+
+
+@dataclass(frozen=True)
+class PartNumbers:
+    """Parts are numbered through: rigid groups, along lines, in planes, at will, single bodies."""
+
+    lines: int
+    planes: int
+    at_will: int
+    bodies: int
+
+    @classmethod
+    def of(cls, s: Sliding) -> PartNumbers:
+        """Return where each kind of part begins."""
+        planes = s.n_groups + s.lines.n_parts
+        at_will = planes + s.planes.n_parts
+        return cls(s.n_groups, planes, at_will, at_will + s.at_will.n_components)
+
+
+def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ...]:
+    """Return the links of every kind, the smallest subgroups first."""
+    begin = PartNumbers.of(s)
+    joint, lines, planes = s.joint, s.lines, s.planes
+    return (
+        _rigid_links(g, begin),
+        _line_links(g, s, Kind.TURN),
+        Links(Kind.SLIDE, joint, lines.ends, lines.group),
+        _line_links(g, s, Kind.SCREW, parameter),
+        Links(Kind.SLIDES, joint[planes.edge], planes.ends, planes.group),
+        _line_links(g, s, Kind.CYLINDER),
+        Links(Kind.SPHERE, *point_links(g)),
+        Links(Kind.TRANSLATION, joint, g.group[:, joint], np.arange(g.n_groups)),
+        _plane_links(g, s, begin),
+        _schoenflies_links(g, s, begin),
+    )
+
+
+def _rigid_links(g: Geometry, begin: PartNumbers) -> Links:
+    """Link bodies by fixed joints, then by all others within a rigid group."""
+    inside = np.flatnonzero(g.is_inside)
+    joint = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
+    n_bodies = len(g.bodies.label)
+    return Links(Kind.RIGID, joint, g.body_ends[:, joint], begin.bodies + np.arange(n_bodies))
+
+
+def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = None) -> Links:
+    """Link lines; those along a slide belong to all that slides along them, in cylinders."""
+    joint = g.joints(*IN_KIND[kind])
+    group, d = g.group[:, joint], s.directions
+    direction = d.label[:, joint]
+    part, axis, point = group.copy(), d.axis[:, joint], g.point[:, joint]
+    if kind == Kind.CYLINDER:
+        place = find(s.lines.keys, paired(group, direction, max(d.n, 1)))
+        slides = place >= 0
+        turn = s.placed.rotation[place[slides]]
+        axis, point = axis.copy(), point.copy()
+        axis[slides] = np.einsum("kab,kb->ka", turn, axis[slides])
+        point[slides] = np.einsum("kab,kb->ka", turn, point[slides])
+        point[slides] += s.placed.offset[place[slides]]
+        part[slides] = PartNumbers.of(s).lines + s.lines.label[place[slides]]
+    size = sizes(part.ravel(), point.reshape(-1, 3), int(part.max(initial=0)) + 1)
+    numbers = np.cross(point, axis) / size[part][..., None]
+    if pitch is not None:
+        relative = pitch[joint] / np.abs(pitch).max(initial=1e-300)
+        numbers = np.concatenate([numbers, np.stack([relative] * 2)[..., None]], axis=2)
+    of = paired(part, direction, max(d.n, 1))
+    same = same_elements(of.ravel(), numbers.reshape(of.size, numbers.shape[2]))
+    return _numbered(kind, joint, part, same)
+
+
+def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
+    """Link normals; a slide across a normal takes it along."""
+    joint = g.joints(*IN_KIND[Kind.PLANE])
+    group, d = g.group[:, joint], s.directions
+    normal = d.label[:, joint]
+    if len(s.joint) == 0 or len(joint) == 0:
+        return _numbered(Kind.PLANE, joint, group, normal)
+    along = np.flatnonzero(s.rank >= 0)  # the directions of slides, by part
+    along = along[np.lexsort((s.rank[along], d.part[along]))]
+    first = np.searchsorted(d.part[along], d.part[normal])
+    last = np.searchsorted(d.part[along], d.part[normal], side="right")
+    one, other = np.full(normal.shape, -1), np.full(normal.shape, -1)  # slides across a normal
+    for step in range(int((last - first).max(initial=0))):
+        is_there = first + step < last
+        slide = along[np.minimum(first + step, len(along) - 1)]
+        cosine = np.einsum("smi,smi->sm", d.vector[slide], d.vector[normal])
+        across = is_there & (np.abs(cosine) <= ELEMENT_TOLERANCE)
+        other = np.where(across & (one >= 0), slide, other)
+        one = np.where(across & (one < 0), slide, one)
+    place = find(s.lines.keys, paired(group, one, d.n))
+    is_alone = (one >= 0) & (other < 0) & (place >= 0)
+    part = np.where(is_alone, begin.lines + s.lines.label[place], group)
+    if len(s.normal):
+        plane = s.of_pair[one, s.rank[other]]
+        place = find(s.planes.keys, paired(plane, group, g.n_groups))
+        part = np.where((other >= 0) & (place >= 0), begin.planes + s.planes.label[place], part)
+    return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n))
+
+
+def _schoenflies_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
+    """Link directions, which all slides take along."""
+    joint = g.joints(*IN_KIND[Kind.SCHOENFLIES])
+    part = begin.at_will + s.at_will.label[g.group[:, joint]]
+    return _numbered(Kind.SCHOENFLIES, joint, part, s.directions.label[:, joint])
+
+
+def _numbered(kind: Kind, joint: IntArray, part: IntArray, key: IntArray) -> Links:
+    """Number the elements (2, m) that occur."""
+    keys, ends = numbered_ends(key)
+    of_element = np.zeros(len(keys), dtype=np.intp)
+    of_element[ends] = part
+    return Links(kind, joint, ends, of_element)

@@ -1,0 +1,304 @@
+"""Explicit constraints q = gamma(y), and dynamics in independent variables.
+
+Loop-closure functions: Featherstone (2008), sec. 8.11. Forms of constraints on H qdd + C = tau:
+sec. 3.2. Implicit: K qdd = k, with constraint forces K' lambda. Explicit: qdd = G ydd + g, with
+constraint forces tau_c that do no work, G' tau_c = 0. Both describe the same motions if K G = 0,
+K g = k and rank K + rank G = n. All matrices are dense; `right` is tau - C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from sparsebody.arrays import FloatArray
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.model.system import State
+from sparsebody.tolerances import FUNCTION_CLOSURE
+from sparsebody.tree.jets import differentiate
+from sparsebody.tree.joint_coordinates import checked_coordinates, tree_state, velocities_of_rates
+from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.recursions import (
+    body_accelerations,
+    joint_space_bias_force,
+    joint_space_inertia,
+    recursion,
+    symmetric,
+)
+from sparsebody.tree.spanning_tree import SpanningTree
+
+Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
+
+
+class ExplicitMotion(NamedTuple):
+    """The motions that the loops allow: qd = G v, qdd = G dv/dt + g."""
+
+    q: FloatArray  # (n_positions,)
+    G: FloatArray  # (n_velocities, m)
+    g: FloatArray  # (n_velocities,)
+    qd: FloatArray  # (n_velocities,) G v
+
+
+class LoopClosure:
+    """Positions of the tree as a function of independent variables, differentiated for the user.
+
+    G and g come from `jacobian` and `bias`, or from gamma itself by forward differentiation, exact
+    to rounding: write it with NumPy's functions (np.sin, np.arctan2, ...), not those of math.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        What q belongs to.
+    gamma : callable
+        From y (n,) to q (tree.n_positions,), or to a mapping from the names of all tree joints to
+        their positions, the loops closed.
+    jacobian : callable, optional
+        From y to G (tree.n_velocities, m), or to rows of it by joints. (8.58).
+    bias : callable, optional
+        From y and v to g = (dG/dt) v (tree.n_velocities,), or by joints. (8.60).
+    rates : callable, optional
+        From y and v (m,) to dy/dt (n,), linear in v: for velocities that are not derivatives of
+        y, such as the angular velocity of a platform; default: v = dy/dt. (3.6).
+
+    Raises
+    ------
+    ModelError
+        If the mechanism has drives, or one of jacobian and bias is given without the other.
+    """
+
+    def __init__(
+        self,
+        tree: SpanningTree,
+        gamma: Callable[[Any], Numbers],
+        *,
+        jacobian: Callable[[FloatArray], Numbers] | None = None,
+        bias: Callable[[FloatArray, FloatArray], Numbers] | None = None,
+        rates: Callable[[Any, FloatArray], Numbers] | None = None,
+    ) -> None:
+        if (jacobian is None) != (bias is None):
+            raise ModelError(
+                f"{'jacobian' if jacobian else 'bias'} is given alone; give both, or neither"
+            )
+        prescribed = tree.system.coordinates.prescribed
+        if len(prescribed):
+            joint = int(tree.system.coordinates.joint[prescribed[0]])
+            raise ModelError(
+                f"joint {tree.system.joint_names[joint]!r} has a drive; leave it out where "
+                "independent variables tell the motion"
+            )
+        self.tree = tree
+        self.gamma, self.jacobian, self.bias, self.rates = gamma, jacobian, bias, rates
+
+    def position(self, y: FloatArray) -> FloatArray:
+        """Return q = gamma(y)."""
+        q = self._in_order(self.gamma(np.asarray(y, dtype=float))).astype(float)
+        return checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
+
+    def _in_order(self, values: Numbers, columns: int = 1) -> Any:
+        """What belongs to the joints, in the order of the tree."""
+        if not isinstance(values, Mapping):
+            return np.asarray(values)
+        tree = self.tree
+        names = [tree.system.joint_names[int(j)] for j in tree.joint if j >= 0]
+        if sorted(names) != sorted(values) or len(names) < tree.n_bodies:
+            raise ModelError(
+                f"the loop-closure function gives {', '.join(sorted(values))}; the tree has the "
+                f"joints {', '.join(names)}"
+            )
+        whole = np.concatenate([np.asarray(values[name]).reshape(-1, columns) for name in names])
+        return whole if columns > 1 else whole[:, 0]
+
+    def position_rate(self, y: FloatArray, v: FloatArray) -> FloatArray:
+        """Return dy/dt."""
+        v = np.asarray(v, dtype=float)
+        return v if self.rates is None else np.asarray(self.rates(y, v), dtype=float)
+
+    def __call__(self, y: FloatArray, v: FloatArray) -> ExplicitMotion:
+        """Return q, G and g at independent positions y (n,) and velocities v (m,)."""
+        y, v = np.asarray(y, dtype=float), np.asarray(v, dtype=float)
+        if self.jacobian is None or self.bias is None:
+            return self._differentiated(y, v)
+        nv = self.tree.n_velocities
+        G, g = self._in_order(self.jacobian(y), len(v)), self._in_order(self.bias(y, v))
+        if G.shape != (nv, len(v)) or g.shape != (nv,):
+            raise ShapeError(
+                f"jacobian and bias give {G.shape} and {g.shape}; the tree has {nv} velocities, "
+                f"and there are {len(v)} independent ones"
+            )
+        return ExplicitMotion(self.position(y), G, g, G @ v)
+
+    def _differentiated(self, y: FloatArray, v: FloatArray) -> ExplicitMotion:
+        tree, m, rates = self.tree, len(v), self.rates
+        rate, bend = self.position_rate(y, v), np.zeros(len(y))
+        own = np.eye(m)  # dy/dt for unit velocities
+        try:
+            if rates is not None:
+                own = np.stack([self.position_rate(y, unit) for unit in np.eye(m)], axis=1)
+                bend = differentiate(lambda z: rates(z, v), y, rate)[1] @ rate
+            q, slope, second = differentiate(lambda z: self._in_order(self.gamma(z)), y, rate, bend)
+        except TypeError as error:
+            raise ModelError(
+                f"the loop-closure function cannot be differentiated ({error}); write it with "
+                "NumPy's functions instead of those of math, or give jacobian and bias"
+            ) from error
+        q = checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
+        qd, g = velocities_of_rates(tree, q, slope @ rate, second)
+        columns = slope @ own
+        still = np.zeros(tree.n_positions)
+        G = [velocities_of_rates(tree, q, columns[:, k].copy(), still)[0] for k in range(m)]
+        return ExplicitMotion(q, np.stack(G, axis=1), g, qd)
+
+    def state(self, y: FloatArray, v: FloatArray, *, time: float = 0.0) -> State:
+        """Return poses and velocities of the bodies; raise ModelError where a loop stays open."""
+        return self.closed_state(self(y, v), time)
+
+    def closed_state(self, motion: ExplicitMotion, time: float = 0.0) -> State:
+        """Return the same for what a call has returned."""
+        tree, system = self.tree, self.tree.system
+        state = tree_state(tree, motion.q, motion.qd, time=time)
+        error = SystemMotion(system, state).position_error
+        size = 1.0 + np.abs(state.position).max(initial=0.0)
+        if np.abs(error).max(initial=0.0) > FUNCTION_CLOSURE * size:
+            k = int(np.argmax(np.abs(error)))
+            raise ModelError(
+                f"gamma(y) leaves joint {system.joint_names[int(system.row_joint[k])]!r} open by "
+                f"{abs(error[k]):.3g} rad or m; its angles and lengths are those of the tree's q"
+            )
+        return state
+
+
+def implicit_system(
+    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return matrix and right-hand side of (3.17), whose solution is [qdd; -lambda]."""
+    m = len(K)
+    return np.block([[H, K.T], [K, np.zeros((m, m))]]), np.concatenate([right, k])
+
+
+def explicit_system(
+    H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return matrix and right-hand side of (3.18), whose solution is [qdd; tau_c; ydd]."""
+    n, m = G.shape
+    one, none = np.eye(n), np.zeros((n, m))
+    matrix = np.block(
+        [[H, -one, none], [-one, np.zeros((n, n)), G], [none.T, G.T, np.zeros((m, m))]]
+    )
+    return matrix, np.concatenate([right, -g, np.zeros(m)])
+
+
+def dual_system(
+    H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return matrix and right-hand side of (3.19), whose solution is [tau_c; -ydd].
+
+    The dual of (3.17): motions and forces have changed places. The sign of ydd is that for which
+    the matrix is symmetric and its first equation is qdd = G ydd + g.
+    """
+    n, m = G.shape
+    factor = cho_factor(H)
+    matrix = np.block([[cho_solve(factor, np.eye(n)), G], [G.T, np.zeros((m, m))]])
+    return matrix, np.concatenate([g - cho_solve(factor, right), np.zeros(m)])
+
+
+def projected_system(
+    H: FloatArray, C: FloatArray, G: FloatArray, g: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return H_G = G' H G and C_G = G' (C + H g) of H_G ydd + C_G = u = G' tau. (3.20), (3.21).
+
+    The projection method: G' takes the constraint forces away. H_G is positive definite, the
+    kinetic energy is yd' H_G yd / 2, and u' yd is the power of tau.
+    """
+    return G.T @ H @ G, G.T @ (C + H @ g)
+
+
+class ProjectedEquations(NamedTuple):
+    """The equations of motion at a state."""
+
+    inertia: FloatArray  # H_G (m, m)
+    bias_force: FloatArray  # C_G (m,) gravity, springs and loads in it
+    force: FloatArray  # u (m,) = G' tau
+    motion: ExplicitMotion
+    problem: TreeProblem
+
+    def acceleration(self) -> FloatArray:
+        """Return dv/dt (m,)."""
+        return cho_solve(cho_factor(self.inertia), self.force - self.bias_force)
+
+
+class ExplicitDynamics:
+    """Forward dynamics of a mechanism whose loops are closed by a function.
+
+    Loops stay closed whatever is integrated, so nothing needs stabilization.
+
+    Parameters
+    ----------
+    closure : LoopClosure
+        q = gamma(y).
+    """
+
+    def __init__(self, closure: LoopClosure) -> None:
+        self.closure = closure
+        self.tree = closure.tree
+
+    def equations(
+        self,
+        y: FloatArray,
+        v: FloatArray,
+        *,
+        time: float = 0.0,
+        tau: FloatArray | None = None,
+        body_force: FloatArray | None = None,
+    ) -> ProjectedEquations:
+        """Return H_G, C_G and u.
+
+        Parameters
+        ----------
+        y, v : (n,) and (m,) float arrays
+            Independent positions and velocities.
+        time : float
+            For forces that depend on it [s].
+        tau : (n_velocities,) float array, optional
+            Forces of the tree's joints besides those of the model [N m, N].
+        body_force : (n_bodies, 6) array, optional
+            Additional wrenches about the centers of mass in body axes [N m, N].
+
+        Raises
+        ------
+        ModelError
+            If gamma(y) leaves a loop open.
+        """
+        tree, motion = self.tree, self.closure(y, v)
+        problem = TreeProblem(tree, self.closure.closed_state(motion, time), body_force)
+        H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
+        C = joint_space_bias_force(tree, problem.motion, problem.force)
+        inertia, bias = projected_system(H, C, motion.G, motion.g)
+        tau = np.zeros(tree.n_velocities) if tau is None else tau
+        tau = checked_coordinates(tree, tau, "tau", tree.n_velocities)
+        return ProjectedEquations(inertia, bias, motion.G.T @ tau, motion, problem)
+
+    def acceleration(self, y: FloatArray, v: FloatArray, **at: Any) -> FloatArray:
+        """Return dv/dt (m,); arguments as in `equations`."""
+        return self.equations(y, v, **at).acceleration()
+
+    def body_accelerations(
+        self, equations: ProjectedEquations, acceleration: FloatArray
+    ) -> FloatArray:
+        """Return accelerations of the bodies (n_bodies, 6) that belong to a given dv/dt (m,)."""
+        qdd = equations.motion.G @ acceleration + equations.motion.g
+        of_links = recursion(self.tree, equations.problem.motion, qdd)[1]
+        return body_accelerations(self.tree, equations.problem.motion, of_links)
+
+    def rate(self, time: float, x: FloatArray, n_velocities: int | None = None) -> FloatArray:
+        """Return dx/dt for x = (y, v), as integrators of ordinary equations want it. (3.9).
+
+        Half of x are velocities, unless their number is given.
+        """
+        m = len(x) // 2 if n_velocities is None else n_velocities
+        y, v = x[: len(x) - m], x[len(x) - m :]
+        vd = self.acceleration(y, v, time=time)
+        return np.concatenate([self.closure.position_rate(y, v), vd])

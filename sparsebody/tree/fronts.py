@@ -1,0 +1,492 @@
+"""The order in which a tree with loops is eliminated from its leaves inwards, and its fronts.
+
+A front is the symmetric matrix F of all that couples with a link, f = F y + g: accelerations of
+links, and multipliers of open loops. Eliminating a freedom of link i, with U = F S_i, leaves
+F - U U' / (S_i' U); then the rows of i move to its parent's origin. A loop's rows are eliminated
+likewise, by pivots that are negative: [H K'; K -mu] is quasi-definite.
+
+Eliminating the freedoms of a link couples all that it is coupled with: its parent, the multipliers
+of open loops through it, and the links that closed loops have left beside it. Of the leaves, that
+which leaves the smallest front is next, as in minimum degree.
+
+The multipliers of a loop follow when the ways from its two ends to the world have met: all freedoms
+that can close it are eliminated then, so that a small pivot means a dependent row. Where that makes
+fronts too large, they follow as soon as both its links are eliminated; a row that the freedoms of
+these cannot satisfy is a stiff spring then, and needs a larger proximal term.
+
+Fronts are narrow where the tree follows the mechanism level by level, away from the world, and
+numerically sound where it is grown depth first: then every loop joins a link with one of those that
+support it, and closes where its ends meet at no cost.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.equations.system_motion import VaryingRows
+from sparsebody.errors import ModelError
+from sparsebody.model.system import State, with_joints
+from sparsebody.tree.recursions import TreeMotion
+from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree, offsets
+
+LANES = 4  # rows of fronts are multiples of this many numbers
+
+
+class Loops(NamedTuple):
+    """The loop joints that have rows, in order."""
+
+    joint: IntArray  # (n,) the system's numbers
+    ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
+    first_row: IntArray  # (n + 1,) among all loop rows
+
+
+def constrained_loops(tree: SpanningTree) -> Loops:
+    """Return the loops of a tree."""
+    rows = np.diff(tree.system.first_row)[tree.loop_joint]
+    has_rows = rows > 0
+    return Loops(tree.loop_joint[has_rows], tree.loop_ends[has_rows], offsets(rows[has_rows]))
+
+
+class Front:
+    """The rows of a front in the making: which node has which.
+
+    Nodes are numbers: links, then loops.
+    """
+
+    def __init__(self) -> None:
+        self.slots: dict[int, int] = {}  # first row of each node
+        self.sizes: dict[int, int] = {}
+        self.holes: list[tuple[int, int]] = []  # first row, number of rows
+        self.end = 0
+        self.height = 0  # rows ever used
+        self.base, self.side = -1, -1  # where its matrix and its right-hand side begin
+
+    @property
+    def stride(self) -> int:
+        """Numbers in a row."""
+        return padded(self.height)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row that are in use now."""
+        return padded(self.end)
+
+    def slot_of(self, node: int, size: int) -> int:
+        """Return the first row of a node, after making room for its rows if they are new."""
+        if node in self.slots:
+            return self.slots[node]
+        self.sizes[node] = size
+        for k, (first, room) in enumerate(self.holes):
+            if room >= size:
+                self.holes[k : k + 1] = [(first + size, room - size)] if room > size else []
+                self.slots[node] = first
+                return first
+        self.slots[node] = self.end
+        self.end += size
+        self.height = max(self.height, self.end)
+        return self.slots[node]
+
+    def free(self, node: int) -> None:
+        """Give a node's rows back."""
+        self.holes.append((self.slots.pop(node), self.sizes.pop(node)))
+        self.holes.sort()
+        merged: list[tuple[int, int]] = []
+        for first, room in self.holes:
+            start, size = first, room
+            if merged and sum(merged[-1]) == first:
+                start, before = merged.pop()
+                size += before
+            merged.append((start, size))
+        if merged and sum(merged[-1]) == self.end:
+            self.end = merged.pop()[0]
+        self.holes = merged
+
+    def pass_on(self, node: int, other: int) -> None:
+        """Give a node's rows to another one of the same size."""
+        self.slots[other], self.sizes[other] = self.slots.pop(node), self.sizes.pop(node)
+
+
+def padded(n: int) -> int:
+    """Return the number of lanes that n numbers fill, times their size."""
+    return -(-n // LANES) * LANES
+
+
+LINK, LOOP = 0, 1
+WORLD, OWNER = -1, -2  # parents' rows: none; the link's own, which pass on
+FIRST_JOIN, FIRST_PIVOT = 9, 11  # columns of `steps`
+
+
+class FrontPlan(NamedTuple):
+    """The elimination as tables; the last rows of steps and joins end their offsets."""
+
+    steps: IntArray  # (n_steps + 1, 13) kind, node, base, stride, width, slot, parent's slot, is it
+    #   new, side, and the first join, entry, pivot and number of the factor
+    joins: IntArray  # (n_joins + 1, 4) base, stride, side of a front added here; first in `pairs`
+    pairs: IntArray  # (n, 2) row there, row here
+    entries: IntArray  # (n_entries, 5) slot of a loop, its first and last row, end, is it new
+    sizes: IntArray  # (3,) numbers in all fronts, in their right-hand sides, in the factors
+
+
+class Step(NamedTuple):
+    """One elimination; offsets of the front are not yet known."""
+
+    kind: int
+    node: int
+    front: Front
+    width: int
+    slot: int
+    parent_slot: int
+    is_new: bool
+    joins: list[tuple[Front, list[tuple[int, int]]]]  # a front, (row there, row here)
+    entries: list[tuple[int, int, int, int, bool]]  # as in FrontPlan.entries
+    n_pivots: int
+
+    @property
+    def n_numbers(self) -> int:
+        """Numbers of the factors: the pivots' rows on themselves and on the front."""
+        return self.n_pivots * (padded(self.n_pivots) + self.width)
+
+
+def front_plan(steps: list[Step]) -> FrontPlan:
+    """Return the tables of an elimination, fronts placed where earlier ones are no longer used."""
+    sizes = _place_fronts(steps)
+    table: list[tuple[int, ...]] = []
+    joins: list[tuple[int, ...]] = []
+    rows: list[tuple[int, int]] = []
+    entries: list[tuple[int, int, int, int, bool]] = []
+    pivots, factor = 0, 0
+    for step in steps:
+        front = step.front
+        place = front.base, front.stride, step.width, step.slot, step.parent_slot
+        first = len(joins), len(entries), pivots, factor
+        table.append((step.kind, step.node, *place, step.is_new, front.side, *first))
+        for other, pairs in step.joins:
+            joins.append((other.base, other.stride, other.side, len(rows)))
+            rows += pairs
+        entries += step.entries
+        pivots += step.n_pivots
+        factor += step.n_numbers
+    table.append((0,) * FIRST_JOIN + (len(joins), len(entries), pivots, factor))
+    joins.append((0, 0, 0, len(rows)))
+    return FrontPlan(
+        np.array(table, dtype=np.intp),
+        np.array(joins, dtype=np.intp),
+        np.array(rows, dtype=np.intp).reshape(-1, 2),
+        np.array(entries, dtype=np.intp).reshape(-1, 5),
+        np.array([*sizes, factor], dtype=np.intp),
+    )
+
+
+def _place_fronts(steps: list[Step]) -> tuple[int, int]:
+    """Say where fronts and their right-hand sides are; return how many numbers they take."""
+    free: dict[int, list[tuple[int, int]]] = {}
+    numbers, side = 0, 0
+    for step in steps:
+        front = step.front
+        if step.is_new:
+            spare = free.get(front.stride)
+            if spare:
+                front.base, front.side = spare.pop()
+            else:
+                front.base, front.side = numbers, side
+                numbers += front.stride**2
+                side += front.stride
+        for other, _ in step.joins:
+            free.setdefault(other.stride, []).append((other.base, other.side))
+    return numbers, side
+
+
+class Fronts(NamedTuple):
+    """Work space of the fronts, and the factors that their elimination leaves."""
+
+    front: FloatArray  # all fronts, row by row
+    side: FloatArray  # their right-hand sides g, or their solutions y
+    U: FloatArray  # rows of the factors
+    u: FloatArray  # (n_pivots,) right-hand sides
+
+
+def empty_fronts(plan: FrontPlan) -> Fronts:
+    """Return arrays of the right sizes."""
+    n_pivots = int(plan.steps[-1, FIRST_PIVOT])
+    return Fronts(*(np.zeros(n) for n in (*plan.sizes.tolist(), n_pivots)))
+
+
+class LoopTable(NamedTuple):
+    """Constants of the loop joints that have rows."""
+
+    ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
+    first_row: IntArray  # (n + 1,) among loop rows
+    row: FloatArray  # (m, 6) T' in the axes of the successor's link about its origin
+    anchor: FloatArray  # (n, 3) origin of S in the world, where the successor is the world
+
+
+def loop_table(tree: SpanningTree) -> LoopTable:
+    """Return the constants of the loop joints of a tree."""
+    system, (joint, ends, first_row) = tree.system, constrained_loops(tree)
+    own, link = np.repeat(np.arange(len(joint)), np.diff(first_row)), ends[:, 1]
+    is_link = (link >= 0)[:, None]
+    constants = tree.links.constants[link]
+    origin = constants[:, FRAME_POINT : FRAME_POINT + 3]
+    to_body = np.where(
+        is_link[:, :, None], constants[:, FRAME:FRAME_POINT].reshape(-1, 3, 3), np.eye(3)
+    )
+    point, rotation = system.successor_point[joint], system.successor_rotation[joint]
+    to_link = np.einsum("nba,nbc->nac", to_body, rotation)
+    arm = np.einsum("nba,nb->na", to_body, np.where(is_link, point - origin, 0.0))
+    parts = system.subspace[tree.loop_rows].reshape(-1, 2, 3)
+    moment, force = np.einsum("mab,mpb->pma", to_link[own], parts)
+    row = np.concatenate([moment + np.cross(arm[own], force), force], axis=1)
+    return LoopTable(ends, first_row, row, np.where(is_link, 0.0, point))
+
+
+class VaryingLoops:
+    """The rows of those loop joints whose T varies on both bodies, without springs or drives."""
+
+    def __init__(self, tree: SpanningTree) -> None:
+        system = tree.system
+        joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
+        of_loops = system.row_joint[tree.loop_rows]
+        self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
+        self._varying, self._links = VaryingRows(with_joints(system, joint)), tree.links
+
+    def overwrite(
+        self,
+        state: State,
+        motion: TreeMotion,
+        link: IntArray,
+        wrench: FloatArray,
+        gamma: FloatArray,
+    ) -> None:
+        """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
+        if len(self.row) == 0:
+            return
+        self._varying.fill(state)
+        own = self._varying.rows.copy()
+        native.rows_to_links(self._links, motion, link[self.row], own)
+        wrench[self.row], gamma[self.row] = own, self._varying.gamma
+
+
+SIZE = 6  # of a link
+MOST_NUMBERS = 1 << 28  # in fronts and factors together
+
+
+class FrontSize(NamedTuple):
+    """What an elimination takes."""
+
+    widest: int  # rows of the largest front
+    work: float  # multiplications of the factorization
+    numbers: int  # in the factors
+
+
+class Elimination:
+    """The elimination of a tree, link by link and loop by loop.
+
+    `closing` tells when the rows of loops are eliminated; at work of `most` it gives up, and
+    `is_complete` tells.
+    """
+
+    def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:
+        self.tree, self.closing, self.n = tree, closing, tree.n_bodies
+        self.parent, self.freedoms = tree.parent.tolist(), tree.freedoms.tolist()
+        self.loops = constrained_loops(tree)
+        self.first_row = self.loops.first_row.tolist()
+        self.rows = np.diff(self.loops.first_row).tolist()
+        self.holders = self.loops.ends.tolist()  # the links that hold each loop now
+        self.joined: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]  # loop, end
+        for loop, ends in enumerate(self.holders):
+            for end, link in enumerate(ends):
+                if link >= 0:
+                    self.joined[link].append((loop, end))
+        self.held = [{loop for loop, _ in joined} for joined in self.joined]
+        self.waits = [sum(link >= 0 for link in ends) for ends in self.holders]
+        self.fronts: dict[int, list[Front]] = {}
+        self.steps: list[Step] = []
+        self.closed_early = np.zeros(len(self.rows), dtype=bool)
+        self.work, self.numbers, self.widest = 0.0, 0, 0
+        self.is_complete = self._run(most)
+
+    @property
+    def size(self) -> FrontSize:
+        """What the elimination takes."""
+        return FrontSize(self.widest, self.work, self.numbers)
+
+    def _run(self, most: float) -> bool:
+        children = [0] * self.n
+        for p in self.parent:
+            if p >= 0:
+                children[p] += 1
+        keys = {i: self._key(i) for i in range(self.n) if children[i] == 0}
+        queue = [(key, i) for i, key in keys.items()]
+        heapq.heapify(queue)
+        while queue:
+            key, i = heapq.heappop(queue)
+            if keys.get(i) != key:
+                continue
+            del keys[i]
+            changed = self._eliminate_link(i)
+            p = self.parent[i]
+            if p >= 0:
+                children[p] -= 1
+                if children[p] == 0:
+                    keys[p] = self._key(p)
+                    heapq.heappush(queue, (keys[p], p))
+            for node in changed:
+                if node in keys and node != p:
+                    keys[node] = self._key(node)
+                    heapq.heappush(queue, (keys[node], node))
+            if self.work > most:
+                return False
+        return True
+
+    def _key(self, i: int) -> tuple[int, int]:
+        """Return what the least of is eliminated next."""
+        sizes: dict[int, int] = {}
+        for front in self.fronts.get(i, ()):
+            sizes.update(front.sizes)
+        sizes.update((self.n + loop, self.rows[loop]) for loop, _ in self.joined[i])
+        own = {loop for loop, _ in self.joined[i]}
+        for loop in self.held[i]:
+            if self._closes(loop, i, self.waits[loop] - (loop in own)):
+                del sizes[self.n + loop]
+        sizes.pop(i, None)
+        if self.parent[i] >= 0:
+            sizes[self.parent[i]] = SIZE
+        return sum(sizes.values()), -i
+
+    def _closes(self, loop: int, i: int, waits: int) -> bool:
+        """Tell whether a loop can be eliminated once link i is, `waits` ends being left then."""
+        first, second = (self.parent[i] if link == i else link for link in self.holders[loop])
+        return waits == 0 and (first == second or self.closing == "early")
+
+    def _front(self, node: int) -> tuple[Front, bool, list[tuple[Front, list[tuple[int, int]]]]]:
+        """Return the front of a node, all others that have it added to the largest of them."""
+        fronts = self.fronts.get(node, [])
+        if not fronts:
+            return Front(), True, []
+        base = max(fronts, key=lambda front: front.end)
+        joins = []
+        for other in fronts:
+            if other is base:
+                continue
+            rows = []
+            for name, slot in other.slots.items():
+                size = other.sizes[name]
+                here = base.slot_of(name, size)
+                rows += [(slot + e, here + e) for e in range(size)]
+                at = self.fronts[name]
+                if name != node:
+                    at.remove(other)
+                    if base not in at:
+                        at.append(base)
+            joins.append((other, rows))
+        self.fronts[node] = [base]
+        return base, False, joins
+
+    def _place(self, front: Front, node: int, size: int) -> int:
+        at = self.fronts.setdefault(node, [])
+        if front not in at:
+            at.append(front)
+        return front.slot_of(node, size)
+
+    def _eliminate_link(self, i: int) -> list[int]:
+        """Return the nodes whose front has changed."""
+        front, is_new, joins = self._front(i)
+        slot, entries = self._place(front, i, SIZE), []
+        for loop, end in self.joined[i]:
+            node, size = self.n + loop, self.rows[loop]
+            is_first = node not in self.fronts
+            rows = self.first_row[loop], self.first_row[loop + 1]
+            entries.append((self._place(front, node, size), *rows, end, is_first))
+            self.waits[loop] -= 1
+        p, width = self.parent[i], front.width
+        self.fronts.pop(i)
+        if p < 0:
+            front.free(i)
+            parent_slot = WORLD
+        elif p in front.slots:
+            parent_slot = front.slots[p]
+            front.free(i)
+        else:
+            parent_slot = OWNER
+            front.pass_on(i, p)
+            self.fronts.setdefault(p, []).append(front)
+        self._add(
+            Step(LINK, i, front, width, slot, parent_slot, is_new, joins, entries, self.freedoms[i])
+        )
+        for loop in sorted(self.held[i]):
+            closes = self._closes(loop, i, self.waits[loop])
+            holders = [p if link == i else link for link in self.holders[loop]]
+            self.holders[loop] = holders
+            if closes:
+                for link in holders:
+                    if link >= 0:
+                        self.held[link].discard(loop)
+                self.closed_early[loop] = holders[0] != holders[1]
+                front = self._eliminate_loop(loop)
+            elif p >= 0:
+                self.held[p].add(loop)
+        return list(front.slots)
+
+    def _eliminate_loop(self, loop: int) -> Front:
+        node = self.n + loop
+        front, is_new, joins = self._front(node)
+        slot, width = front.slots[node], front.width
+        self.fronts.pop(node)
+        front.free(node)
+        self._add(Step(LOOP, loop, front, width, slot, WORLD, is_new, joins, [], self.rows[loop]))
+        return front
+
+    def _add(self, step: Step) -> None:
+        self.steps.append(step)
+        self.widest = max(self.widest, step.width)
+        self.work += (step.n_pivots + 1) * float(step.width) ** 2
+        self.work += sum(float(len(rows)) ** 2 for _, rows in step.joins)
+        self.numbers += step.n_numbers
+
+    def plan(self) -> FrontPlan:
+        """Return the tables; raise ModelError if fronts and factors would take too much memory."""
+        system = self.tree.system
+        if self.numbers + self.widest**2 > MOST_NUMBERS:
+            raise ModelError(
+                f"the fronts of {system.name!r} on a {self.tree.choice} tree have {self.widest} "
+                f"rows and factors of {self.numbers:.1e} numbers; use another tree, or method "
+                "'sparse'"
+            )
+        return front_plan(self.steps)
+
+
+EARLY_PRICE = 2.0  # work of an elimination that closes loops early counts so many times
+
+
+def least_elimination(tree: SpanningTree, most: float = np.inf) -> Elimination:
+    """Return the elimination of a tree that costs least; its cost is infinite if above `most`."""
+    early = Elimination(tree, "early", most)
+    if not tree.n_loops:
+        return early
+    met = Elimination(tree, "met", min(most, cost(early)))
+    return met if met.is_complete else early
+
+
+def cost(elimination: Elimination) -> float:
+    """Return the work of an elimination, less accurate ones counting more."""
+    if not elimination.is_complete:
+        return np.inf
+    return elimination.work * (EARLY_PRICE if elimination.closed_early.any() else 1.0)
+
+
+def least_fronts(trees: Iterable[SpanningTree]) -> SpanningTree:
+    """Return the tree whose elimination costs least, the first of equals."""
+    trees = iter(trees)
+    best = next(trees)
+    least = cost(least_elimination(best))
+    for tree in trees:
+        own = cost(least_elimination(tree, least))
+        if own < least:
+            best, least = tree, own
+    return best

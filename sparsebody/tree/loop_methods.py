@@ -1,0 +1,367 @@
+"""Methods for loops by H, K and k: the indefinite system at once, or loop forces first.
+
+Featherstone (2008), sec. 8.5: method 1, "loops-direct", and method 2, "loops-force".
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dsytrf, dsytrs
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError, RankWarning, SingularSystemError, warn_user
+from sparsebody.model.system import System
+from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
+from sparsebody.tree.loop_constraints import (
+    LoopClusters,
+    LoopEquations,
+    check_coordinates,
+    loop_clusters,
+    loop_equations,
+)
+from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
+from sparsebody.tree.recursions import ltl_factor, symmetric
+from sparsebody.tree.spanning_tree import SpanningTree, offsets
+
+
+class LoopDynamics(TreeDynamics):
+    """Forward dynamics by a spanning tree and the equations K qdd = k of its loop joints.
+
+    Parameters
+    ----------
+    system, tree, reactions, baumgarte
+        As in TreeDynamics.
+    coordinates : {"link", "base", "floating-base"}
+        Those in which K and k are computed; see loop_equations.
+
+    Raises
+    ------
+    UnknownNameError
+        If there are no such coordinates.
+    """
+
+    takes_loops = True
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "auto",
+        *,
+        coordinates: str = "link",
+        **options: Any,
+    ) -> None:
+        check_coordinates(coordinates)
+        self.coordinates = coordinates
+        super().__init__(system, tree, **options)
+
+    def prepare(self) -> None:
+        """Find the loop clusters."""
+        self.clusters = loop_clusters(self.tree)
+
+    def equations(self, problem: TreeProblem) -> LoopEquations:
+        """Return K and k at a state."""
+        return loop_equations(problem, self.clusters, self.coordinates)
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd and the multipliers of independent loop rows."""
+        equations = self.equations(problem)
+        x, force, keep = self.solve_equations(equations, *free_equations(problem))
+        multiplier = np.zeros(problem.system.n_rows)
+        multiplier[self.clusters.row] = force
+        dropped = _dropped_residual(equations, x, keep)
+        return TreeSolution(problem.prescribed_qdd + x, multiplier, bool(keep.all()), dropped)
+
+    @abstractmethod
+    def solve_equations(
+        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return x (n_velocities,) and lambda (m,) of H x = right + K' lambda, K x = k.
+
+        And which rows (m,) are kept: lambda is zero where others depend on these. H is packed.
+        """
+
+    def explain(self) -> dict[str, object]:
+        """Say which tree is used, and how large what it leads to is."""
+        clusters = self.clusters
+        return {
+            **super().explain(),
+            "loop_rows": clusters.n_rows,
+            "loop_clusters": clusters.n_clusters,
+            "loop_matrix_entries": int(clusters.start[-1]),
+        }
+
+
+def _dropped_residual(equations: LoopEquations, x: FloatArray, keep: BoolArray) -> float:
+    """Return the largest relative violation of the rows left out."""
+    if keep.all():
+        return 0.0
+    return float(np.abs(equations.violation(x)[~keep]).max())
+
+
+MOST_UNKNOWNS = 20_000  # 3 GB
+REFINEMENTS = 2
+
+
+class LoopsDirect(LoopDynamics):
+    """Method 1: [H, K'; K, 0] [x; -lambda] = [tau - C; k] by a dense L D L' factorization.
+
+    Dependent rows are left out, by a pivoted QR factorization of K' in units in which H has ones
+    on its diagonal. Simple, and O((n + n^c)^3). Featherstone (2008), eq. (8.36).
+
+    Parameters as in LoopDynamics.
+    """
+
+    name = "loops-direct"
+
+    def solve_equations(
+        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return x, lambda, and which rows are kept."""
+        n_unknowns = self.tree.n_velocities + self.clusters.n_rows
+        if n_unknowns > MOST_UNKNOWNS:
+            raise ModelError(
+                f"the dense system of {self.system.name!r} has {n_unknowns} unknowns, more than "
+                f"{MOST_UNKNOWNS}; use method 'loops-force' or 'sparse'"
+            )
+        H, size = symmetric(self.tree.pattern, H), equations.size
+        scale = 1.0 / np.sqrt(np.diag(H))
+        K = equations.matrix * scale / size[:, None]
+        keep = independent_rows(K)
+        k = (equations.right / size)[keep]
+        x, of_kept = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
+        force = np.zeros(len(keep))
+        force[keep] = of_kept / size[keep]
+        return scale * x, force, keep
+
+
+def independent_rows(K: FloatArray, tolerance: float = RANK_TOLERANCE) -> BoolArray:
+    """Return which rows (m,) of K are independent; no row is much longer than one."""
+    keep = np.zeros(len(K), dtype=bool)
+    if K.size:
+        R, order = qr(K.T, mode="r", pivoting=True, check_finite=False)
+        pivots = np.abs(np.diag(R))
+        keep[order[: np.count_nonzero(pivots > tolerance)]] = True
+    return keep
+
+
+def _saddle_solve(
+    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return x and lambda of H x - K' lambda = right, K x = k, by Bunch and Kaufman's method."""
+    n, m = K.shape[1], K.shape[0]
+    if n + m == 0:
+        return np.zeros(0), np.zeros(0)
+    matrix = np.zeros((n + m, n + m))
+    matrix[:n, :n], matrix[n:, :n], matrix[:n, n:] = H, K, K.T
+    rhs = np.concatenate([right, k])
+    factors, pivots, info = dsytrf(matrix, lower=1, lwork=64 * (n + m))
+    if info != 0:
+        raise SingularSystemError(
+            "the system of tree and loops is singular: look at the masses and inertias of the "
+            "bodies, and at numbers that are not finite"
+        )
+    x = np.zeros(n + m)
+    for _ in range(1 + REFINEMENTS):
+        x += dsytrs(factors, pivots, rhs - matrix @ x, lower=1)[0]
+    return x[:n], -x[n:]
+
+
+MOST_ENTRIES = 2**28  # of X, or of A: 2 GB
+
+
+class Groups(NamedTuple):
+    """The blocks of X = L'^-1 K' and of A = X' X, group by group.
+
+    X has entries from the joints of a loop down to the world, so that A couples clusters that stand
+    on a common joint, and no others. All loops are substituted at once; sorted by the bodies that
+    they end at, their columns fill a stretch of each row of X, and what is outside is not touched.
+    """
+
+    row: IntArray  # rows of K in use, numbers into LoopClusters.row
+    first_row: IntArray  # (n_groups + 1,) into `row`
+    coordinate: IntArray  # velocity coordinates, ascending in each group
+    first_coordinate: IntArray  # (n_groups + 1,)
+    row_of_x: IntArray  # (n_velocities,) row of X in its group, -1 for those in none
+    low: IntArray  # (n_velocities,) first row of the group that reaches each coordinate
+    high: IntArray  # (n_velocities,) and the one after the last
+    start: IntArray  # (n_groups + 1,) where X begins, (coordinates, rows)
+    start_product: IntArray  # (n_groups + 1,) where A begins, (rows, rows), upper triangle
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.first_row) - 1
+
+
+def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
+    """Return the groups of the rows of K in `keep` (m,); ModelError if X or A is too large."""
+    tree = clusters.tree
+    ends = tree.ends(tree.system.row_joint[clusters.row])
+    last = tree.last_velocity[ends]
+    group = _groups_of_rows(tree, last)
+    row = np.flatnonzero(keep)
+    row = row[np.lexsort((row, ends[row].max(axis=1), group[row]))]
+    _, row_group = np.unique(group[row], return_inverse=True)
+    n_groups = int(row_group.max(initial=-1)) + 1
+    first_row = np.searchsorted(row_group, np.arange(n_groups + 1)).astype(np.intp)
+    local = np.arange(len(row)) - first_row[row_group]
+    owner, low, high = native.coordinate_groups(tree.expanded_parent, last[row], row_group, local)
+    coordinate = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
+    sizes = np.bincount(owner[coordinate], minlength=n_groups)[:n_groups]
+    first_coordinate = offsets(sizes)
+    row_of_x = np.full(tree.n_velocities, -1, dtype=np.intp)
+    row_of_x[coordinate] = np.arange(len(coordinate)) - first_coordinate[owner[coordinate]]
+    n_rows = np.diff(first_row)
+    start, start_product = offsets(sizes * n_rows), offsets(n_rows**2)
+    if max(start[-1], start_product[-1]) > MOST_ENTRIES:
+        raise ModelError(
+            f"K H^-1 K' of {tree.system.name!r} has {start_product[-1]:.2g} entries, its factor "
+            f"{start[-1]:.2g}; use method 'sparse'"
+        )
+    return Groups(
+        row, first_row, coordinate, first_coordinate, row_of_x, low, high, start, start_product
+    )
+
+
+def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
+    """Return a number for each row (m,), the same for all that stand on common coordinates.
+
+    `last` (m, 2) are the last velocity coordinates on the supports of both ends, -1 for none.
+    """
+    roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
+    below = np.searchsorted(roots, last, side="right") - 1
+    first, second = below.max(axis=1), below.min(axis=1)
+    second = np.where(second < 0, first, second)
+    n = len(roots) + 1  # the last one, -1, is that of rows without coordinates
+    joined = coo_array((np.ones(len(last)), (first % n, second % n)), shape=(n, n))
+    return connected_components(joined, directed=False)[1][first]
+
+
+class LoopsForce(LoopDynamics):
+    """Method 2: A lambda = b, then H x = tau - C + K' lambda. Featherstone (2008), eq. (8.37).
+
+    With H = L' L and X = L'^-1 K', the Delassus matrix A = K H^-1 K' = X' X is factorized by
+    Cholesky's method, group by group of loops that stand on common joints. Where that shows
+    dependent rows, a pivoted QR factorization of X decides which to leave out; they stay out as
+    long as they are obeyed.
+
+    Parameters as in LoopDynamics.
+    """
+
+    name = "loops-force"
+
+    def prepare(self) -> None:
+        """Prepare for all rows of K."""
+        super().prepare()
+        self._keep(np.ones(self.clusters.n_rows, dtype=bool))
+
+    def _keep(self, keep: BoolArray) -> None:
+        """Prepare for the rows of K in `keep` (m,)."""
+        self.keep = keep
+        self._groups = coupled_groups(self.clusters, keep)
+        self._X = np.empty(self._groups.start[-1])
+        self._A = np.empty(self._groups.start_product[-1])
+
+    def solve_equations(
+        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return x, lambda, and which rows are kept.
+
+        Warns
+        -----
+        RankWarning
+            If the rows that are left out are violated: the state is not consistent.
+        """
+        L, z = ltl_factor(self.tree, H), right.copy()
+        native.solve_upper(self.tree.pattern, L, z[None])
+        x, force, is_left_out = self._by_products(equations, L, z)
+        dropped = _dropped_residual(equations, x, self.keep)
+        if is_left_out.any() or dropped > WORST_RESIDUAL:
+            x, force = self._by_factors(equations, L, z)
+            dropped = _dropped_residual(equations, x, self.keep)
+        if dropped > WORST_RESIDUAL:
+            warn_user(
+                f"loop constraints that depend on others are violated by {dropped:.1e}: make the "
+                "state consistent",
+                RankWarning,
+            )
+        return x, force, self.keep
+
+    def _by_products(
+        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return x, lambda, and which groups are left out, by Cholesky factors of A."""
+        groups, pattern, X = self._groups, self.tree.pattern, self._X
+        force, x = np.zeros(self.clusters.n_rows), z.copy()
+        native.fill_whitened_rows(self.clusters.layout, groups, equations.values, pattern, L, X)
+        k, tolerances = (equations.right, equations.size), (DELASSUS_PIVOT, RANK_TOLERANCE)
+        is_left_out = native.solve_delassus(groups, X, self._A, *k, *tolerances, force, x)
+        native.solve_lower(pattern, L, x[None])
+        return x, force, is_left_out
+
+    def _by_factors(
+        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return x and lambda by a pivoted QR factorization of X, and keep its independent rows.
+
+        Rows that were left out before come back only if they are independent beyond doubt.
+        """
+        before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
+        groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
+        X = np.empty(groups.start[-1])
+        native.fill_whitened_rows(clusters.layout, groups, equations.values, pattern, L, X)
+        keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
+        for g in range(groups.n_groups):
+            row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
+            own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
+            Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
+            change = least_change(Y, equations.right[row], z[own], equations.size[row])
+            if change.floor < REGAINED_REMAINDER and not before[row[change.independent]].all():
+                usable = before[row]
+                row, Y = row[usable], Y[:, usable]
+                change = least_change(Y, equations.right[row], z[own], equations.size[row])
+            independent = row[change.independent]
+            keep[independent], force[independent], w[own] = True, change.force, change.whitened
+        self._keep(keep)
+        native.solve_lower(pattern, L, w[None])
+        return w, force
+
+
+class LeastChange(NamedTuple):
+    """The least change of z that obeys the rows, and which of them do it."""
+
+    independent: IntArray  # (r,) independent rows
+    force: FloatArray  # (r,) their multipliers
+    whitened: FloatArray  # (n,) z + X lambda
+    floor: float  # smallest remainder of an independent row, relative to its size
+
+
+def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
+    """Return lambda and w = z + X lambda with X' w = k, for X (n, m) of any rank.
+
+    `size` (m,) are the natural lengths of the columns.
+
+    By a QR factorization with column pivoting: the error grows with the condition of X, not with
+    its square. Golub and Van Loan (2013), sec. 5.4.2.
+    """
+    X, k = X / size, k / size
+    if X.size == 0:
+        return LeastChange(np.zeros(0, dtype=np.intp), np.zeros(0), z.copy(), np.inf)
+    Q, R, order = qr(X, mode="economic", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(pivots > RANK_TOLERANCE))
+    independent, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
+    w, force = z.copy(), np.zeros(rank)
+    for _ in range(REFINEMENTS if rank else 0):
+        change = solve_triangular(R, (k - X.T @ w)[independent], trans="T", check_finite=False)
+        w += Q @ change
+        force += solve_triangular(R, change, check_finite=False)
+    floor = float(pivots[:rank].min(initial=np.inf))
+    return LeastChange(independent, force / size[independent], w, floor)

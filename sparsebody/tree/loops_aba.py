@@ -1,0 +1,169 @@
+"""Method "loops-aba": trees with loops by a recursion that forms no H.
+
+The articulated-body algorithm with the multipliers of loops eliminated on the way inwards and a
+proximal term for rows that depend on others, after Sathya and Carpentier (2024 to 2026). O(n)
+where fronts stay bounded, as on ladders with a good tree. Any joint closes a loop.
+
+Proximal iterations solve [H K'; K -mu] for the residuals of the equations of motion and of the
+loops, formed anew from the accelerations of all links, so that neither mu nor the rounding of the
+factors stays. Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.equations.system_motion import joint_ends
+from sparsebody.errors import AccuracyWarning, warn_user
+from sparsebody.model.system import State
+from sparsebody.tree.fronts import (
+    Fronts,
+    VaryingLoops,
+    empty_fronts,
+    least_elimination,
+    loop_table,
+)
+from sparsebody.tree.loop_constraints import loop_rows
+from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
+from sparsebody.tree.recursions import (
+    NO_FORCE,
+    NONE_PRESCRIBED,
+    TreeMotion,
+    body_states,
+    empty_motion,
+)
+
+SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
+SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
+DEPENDENT = 1e-6  # relative pivots below this may be those of dependent rows
+STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
+LEVELS = 3
+
+
+class ProximalWork(NamedTuple):
+    """Work space of the iterations."""
+
+    fronts: Fronts
+    force: FloatArray  # (n, 6) on the links, with those of the loops
+    acceleration: FloatArray  # (n, 6) of the links
+    transmitted: FloatArray  # (n, 6)
+    tau: FloatArray  # (n_velocities,) residuals of the equations of motion
+    b: FloatArray  # (m,) residuals of the loop rows
+    qdd_step: FloatArray
+    multiplier_step: FloatArray
+
+
+class LoopsArticulatedBody(TreeDynamics):
+    """O(n) on ladders too. Parameters as in TreeDynamics."""
+
+    name = "loops-aba"
+    takes_loops = True
+    best_tree = "minimum-fronts"
+
+    def prepare(self) -> None:
+        """Plan the elimination of the tree that has the smallest fronts."""
+        tree, system = self.tree, self.system
+        elimination = least_elimination(tree)
+        self.front_size, self.n_early = elimination.size, int(elimination.closed_early.sum())
+        self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
+        n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
+        self._compliance = self._row_compliance()
+        self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
+        self._table = loop_table(tree)
+        is_plain = not system.has_loads and len(system.coordinates.joint) == 0
+        self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
+        self._motion = empty_motion(tree)
+        links, n_v = (tree.n_bodies, 6), tree.n_velocities
+        shapes = links, links, links, n_v, n_rows, n_v, n_rows
+        self._work = ProximalWork(empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes))
+        self._wrench, self._gamma = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
+        self._at_rest = np.zeros(tree.n_velocities)
+        self._row_links = np.repeat(self._table.ends, rows, axis=0)
+        self.iterations, self.factorizations, self.last_step = 0, 0, 0.0
+
+    def _row_compliance(self) -> FloatArray:
+        """Return A I^-1 A' (m,) of every loop row, of its two bodies alone."""
+        problem = self.problem(self.system.initial_state)
+        row = self.tree.loop_rows
+        ends = joint_ends(self.system, self.system.row_joint[row])
+        rows, inverse = problem.constraint.rows, self.system.inverse_inertia
+        return native.free_lengths(rows, row, ends, inverse) ** 2
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd and the multipliers."""
+        rows, prescribed = loop_rows(problem), (self.tree.is_prescribed, problem.prescribed_qdd)
+        at = rows.link, rows.wrench, rows.gamma
+        qdd, of_loops = self._iterate(problem.motion, problem.force, at, *prescribed, problem.state)
+        multiplier = np.zeros(problem.system.n_rows)
+        multiplier[rows.row] = of_loops
+        return TreeSolution(qdd, multiplier, is_unique=self._is_unique())
+
+    def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
+        """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
+        if self._varying is None or self.baumgarte is not None or body_force is not None:
+            return super().acceleration(state, body_force=body_force)
+        state, links, motion = self.problem(state).state, self.tree.links, self._motion
+        native.motion_from_bodies(links, body_states(state), motion)
+        rows = self._row_links, self._wrench, self._gamma
+        native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
+        self._varying.overwrite(state, motion, *rows)
+        qdd, _ = self._iterate(motion, NO_FORCE, rows, NONE_PRESCRIBED, self._at_rest, state)
+        result = np.empty((self.tree.n_bodies, 6))
+        native.link_accelerations(links, motion, qdd, self._work.acceleration)
+        native.body_accelerations(links, motion, self._work.acceleration, result)
+        return checked_finite(result, state.time)
+
+    def _iterate(
+        self,
+        motion: TreeMotion,
+        force: FloatArray,
+        rows: tuple[IntArray, FloatArray, FloatArray],
+        is_prescribed: BoolArray,
+        prescribed_qdd: FloatArray,
+        state: State,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return qdd and the multipliers of loop rows."""
+        link, wrench, gamma = rows
+        qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(gamma))
+        loops = (link, self._table.first_row, wrench, gamma), self._soft
+        prescribed = is_prescribed, prescribed_qdd
+        outcome = native.proximal_iterations(
+            *(self.tree.links, self.plan, motion, force, *loops, *prescribed),
+            *(LEVELS, STIFFER, self._work, qdd, multiplier),
+        )
+        self.note_outcome(outcome, state)
+        return qdd, multiplier
+
+    def explain(self) -> dict[str, object]:
+        """Say which tree is used, how wide its fronts are, and how the last iterations went."""
+        return {
+            **super().explain(),
+            "loop_rows": len(self._gamma),
+            "loops_closed_early": self.n_early,
+            "widest_front": self.front_size.widest,
+            "front_work": self.front_size.work,
+            "factor_entries": self.front_size.numbers,
+            "solutions": self.iterations,
+            "proximal_term": SOFT * STIFFER ** max(self.factorizations - 1, 0),
+            "last_step": self.last_step,
+        }
+
+    def note_outcome(self, outcome: tuple[int, int, float], state: State) -> None:
+        """Keep how the iterations went; warn where they did not converge."""
+        self.iterations, self.factorizations, self.last_step = outcome
+        if self.factorizations > LEVELS and np.isfinite(self.last_step):
+            warn_user(
+                f"the accelerations at t = {state.time:.6g} s still change by {self.last_step:.0e} "
+                f"of the largest after {self.iterations} proximal iterations; make the state "
+                "consistent, or use method 'sparse'",
+                AccuracyWarning,
+            )
+
+    def _is_unique(self) -> bool:
+        """Tell whether no pivot of a loop's row was small."""
+        rows = self._table.first_row, self._compliance
+        return bool(native.weakest_pivot(self.plan, *rows, self._work.fronts) > DEPENDENT)

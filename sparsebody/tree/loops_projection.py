@@ -1,0 +1,342 @@
+"""Method "loops-projection": x = G y + g, all solutions of K x = k, and G'HG for those left.
+
+    P K Q = L [U_11 U_12]:   x_2 = y,  x_1 = -U_11^-1 U_12 y + U_11^-1 L^-1 P k
+
+Of any matrix, dense; and cluster by cluster of the loops, where y is numbered in the order of
+LoopClusters.joint_order, in which G is block diagonal: a dense block for each cluster, and ones for
+the coordinates of no loop. Featherstone (2008), secs. 8.8 and 8.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg import cho_factor, cho_solve
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError, ShapeError, SingularSystemError
+from sparsebody.model.system import State, System
+from sparsebody.tolerances import RANK_TOLERANCE
+from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations, loop_equations
+from sparsebody.tree.loop_methods import LoopDynamics
+from sparsebody.tree.method import TreeProblem, free_equations
+from sparsebody.tree.recursions import joint_space_inertia, symmetric
+from sparsebody.tree.spanning_tree import BranchPattern, SpanningTree
+
+SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitForm:
+    """x = G y + g, where y are the entries `independent` of x; K G = 0 and K g = k."""
+
+    G: FloatArray  # (n, n - r)
+    g: FloatArray  # (n,)
+    independent: IntArray  # (n - r,) ascending
+    dependent: IntArray  # (r,) in the order of the pivots
+    rows: IntArray  # (r,) rows of K that are independent, in the order of the pivots
+
+    @property
+    def rank(self) -> int:
+        """r, the rank of K."""
+        return len(self.dependent)
+
+
+def explicit_form(
+    K: FloatArray,
+    k: FloatArray,
+    *,
+    independent: Sequence[int] = (),
+    mask: BoolArray | None = None,
+    weight: FloatArray | None = None,
+    row_size: FloatArray | None = None,
+    tolerance: float = RANK_TOLERANCE,
+) -> ExplicitForm:
+    """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
+
+    Parameters
+    ----------
+    K : (m, n) float array
+        Any matrix; its rows may be dependent.
+    k : (m,) float array
+        In the range of K.
+    independent : sequence of int
+        Entries of x that must be among y; complete pivoting chooses the others.
+    mask : (n,) bool array, optional
+        Columns that are not zero; the others are not looked at, and belong to y.
+    weight : (n,) float array, optional
+        Natural sizes of the entries of x, which take units out of the choice of pivots.
+    row_size : (m,) float array, optional
+        Natural sizes of the rows of K times `weight`; default: the largest entry of all.
+    tolerance : float
+        A pivot below this is zero, relative to the size of its row.
+
+    Raises
+    ------
+    ModelError
+        If the entries given cannot be chosen independently.
+    """
+    K = np.asarray(K, dtype=float)
+    m, n = K.shape
+    if np.shape(k) != (m,):
+        raise ShapeError(f"K is {K.shape} and k is {np.shape(k)}; k must be ({m},)")
+    column = np.arange(n) if mask is None else np.flatnonzero(mask)
+    size = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    is_required = np.zeros(n, dtype=bool)
+    is_required[list(independent)] = True
+    work = K[:, column] * size[column]
+    largest = np.full(m, np.abs(work).max(initial=0.0) or 1.0) if row_size is None else row_size
+    work, right = np.ascontiguousarray(work / largest[:, None]), k / largest
+    row_order, order = np.arange(m), np.arange(len(column))
+    r = native.eliminate(work, right, is_required[column], tolerance, row_order, order)
+    if r < 0:
+        raise ModelError(
+            f"the entries {list(independent)} of x are not independent: K x = k joins them"
+        )
+    dependent = column[order[:r]]
+    is_free = np.ones(n, dtype=bool)
+    is_free[dependent] = False
+    free = np.flatnonzero(is_free)
+    G, g = np.zeros((n, len(free))), np.zeros(n)
+    G[free, np.arange(len(free))] = 1.0
+    others = column[order[r:]]
+    entries = -size[dependent, None] * work[:r, r:] / size[others]
+    G[dependent[:, None], np.searchsorted(free, others)] = entries
+    g[dependent] = size[dependent] * right[:r]
+    return ExplicitForm(G, g, free, dependent, row_order[:r])
+
+
+class GBlocks(NamedTuple):
+    """The rows of G; that of a dependent coordinate holds a stretch of numbers, others a one."""
+
+    values: FloatArray  # as K is packed: in K[:r, :r] of a block L and U, in K[:r, r:] entries of G
+    entry: IntArray  # (n,) where the stretch of a dependent row begins, -1 for independent ones
+    first: IntArray  # (n,) where the stretch begins in y, or what number of y it is
+    size: IntArray  # (n,) how long it is
+    g: FloatArray  # (n,)
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitBlocks:
+    """G, g, and the factors of K_11 that they were made with."""
+
+    clusters: LoopClusters
+    matrix: FloatArray  # K, packed
+    blocks: GBlocks
+    rank: IntArray  # (n_clusters,) of the blocks of K
+    row_order: IntArray  # (m,) rows of each cluster, pivots first, numbers within the cluster
+    is_pivot: BoolArray  # (m,) which of these are pivots
+    column_order: IntArray  # columns of each cluster, pivots first
+    row_size: FloatArray  # (m,) of the rows
+    weight: FloatArray  # (n,) of the columns
+    independent: IntArray  # (n - r,) velocity coordinate of each number of y
+
+    @property
+    def G(self) -> FloatArray:
+        """(n, n - r), dense."""
+        return native.unpack_g(self.blocks, len(self.independent))
+
+    @property
+    def keep(self) -> BoolArray:
+        """(m,) which rows of K, in the order of LoopClusters.row, depend on no others."""
+        first = self.clusters.first_row[self.clusters.layout.row_cluster]
+        keep = np.empty(len(first), dtype=bool)
+        keep[first + self.row_order] = self.is_pivot
+        return keep
+
+    def accelerations(self, y: FloatArray) -> FloatArray:
+        """Return x = G y + g."""
+        return native.expand(self.blocks, y)
+
+    def projected(self, force: FloatArray) -> FloatArray:
+        """Return u = G' force (n - r,). Featherstone (2008), eq. (8.45)."""
+        return native.project(self.blocks, len(self.independent), force)
+
+    def projected_inertia(self, pattern: BranchPattern, H: FloatArray) -> FloatArray:
+        """Return G' H G (n - r, n - r) from the packed H; only the upper triangle is right."""
+        if SPARSE_SHARE * len(H) > len(self.weight) ** 2:
+            G = self.G
+            return np.asarray(G.T @ (symmetric(pattern, H) @ G))
+        return native.projected_inertia(pattern, H, self.blocks, len(self.independent))
+
+    def multipliers(self, force: FloatArray) -> FloatArray:
+        """Return lambda (m,) with K' lambda = force, zero at dependent rows.
+
+        Only the dependent coordinates of `force` (n,) enter; they determine the others.
+        """
+        clusters, orders = self.clusters, (self.rank, self.row_order, self.column_order)
+        factors = clusters.layout, clusters.first_row, self.blocks.values, *orders, self.row_size
+        return native.block_multipliers(*factors, self.weight * force)
+
+
+def explicit_blocks(
+    equations: LoopEquations,
+    weight: FloatArray,
+    is_given: BoolArray | None = None,
+    tolerance: float = RANK_TOLERANCE,
+) -> ExplicitBlocks:
+    """Return G and g of K x = k; see explicit_form for the parameters.
+
+    Raises ModelError if given coordinates are not independent, which names those of the cluster.
+    """
+    clusters = equations.clusters
+    is_required = np.zeros(len(weight), dtype=bool) if is_given is None else is_given
+    values, right = equations.values.copy(), equations.right.copy()
+    rows = clusters.layout, clusters.first_row
+    failed, rank, row_order, column_order = native.eliminate_blocks(
+        *rows, is_required, weight, equations.size, tolerance, values, right
+    )
+    if failed >= 0:
+        own = [clusters.tree.velocity_name(k) for k in clusters.columns(failed) if is_required[k]]
+        raise ModelError(
+            "the loops join coordinates that were given as independent: "
+            f"{', '.join(own)}; leave some out"
+        )
+    entry, first, size, dependent, independent = _numbered(clusters, rank, column_order)
+    last_pivot = clusters.first_row[:-1] + rank
+    is_pivot = np.arange(clusters.n_rows) < last_pivot[clusters.layout.row_cluster]
+    g = np.zeros(len(weight))
+    g[dependent] = weight[dependent] * right[is_pivot]
+    orders, scales = (rank, row_order, is_pivot, column_order), (equations.size, weight)
+    blocks = GBlocks(values, entry, first, size, g)
+    return ExplicitBlocks(clusters, equations.values, blocks, *orders, *scales, independent)
+
+
+def explicit_at(problem: TreeProblem, clusters: LoopClusters | None = None) -> ExplicitBlocks:
+    """Return G and g of x = qdd - prescribed_qdd at a state."""
+    H = joint_space_inertia(problem.tree, problem.motion)
+    return explicit_blocks(loop_equations(problem, clusters), _natural_sizes(problem.tree, H))
+
+
+def _natural_sizes(tree: SpanningTree, H: FloatArray) -> FloatArray:
+    """Return (n,) the units of coordinates in which the packed H has ones on its diagonal."""
+    return 1.0 / np.sqrt(H[tree.pattern.start[1:] - 1])
+
+
+def _numbered(
+    clusters: LoopClusters, rank: IntArray, column_order: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Return entry, first and size of GBlocks, the dependent coordinates, and those of y.
+
+    Along velocity_order, each cluster has its dependent coordinates first; they number y from the
+    same place.
+    """
+    layout, n = clusters.layout, clusters.tree.n_velocities
+    cluster, index = clusters.numbered_columns
+    is_dependent = index < rank[cluster]
+    sequence, is_free = clusters.velocity_order.copy(), np.ones(n, dtype=bool)
+    in_loops = layout.column_cluster[sequence] >= 0
+    sequence[in_loops], is_free[in_loops] = column_order, ~is_dependent
+    entry, first, size = np.full(n, -1), np.empty_like(sequence), np.ones_like(sequence)
+    first[sequence] = np.cumsum(is_free) - is_free
+    dependent, own = column_order[is_dependent], cluster[is_dependent]
+    entry[dependent] = layout.row[clusters.first_row[own] + index[is_dependent]] + rank[own]
+    size[dependent] = clusters.n_columns[own] - rank[own]
+    return entry, first, size, dependent, sequence[is_free]
+
+
+MOST_FREEDOMS = 20_000  # 3 GB
+REFINEMENTS = 1
+
+
+class LoopsProjection(LoopDynamics):
+    """Method 3: x = G y + g from K x = k, then (G' H G) y = G' (tau - C - H g).
+
+    G and g by Gaussian elimination with complete pivoting, in every loop cluster by itself and in
+    units in which H has ones on its diagonal. Featherstone (2008), eq. (8.46) and sec. 8.8.
+
+    Parameters
+    ----------
+    system, tree, reactions, baumgarte, coordinates
+        As in LoopDynamics.
+    independent : iterable of str or (str, int)
+        Joints all of whose velocity coordinates must be among the independent ones, or joint and
+        number of one coordinate; the rest is chosen at each state.
+
+    Raises
+    ------
+    ModelError
+        If such a joint is not in the tree or has no such coordinate.
+    """
+
+    name = "loops-projection"
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "auto",
+        *,
+        independent: Iterable[str | tuple[str, int]] = (),
+        **options: Any,
+    ) -> None:
+        super().__init__(system, tree, **options)
+        self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
+        for name in independent:
+            self.is_given[_coordinates(self.tree, name)] = True
+
+    def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
+        """Return G and g of x = qdd - prescribed_qdd, given the packed H."""
+        return explicit_blocks(equations, _natural_sizes(self.tree, H), self.is_given)
+
+    def explicit_at(self, state: State) -> ExplicitBlocks:
+        """Return G and g of x = qdd - prescribed_qdd at a state."""
+        problem = self.problem(state)
+        return self.explicit(self.equations(problem), free_equations(problem)[0])
+
+    def solve_equations(
+        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return x = G y + g, lambda, and which rows are kept."""
+        explicit = self.explicit(equations, H)
+        x, Hx = self._accelerations(explicit, H, right)
+        return x, explicit.multipliers(Hx - right), explicit.keep
+
+    def _accelerations(
+        self, explicit: ExplicitBlocks, H: FloatArray, right: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return x and H x."""
+        pattern, n_free = self.tree.pattern, len(explicit.independent)
+        if n_free > MOST_FREEDOMS:
+            raise ModelError(
+                f"G'HG of {self.system.name!r} has {n_free} rows, more than {MOST_FREEDOMS}; use "
+                "method 'loops-force' or 'sparse'"
+            )
+        x, Hx = explicit.blocks.g.copy(), np.empty_like(right)
+        native.multiply(pattern, H, x, Hx)
+        if n_free == 0:
+            return x, Hx
+        try:
+            factor = cho_factor(explicit.projected_inertia(pattern, H), check_finite=False)
+        except LinAlgError as error:
+            raise SingularSystemError(
+                f"G'HG of {self.system.name!r} is not positive definite: look at the masses and "
+                "inertias of the bodies, and at given independent coordinates that nearly depend"
+            ) from error
+        y = np.zeros(n_free)
+        for _ in range(1 + REFINEMENTS):
+            y += cho_solve(factor, explicit.projected(right - Hx), check_finite=False)
+            x = explicit.accelerations(y)
+            native.multiply(pattern, H, x, Hx)
+        return x, Hx
+
+
+def _coordinates(tree: SpanningTree, joint: str | tuple[str, int]) -> slice | int:
+    """Return the velocity coordinates of a tree joint, or one of them."""
+    name, *one = [joint] if isinstance(joint, str) else joint
+    i = int(tree.tree_index[tree.system.joint(str(name))])
+    if i < 0:
+        raise ModelError(
+            f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
+            "joints=... to spanning_tree to have it in the tree"
+        )
+    n, first = int(tree.freedoms[i]), int(tree.first_velocity[i])
+    if not one:
+        return slice(first, first + n)
+    if one[0] not in range(n):
+        raise ModelError(f"joint {name!r} has {n} velocity coordinates; there is no {one[0]}")
+    return first + int(one[0])

@@ -1,0 +1,320 @@
+"""The recursions on a tree. Featherstone (2008), tables 5.1, 6.2 to 6.5 and 7.1.
+
+Vectors of links are in world axes about each link's own origin, which makes every transform a shift
+between neighbouring origins, without rotations; none is taken about the world's origin, which would
+lose digits on long mechanisms. Vectors of bodies are in body axes about the centers of mass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.model.system import State
+from sparsebody.tree.spanning_tree import BranchPattern, SpanningTree
+
+NO_FORCE = np.zeros((0, 6))
+NONE_PRESCRIBED = np.zeros(0, dtype=np.bool_)
+MOST_ENTRIES = 2**28  # of H: 2 GB
+
+# --- motion: v_i = v_parent + S qd ---
+
+
+class TreeMotion(NamedTuple):
+    """Poses, velocities and motion subspaces of the links of a tree, all in world axes.
+
+    Spatial vectors are about the origin of their link, which is that of its joint frame.
+    """
+
+    pose: FloatArray  # (n, 12) rotation of the link's axes to the world's; d, from the parent's
+    #   origin to the link's (from the world's origin, if the world is the parent) [m]
+    subspace: FloatArray  # (n_velocities, 6) S', with the sign of the tree's direction
+    velocity: FloatArray  # (n, 6) v
+    drift: FloatArray  # (n, 6) v x v_J + (dS/dt) qd: a_i = X a_parent + drift + S qdd
+    inertia: FloatArray  # (n, 9) com from the origin; inertia about it, lower triangle
+    rate: FloatArray  # (n_velocities,) qd
+
+
+def empty_motion(tree: SpanningTree) -> TreeMotion:
+    """Return arrays of the right shapes."""
+    n, n_v = tree.n_bodies, tree.n_velocities
+    shapes = (n, 12), (n_v, 6), (n, 6), (n, 6), (n, 9), (n_v,)
+    return TreeMotion(*(np.zeros(shape) for shape in shapes))
+
+
+def motion_at_state(tree: SpanningTree, state: State) -> TreeMotion:
+    """Return the motion of the links at a (consistent) state of the bodies."""
+    motion = empty_motion(tree)
+    native.motion_from_bodies(tree.links, body_states(state), motion)
+    return motion
+
+
+def body_states(state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return poses and velocities of the bodies as kernels take them."""
+    return state.position, state.orientation, state.velocity
+
+
+def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> TreeMotion:
+    """Return the motion of the links at joint coordinates. Featherstone (2008), table 5.1."""
+    motion = empty_motion(tree)
+    native.motion_from_coordinates(tree.links, q, qd, motion)
+    return motion
+
+
+def add_tree_shift(
+    tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, shift: FloatArray
+) -> None:
+    """Add Baumgarte's terms of tree joints, `shift` (n_rows,), to the drift of the links. (8.22).
+
+    T' (a_s - a_p) of tree joints becomes larger by `shift`: of all such accelerations the least in
+    S coordinates that leaves prescribed coordinates alone. `subspace` (n_rows, 6) is T'.
+    """
+    system, of_joints = tree.system, shift.copy()
+    of_joints[system.coordinates.row[system.coordinates.prescribed]] = 0.0
+    native.add_stabilization(tree.links, motion, tree.joint, system.first_row, subspace, of_joints)
+
+
+# --- between the links, in the tree's order, and the bodies, in the system's ---
+
+
+def link_forces(tree: SpanningTree, motion: TreeMotion, body_force: FloatArray) -> FloatArray:
+    """Return wrenches on the links (n, 6) from those on the bodies."""
+    force = np.empty((tree.n_bodies, 6))
+    native.link_forces(tree.links, motion, body_force, force)
+    return force
+
+
+def link_accelerations(tree: SpanningTree, motion: TreeMotion, qdd: FloatArray) -> FloatArray:
+    """Return true accelerations of the links (n, 6) for qdd (n_velocities,)."""
+    acceleration = np.empty((tree.n_bodies, 6))
+    native.link_accelerations(tree.links, motion, qdd, acceleration)
+    return acceleration
+
+
+def body_accelerations(tree: SpanningTree, motion: TreeMotion, of_links: FloatArray) -> FloatArray:
+    """Return spatial accelerations (n, 6) of the bodies from those of the links."""
+    acceleration = np.empty((tree.n_bodies, 6))
+    native.body_accelerations(tree.links, motion, of_links, acceleration)
+    return acceleration
+
+
+def joint_accelerations(
+    tree: SpanningTree, motion: TreeMotion, of_bodies: FloatArray
+) -> FloatArray:
+    """Return qdd (n_velocities,) of accelerations (n, 6), whatever else tree joints forbid."""
+    qdd = np.empty(tree.n_velocities)
+    native.joint_accelerations(tree.links, motion, of_bodies, qdd)
+    return qdd
+
+
+def powers(
+    tree: SpanningTree, motion: TreeMotion, link: IntArray, wrench: FloatArray
+) -> FloatArray:
+    """Return the powers (m, n_velocities) of rows of wrenches at unit velocities of the tree.
+
+    `wrench` (m, 2, 6) on the links (m, 2), -1 for the world, as in loop_constraints. Table 8.4.
+    """
+    m, n = len(link), tree.n_velocities
+    K = np.zeros(m * n)
+    native.fill_loop_blocks(tree.links, motion, link, wrench, n * np.arange(m), np.arange(n), K)
+    return K.reshape(m, n)
+
+
+def body_jacobian(tree: SpanningTree, motion: TreeMotion, body: int) -> FloatArray:
+    """Return J (6, n_velocities): v = J qd of a body of the system, in body coordinates.
+
+    Featherstone (2008), eq. (4.27); the columns beyond the body's support are zero.
+    """
+    ends, unit = np.full((6, 2), -1), np.zeros((6, 2, 6))
+    ends[:, 0], unit[:, 0] = tree.index[body], np.eye(6)
+    native.rows_to_links(tree.links, motion, ends, unit)
+    return powers(tree, motion, ends, unit)
+
+
+def velocity_product_accelerations(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
+    """Return (dJ/dt) qd (n_bodies, 6) of the bodies: their accelerations where qdd = 0."""
+    of_links = link_accelerations(tree, motion, np.zeros(tree.n_velocities))
+    return body_accelerations(tree, motion, of_links)
+
+
+# --- table 5.1, the recursive Newton-Euler algorithm: tau = H qdd + C ---
+
+
+def recursion(
+    tree: SpanningTree, motion: TreeMotion, qdd: FloatArray, force: FloatArray = NO_FORCE
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return tau, and of every link the acceleration and the wrench through its tree joint.
+
+    a_i = a_parent + S qdd + (dS/dt) qd + v_i x S qd,  f_i = I a_i + v_i x* I v_i - f_x, then from
+    leaves to root tau_i = S' f_i and f_parent += f_i. Table 5.1.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The tree.
+    motion : TreeMotion
+        Of its links.
+    qdd : (n_velocities,) float array
+        Rates of qd [rad/s^2, m/s^2].
+    force : (n_bodies, 6) float array, optional
+        Other forces on the links besides gravity, as from `link_forces`.
+
+    Returns
+    -------
+    tau : (n_velocities,) float array
+        What the tree joints must exert [N m, N]; loop joints exert nothing.
+    acceleration, transmitted : (n_bodies, 6) float arrays
+        In world axes about the link's origin; accelerations are true ones, without the fictitious
+        one of gravity.
+    """
+    tau = np.empty(tree.n_velocities)
+    acceleration, transmitted = np.empty((tree.n_bodies, 6)), np.empty((tree.n_bodies, 6))
+    native.recursive_newton_euler(tree.links, motion, qdd, force, acceleration, transmitted, tau)
+    return tau, acceleration, transmitted
+
+
+def inverse_dynamics(
+    tree: SpanningTree, motion: TreeMotion, qdd: FloatArray, force: FloatArray = NO_FORCE
+) -> FloatArray:
+    """Return tau (n_velocities,) that the tree joints must exert; arguments of `recursion`."""
+    return recursion(tree, motion, qdd, force)[0]
+
+
+def joint_space_bias_force(
+    tree: SpanningTree, motion: TreeMotion, force: FloatArray = NO_FORCE
+) -> FloatArray:
+    """Return C (n_velocities,) of H qdd + C = tau; gravity and other forces are part of it."""
+    return inverse_dynamics(tree, motion, np.zeros(tree.n_velocities), force)
+
+
+# --- table 6.2, the composite-rigid-body algorithm: H ---
+
+
+def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
+    """Return H, packed by rows as `tree.pattern` tells.
+
+    I^c_i is the sum of the inertias of link i and its subtree; F = I^c_i S_i, H_ii = S_i' F and,
+    towards the root, H_ij = F' S_j for every j on the support. Table 6.2.
+
+    Raises
+    ------
+    ModelError
+        If it has more than MOST_ENTRIES entries.
+    """
+    H = empty_inertia(tree)
+    native.composite_rigid_body(tree.links, motion, tree.pattern, empty_composite(tree), H)
+    return H
+
+
+def empty_composite(tree: SpanningTree) -> FloatArray:
+    """Return (n, 10) for composites: triangle of the inertia, first moment h, mass."""
+    return np.empty((tree.n_bodies, 10))
+
+
+def empty_inertia(tree: SpanningTree) -> FloatArray:
+    """Return an array for H; raise ModelError if it would be too large."""
+    n_entries = tree.n_inertia_nonzeros
+    if n_entries > MOST_ENTRIES:
+        raise ModelError(
+            f"the joint-space inertia of {tree.system.name!r} has {n_entries:.2g} entries on a "
+            f"{tree.choice} tree of depth {tree.depth.max()}; use method 'sparse'"
+        )
+    return np.empty(n_entries)
+
+
+def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
+    """Return the dense symmetric matrix (n, n) of a packed lower triangle, such as H."""
+    dense = native.lower_triangle(pattern, values)
+    return dense + np.tril(dense, -1).T
+
+
+# --- tables 6.3 to 6.5: H = L' L and H = L' D L without fill-in ---
+
+
+def ltl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
+    """Return L of H = L' L, packed as H. Table 6.3, for k = n, ..., 1 and i, j on its support.
+
+    L_kk = sqrt(H_kk),  L_ki = H_ki / L_kk,  H_ij -= L_ki L_kj
+
+    Raises
+    ------
+    SingularSystemError
+        If H is not positive definite; the message names the coordinate.
+    """
+    L = H.copy()
+    check_pivots(tree, native.factorize_ltl(tree.pattern, L))
+    return L
+
+
+def ltdl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
+    """Return L, with D in place of its diagonal of ones, of H = L' D L; errors as in ltl_factor."""
+    LD = H.copy()
+    check_pivots(tree, native.factorize_ltdl(tree.pattern, LD))
+    return LD
+
+
+def ltl_solve(tree: SpanningTree, L: FloatArray, right: FloatArray) -> FloatArray:
+    """Return H^-1 right for right (n,), or (m, n) with one right-hand side a row. Table 6.5."""
+    x = np.array(right, dtype=float, order="C")
+    rows = np.atleast_2d(x)
+    native.solve_upper(tree.pattern, L, rows)
+    native.solve_lower(tree.pattern, L, rows)
+    return x
+
+
+def ltdl_solve(tree: SpanningTree, LD: FloatArray, right: FloatArray) -> FloatArray:
+    """Return H^-1 right from the factors of ltdl_factor; shapes as in ltl_solve."""
+    x = np.array(right, dtype=float, order="C")
+    native.solve_ltdl(tree.pattern, LD, np.atleast_2d(x))
+    return x
+
+
+def check_pivots(tree: SpanningTree, k: int) -> None:
+    """Raise SingularSystemError if a factorization ended at coordinate k >= 0."""
+    if k >= 0:
+        raise SingularSystemError(
+            f"the joint-space inertia is not positive definite at {tree.velocity_name(k)}: "
+            "look at the masses and inertias of the bodies that it moves, and at its joint's pose"
+        )
+
+
+# --- table 7.1, the articulated-body algorithm: qdd ---
+
+
+class Articulated(NamedTuple):
+    """Articulated inertias and bias forces, and what the elimination of each coordinate leaves."""
+
+    link: FloatArray  # (n, 27) I^A = [A B; B' D], triangles of A and D, and p^A; world axes
+    coordinate: FloatArray  # (n_velocities, 8) U = I^A S, 1 / (S' U), u = tau - S' p^A
+    acceleration: FloatArray  # (n, 6) true ones, in world axes about the links' origins
+
+
+def empty_articulated(tree: SpanningTree) -> Articulated:
+    """Return arrays of the right shapes."""
+    n, n_v = tree.n_bodies, tree.n_velocities
+    return Articulated(np.zeros((n, 27)), np.zeros((n_v, 8)), np.zeros((n, 6)))
+
+
+def forward_dynamics_tree(
+    tree: SpanningTree, motion: TreeMotion, tau: FloatArray, force: FloatArray = NO_FORCE
+) -> FloatArray:
+    """Return qdd (n_velocities,) of the tree, its loop joints exerting nothing. Table 7.1.
+
+    leaves to root   U = I^A S,  D = S' U,  u = tau - S' p^A,  I^a = I^A - U D^-1 U'
+                     I^A_parent += I^a,  p^A_parent += p^A + I^a c + U D^-1 u
+    root to leaves   a' = a_parent + c,  qdd = D^-1 (u - U' a'),  a = a' + S qdd
+
+    Parameters
+    ----------
+    tree, motion, force
+        As in `recursion`.
+    tau : (n_velocities,) float array
+        Forces of the tree joints [N m, N].
+    """
+    qdd, work = np.empty(tree.n_velocities), empty_articulated(tree)
+    native.articulated_body(tree.links, motion, tau, force, NONE_PRESCRIBED, work, qdd)
+    return qdd

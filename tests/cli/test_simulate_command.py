@@ -1,0 +1,149 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from command_line import document, printed, run
+
+from sparsebody.simulation import Trajectory
+
+PROGRAM = [sys.executable, "-m", "sparsebody.cli"]
+
+
+def test_the_summary_for_scripts_is_that_of_the_trajectory(tmp_path):
+    path = tmp_path / "new" / "pendulum.h5"
+    words = ["pendulum", "--duration", "0.5", "--step", "0.01", "--output", path]
+    summary = document("simulate", *words)
+    assert summary.pop("output") == str(path)
+    assert summary == Trajectory.load(path).summary()
+    assert summary["steps"] == 50
+    assert summary["energy_error"] < 1e-6
+
+
+def test_the_trajectory_holds_the_mechanism_that_moved(tmp_path):
+    path = tmp_path / "chain.h5"
+    run("simulate", "chain", "-p", "bodies=2", "--duration", "0.01", "--output", path)
+    source = json.loads(Trajectory.load(path).source)
+    assert source["nodes"][0]["id"] == "world"
+    assert len(source["nodes"]) == 3
+
+
+def test_the_summary_for_people_tells_energy_and_drift():
+    text = printed("simulate", "pendulum", "--duration", "0.1")
+    for word in ("energy error", "position error", "wall time", "100, 101 recorded"):
+        assert word in text
+
+
+def test_quiet_prints_nothing():
+    result = run("simulate", "pendulum", "--duration", "0.01", "--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_the_options_reach_the_simulation(tmp_path):
+    path = tmp_path / "pendulum.h5"
+    words = "--duration 0.1 --step 0.01 --record-step 0.05 --record-reactions"
+    words += " --method semi-implicit-euler --stabilization baumgarte"
+    words += " --ordering natural --factorization dense --reduction none"
+    assert run("simulate", "pendulum", *words.split(), "--output", path).exit_code == 0
+    trajectory = Trajectory.load(path)
+    assert np.allclose(trajectory.time, [0.0, 0.05, 0.1])
+    assert trajectory.joint_wrench.shape == (3, 1, 6)
+    assert trajectory.options["method"] == "semi-implicit-euler"
+    assert trajectory.options["stabilization"] == "baumgarte"
+    assert trajectory.options["ordering"] == "natural"
+    assert trajectory.options["factorization"] == "dense"
+    assert trajectory.options["reduction"] == "none"
+
+
+def test_a_motion_that_cannot_go_on_ends_with_code_1_and_keeps_what_there_is(tmp_path):
+    path = tmp_path / "governor.h5"
+    words = "--duration", "1", "--step", "0.1", "--method", "rk4"
+    result = run("simulate", "governor", *words, "--output", path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("sparsebody: error: stopped at t = ")
+    assert f"what was computed is in {path}" in result.stderr
+    assert len(Trajectory.load(path)) >= 1
+
+
+def test_an_output_that_cannot_be_written_ends_with_code_1(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    result = run("simulate", "pendulum", "--output", str(blocked / "pendulum.h5"))
+    assert result.exit_code == 1
+    assert result.stderr.startswith("sparsebody: error: cannot write ")
+
+
+def test_an_output_is_tried_before_anything_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparsebody.model.gallery.build", None)
+    path = tmp_path / "loop.h5"
+    path.symlink_to(path)
+    result = run("simulate", "pendulum", "--output", path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"sparsebody: error: cannot write {str(path)!r}: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_ctrl_c_ends_with_code_130_and_the_run_can_be_resumed(tmp_path):
+    path = tmp_path / "chain.h5"
+    words = ["simulate", "chain", "--step", "0.001", "--output", str(path), "--duration"]
+    process = subprocess.Popen(
+        [*PROGRAM, *words, "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "sparsebody: interrupted at t = " in errors
+    assert "go on with --resume" in errors
+    stopped = Trajectory.load(path)
+    assert stopped.interrupted
+    end = round(float(stopped.time[-1]) + 0.01, 3)
+    assert run(*words, str(end), "--resume").exit_code == 0
+    assert Trajectory.load(path).time[-1] == pytest.approx(end)
+
+
+def test_a_reader_that_goes_away_leaves_no_traceback():
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = subprocess.run(
+        [*PROGRAM, "gallery"], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert result.returncode == 141
+    assert result.stderr == b""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["plot", "--help"], ["gallery", "--json"]])
+def test_help_and_json_end_alike_where_nobody_reads(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = subprocess.run([*PROGRAM, *words], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")
+def test_a_full_disk_under_the_output_is_one_line_of_error():
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*PROGRAM, "gallery", "--json"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert result.returncode == 1
+    assert result.stderr == (
+        "sparsebody: error: cannot write the output: No space left on device\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_streams_that_the_shell_closed_are_no_error(closed):
+    words = "simulate pendulum --duration 0.01 --json"
+    command = f"'{sys.executable}' -m sparsebody.cli {words} {closed}"
+    assert subprocess.run(["sh", "-c", command], capture_output=True).returncode == 0
