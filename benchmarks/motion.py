@@ -26,7 +26,6 @@ from sparsebody.errors import SparsebodyError
 from sparsebody.study.families import Problem
 
 RESULTS = Path(__file__).parent / "results" / "motion"
-LONGEST = 2.0  # CPU time of a run [s]
 FLOOR = 3.0  # errors of the reference, below which errors are not known
 Run = Callable[[Problem, float, float], tuple[FloatArray, float]]
 """run(problem, duration, step): positions (n_bodies, 3) at the end, CPU time [s]."""
@@ -106,11 +105,10 @@ def mujoco(integrator: str) -> Run:
     """Return runs of MuJoCo with loops as stiff as a step allows: solref = (2 h, 1)."""
     import mujoco as engine
 
-    from benchmarks.peers.mujoco import forward
+    from benchmarks.peers.mujoco import compiled
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        prepared = forward(problem)
-        model, data = prepared.model, prepared.data
+        model, data = compiled(problem)
         model.opt.integrator = getattr(engine.mjtIntegrator, f"mjINT_{integrator}")
         model.opt.timestep = step
         model.eq_solref[:] = (2.0 * step, 1.0)
@@ -215,8 +213,8 @@ def distance(a: FloatArray, b: FloatArray) -> float:
     return float(np.linalg.norm(a - b, axis=1).max())
 
 
-def rows_of(name: str, case: Case, until: float) -> Iterator[Row]:
-    """Yield the runs of all engines with smaller and smaller steps."""
+def rows_of(name: str, case: Case, longest: float, until: float) -> Iterator[Row]:
+    """Yield the runs of all engines with smaller and smaller steps, none longer than that [s]."""
     exact, doubt = reference(case)
     print(f"{name}: reference confirmed to {doubt:.1e} m")
     problem = case.problem()
@@ -224,7 +222,7 @@ def rows_of(name: str, case: Case, until: float) -> Iterator[Row]:
         step, cpu, factor = case.first_step, 0.0, 2
         try:
             run = make(option)
-            while factor * cpu < LONGEST and time.monotonic() + factor * cpu < until:
+            while factor * cpu < longest and time.monotonic() + factor * cpu < until:
                 position, cpu = run(problem, case.duration, step)
                 error = distance(position, exact)
                 yield Row(name, engine, step, error, cpu)
@@ -293,13 +291,14 @@ def report(rows: list[Row], output: Path) -> str:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1)
 @click.option("--output", type=click.Path(path_type=Path), default=RESULTS)
-@click.option("--budget", default=600.0, show_default=True, help="Seconds for all cases.")
-def main(names: tuple[str, ...], output: Path, budget: float) -> None:
+@click.option("--budget", default=500.0, show_default=True, help="Seconds for all cases.")
+@click.option("--longest", default=2.0, show_default=True, help="Seconds of a run.")
+def main(names: tuple[str, ...], output: Path, budget: float, longest: float) -> None:
     """Measure the cases that are named, or all."""
     chosen, rows, begin = names or tuple(CASES), [], time.monotonic()
     for k, name in enumerate(chosen):
         until = begin + budget * (k + 1) / len(chosen)
-        for row in rows_of(name, CASES[name], until):
+        for row in rows_of(name, CASES[name], longest, until):
             print(f"  {row.engine:20} {row.step:9.2g} s {row.error:9.1e} m {row.cpu:8.3f} s")
             rows.append(row)
     print(report(rows, output))
