@@ -1,7 +1,7 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml, and builds the
 # native core where its sources are newer.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-quick sanitize check format demo wheel study bench bench-full bench-resume clean
+.PHONY: help setup build test test-quick sanitize check format demo wheel study bench bench-motion bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -66,6 +66,9 @@ bench: build .venv/.peers  ## benchmark against the peers, in less than 5 minute
 	rm -f out/bench/rows.jsonl
 	$(BIN)/sparsebody study benchmarks/quick.toml --output out/bench --jobs 1 --budget 270
 	$(BIN)/sparsebody report out/bench --from 512
+
+bench-motion: build .venv/.peers  ## errors of motions against CPU time, beside MuJoCo and Exudyn, in 10 minutes; results in benchmarks/results/motion/
+	$(BIN)/python -m benchmarks.motion --budget 500
 
 bench-full: build .venv/.peers  ## the same with all sizes, methods and shufflings, in hours
 	rm -f out/forward_dynamics/rows.jsonl

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from benchmarks.peers.tree import Prepared, TreeJoint, TreeModel
+from benchmarks.peers.tree import Prepared, TreeJoint, TreeModel, frames
 from sparsebody.arrays import FloatArray
 from sparsebody.spatial import quaternion_from_rotation
 from sparsebody.study.families import Problem
@@ -93,14 +93,20 @@ class Model(TreeModel):
         return name
 
 
-def forward(problem: Problem) -> Prepared:
-    """Return the model of a mechanism, ready for mj_forward."""
+def compiled(problem: Problem) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """Return the model of a mechanism, at its state."""
     specified = Model(problem)
     model = specified.spec.compile()
     data = mujoco.MjData(model)
     for name, rate in specified.rates.items():
         start = model.joint(name).dofadr[0]
         data.qvel[start : start + len(rate)] = rate
+    return model, data
+
+
+def forward(problem: Problem) -> Prepared:
+    """Return the model of a mechanism, ready for mj_forward."""
+    model, data = compiled(problem)
 
     def accelerations() -> FloatArray:
         mujoco.mj_forward(model, data)
@@ -110,7 +116,7 @@ def forward(problem: Problem) -> Prepared:
             index = model.body(f"body-{i}").id
             mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, index, of_body, 1)
         w, u = np.split(problem.state.velocity, 2, axis=1)
-        gravity = np.einsum("nij,i->nj", specified.frames.rotation[:-1], problem.system.gravity)
+        gravity = np.einsum("nij,i->nj", frames(problem).rotation[:-1], problem.system.gravity)
         result[:, 3:] += gravity - np.cross(w, u)
         return result
 

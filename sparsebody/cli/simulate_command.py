@@ -43,7 +43,7 @@ _INTERRUPTED = 130
     default="auto",
     metavar="NAME",
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
-    "radau-iia, or auto: rk4 where it does.",
+    "generalized-alpha-2, radau-iia, or auto: rk4 where it does.",
 )
 @click.option("--compliance", type=float, help="Of joints in generalized-alpha [m/N].")
 @click.option(

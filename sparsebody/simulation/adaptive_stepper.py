@@ -35,6 +35,7 @@ from sparsebody.simulation.stepper import Stepper
 _SAFETY, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0  # factors from one step to the next
 _SAME = 1.2  # a factor up to which the step stays what it is
 _BEYOND = 1.3  # factor of a step that ended at a singular pose
+_MOST_IN_VAIN = 2  # shorter steps without smaller errors
 _TINY = 1e-13  # of a step, relative to the time
 _FIRST = 0.1  # of the time that a motion takes for a radian, or its own size
 
@@ -164,6 +165,7 @@ class AdaptiveStepper:
         """Take a step that is short enough."""
         inner, h, factor = self._inner, self._h, 1.0
         inner.nominal = h
+        last_norm, n_in_vain = math.inf, 0
         while True:
             before, saved, n_noted = (inner.state, inner.acceleration), inner.saved(), self._n_noted
             is_last_resort = h < _TINY * max(abs(before[0].time), 1.0)
@@ -182,6 +184,11 @@ class AdaptiveStepper:
                 factor = self._factor(norm)
                 if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
                     break
+                n_in_vain += norm >= last_norm
+                if n_in_vain == _MOST_IN_VAIN:  # rounding, larger the shorter the step is
+                    factor = self._h / h
+                    break
+                last_norm = norm
             inner.restore(saved)
             self._n_steps[1] += 1
             h *= min(factor, _SAFETY)

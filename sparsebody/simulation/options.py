@@ -13,7 +13,7 @@ from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.stabilization import STABILIZATIONS
 
 _RECORD_STEP = 0.01  # [s] between records where steps are chosen by their errors
-_ADAPTIVE = ("auto", "rk4", "generalized-alpha", "radau-iia")
+_ADAPTIVE = ("auto", "rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia")
 _ROUNDING = 1e-9  # by which a time may miss a whole number of steps, in steps
 
 

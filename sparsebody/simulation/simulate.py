@@ -244,12 +244,12 @@ def _method_maker(
     """Return what makes the stepper of the method, and the length of its memory."""
     implicit = partial(ImplicitStepper, system, state, options, control)
     integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
-    if not isinstance(integrator, Integrator) and integrator.scheme is not None:
-        arguments = system, state, integrator.scheme, options, control
-        return partial(CollocationStepper, *arguments), collocation_memory(
-            system, integrator.scheme
-        )
     if not isinstance(integrator, Integrator):
+        scheme = integrator.scheme
+        if scheme is not None:
+            stepper = partial(CollocationStepper, system, state, scheme, options, control)
+            return stepper, collocation_memory(system, scheme)
+        implicit = partial(implicit, closes_velocities=integrator.closes_velocities)
         return implicit, memory_size(system, control is not None)
     prepared = _dynamics(system, state, options) if dynamics is None else dynamics
     if isinstance(integrator.scheme, Composition):
@@ -267,7 +267,7 @@ def _method_maker(
         return Stepper(dynamics, *shared)
 
     if options.method != "auto":
-        return partial(explicit, prepared), 0
+        return partial(explicit, prepared), 1
     size = memory_size(system, control is not None)
     auto = partial(AutoStepper, explicit, implicit, prepared, options.step, size)
     return auto, size + N_OWN

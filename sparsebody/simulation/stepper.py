@@ -114,9 +114,13 @@ class Stepper:
         self._n_others = 0  # steps that a composition could not do
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
-    memory = np.zeros(0)
     error_order = 4  # of local errors
     multiplier: FloatArray | None = None  # of compliant joints: these are rigid
+
+    @property
+    def memory(self) -> FloatArray:
+        """What else is to be told in the end."""
+        return np.array([float(self._n_others)])
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
@@ -181,6 +185,7 @@ class Stepper:
         self._set_scales(first)
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
         self._rows.resume(checkpoint.rank)
+        self._n_others = int(checkpoint.memory[0])
 
     def _set_scales(self, first: State) -> None:
         self._small = scales(self._rows.dynamics.system, first, self.nominal)

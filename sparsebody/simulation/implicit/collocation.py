@@ -23,7 +23,6 @@ import numpy as np
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationError
-from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.control import Control
 from sparsebody.simulation.implicit.compliance import uniform_compliance
@@ -33,10 +32,11 @@ from sparsebody.simulation.implicit.step_equations import StepEquations
 from sparsebody.simulation.integrators.base import Collocation, LocalError
 
 # Contractions up to which factors are reused, and beyond which a step is given up.
-_FAST, _SLOW = 0.05, 0.4
+_FAST, _SLOW = 0.05, 0.8
 _ROUNDING = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
 _COUPLED_ROUNDING = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
+_MOST_COUPLED = 6  # steps, after which forces may be stiff rather than poses singular
 _FARTHEST = 0.3  # largest correction, in lengths of the mechanism
 _INSTANT = 1e-8  # [s]
 _MOST_REFINEMENTS, _REFINED = 10, 1e-14  # of accelerations, and the change of them that ends it
@@ -97,9 +97,10 @@ class CollocationSteps:
             None  # where they were made, for steps of `point_step`
         )
         self.point_step, self.contraction = 0.0, 1.0
+        self.n_coupled = 0  # steps in a row that did not do without the matrix of all stages
         self.n_iterations, self.n_factorizations = 0, 0
         self.error: LocalError | None = None
-        self._is_noisy = False
+        self._noise = 0.0  # [m] what rounding leaves of Newton's corrections
 
     def step(
         self, now: CollocationState, h: float, time: float, accuracy: tuple[float, float]
@@ -128,13 +129,24 @@ class CollocationSteps:
         else:
             self.point_step = 0.0
             raise failure
+        self.n_coupled *= is_coupled
         self._set_error(now, h, Y, V)
         state = self._stages[-1].state()
         step = Polynomials(now.state, h, Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
 
+    def factorize_within(self, now: CollocationState, h: float) -> None:
+        """Make the factors at about the middle of a step, as predicted."""
+        Y, L = self._predicted(now, h)
+        k = int(np.argmin(np.abs(self._scheme.node - 0.5)))
+        V, _ = self._velocities(now, h, Y, np.zeros_like(Y))
+        stage = self._stages[k]
+        stage.displacement[:], stage.velocity[:] = Y[k], V[k]
+        stage.native.evaluate()
+        self.factorize(CollocationState(stage.state(), now.acceleration, L[k], None), h)
+
     def factorize(self, at: CollocationState, h: float) -> None:
-        """Make the factors at the start of a step."""
+        """Make the factors at a state."""
         self._matrix.factorize(at.state, at.multiplier, h, self.is_whole)
         self.point, self.point_step = at, h
         self.n_factorizations += 1
@@ -145,14 +157,15 @@ class CollocationSteps:
         """Factorize more and more exactly; yield whether all stages are to be coupled."""
         if self.point_step == h and self.contraction <= _FAST:
             yield False
-        self.factorize(now, h)
+        self.factorize_within(now, h)
         yield False
-        if not self.is_whole:
+        self.n_coupled += 1
+        if self.n_coupled > _MOST_COUPLED and not self.is_whole:
             self.is_whole = True
-            self.factorize(now, h)
+            self.factorize_within(now, h)
             yield False
             self.is_whole = False
-            self.factorize(now, h)
+            self.factorize_within(now, h)
         yield True
 
     def _begin(self, now: CollocationState, h: float, time: float) -> None:
@@ -160,7 +173,7 @@ class CollocationSteps:
         for node, stage in zip(self._scheme.node, self._stages, strict=True):
             at = time if node == 1.0 else now.state.time + node * h
             stage.start_from(now.state, at)
-            self._rates.append(np.ascontiguousarray(prescribed_motion(self._system, at)[:, 1]))
+            self._rates.append(stage.prescribed_rates())
 
     def _predicted(self, now: CollocationState, h: float) -> tuple[FloatArray, FloatArray]:
         """Return displacements and multipliers at the nodes, extrapolated from the newest step."""
@@ -202,9 +215,9 @@ class CollocationSteps:
         is_coupled: bool,
     ) -> tuple[FloatArray, FloatArray]:
         """Iterate on displacements, multipliers and corrections of velocities, in place."""
-        size, contraction = 0.0, 0.0
+        size, contraction, self._noise = 0.0, 0.0, 0.0
         rounding = (_COUPLED_ROUNDING if is_coupled else _ROUNDING) * self._matrix.length
-        for _ in range(_MOST_ITERATIONS):
+        for iteration in range(1, _MOST_ITERATIONS + 1):
             self.n_iterations += 1
             V, A = self._velocities(now, h, Y, X)
             force, row, rate = self._residuals(Y, V, A, L)
@@ -216,7 +229,7 @@ class CollocationSteps:
             Y += self._apply(native.inverse_tangent_products, Y, twist)
             L += multiplier
             X += self._slips(now, h, Y, L, X) if is_coupled else slip
-            last, size = size, self._size(twist)
+            last, size = size, self._matrix.size(twist)
             if not size < _FARTHEST * self._matrix.length:
                 raise SimulationError(
                     f"Newton's method goes {size:.1e} m at once; take smaller steps"
@@ -225,10 +238,11 @@ class CollocationSteps:
             known = max(contraction, 0.01) if last > 0.0 else 1.0
             if size * known / (1.0 - min(known, 0.9)) < accuracy:
                 break
-            self._is_noisy = contraction > _SLOW and size < rounding
-            if self._is_noisy:
+            left = _MOST_ITERATIONS - iteration
+            if size < rounding and (contraction > _SLOW or left == 0):
+                self._noise = size
                 break
-            if contraction > _SLOW:
+            if contraction > _SLOW or size * contraction**left > max(accuracy, rounding):
                 raise SimulationError("Newton's method converges slowly; take smaller steps")
         else:
             raise SimulationError(f"Newton's method does not converge (correction {size:.1e} m)")
@@ -306,17 +320,11 @@ class CollocationSteps:
         V[-1] += self._matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
         return V, A
 
-    def _size(self, twist: FloatArray) -> float:
-        angle, distance = np.sqrt((twist.reshape(-1, 2, 3) ** 2).sum(axis=2).max(axis=0))
-        return float(self._matrix.length * angle + distance)
-
     def _set_error(self, now: CollocationState, h: float, Y: FloatArray, V: FloatArray) -> None:
         """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.
 
-        Where rounding dominates, at a singular pose, the error of the step before stands for it.
+        Without what rounding, where poses are nearly singular, moves them by.
         """
-        if self._is_noisy:
-            return
         e, rate = self._scheme.error / h, self._matrix.rate
         velocity = now.state.velocity + np.tensordot(e, Y, 1)
         acceleration = now.acceleration + np.tensordot(e, V - now.state.velocity, 1)
@@ -330,7 +338,10 @@ class CollocationSteps:
             )
         )
         parts = np.concatenate([pose.reshape(-1, 2, 3), turning.reshape(-1, 2, 3)], axis=1)
-        self.error = LocalError(*map(float, np.sqrt((parts**2).sum(axis=2).max(axis=0))))
+        noise = self._noise * np.array([1.0 / self._matrix.length, 1.0])
+        noise = np.concatenate([noise, rate * noise])
+        errors = np.sqrt((parts**2).sum(axis=2).max(axis=0)) - noise
+        self.error = LocalError(*map(float, errors.clip(0.0)))
 
     def between(self, step: Polynomials, time: float) -> tuple[State, FloatArray]:
         """Return the state and the multipliers at a time in a step, of its polynomials."""

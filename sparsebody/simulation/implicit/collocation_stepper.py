@@ -35,7 +35,7 @@ _CALM = 8  # steps without trouble, after which parts become longer
 _SHARE = 0.01  # of tolerances, that Newton's method may leave
 _PRECISE = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
-_N_SCALARS = 6  # of the memory
+_N_SCALARS = 7  # of the memory
 
 
 def memory_size(system: System, scheme: Collocation) -> int:
@@ -126,6 +126,7 @@ class CollocationStepper:
         point = method.point or now
         scalars = [last.h, float(self._halvings), float(self._n_calm)]
         scalars += [float(method.is_whole), method.point_step, method.contraction]
+        scalars += [float(method.n_coupled)]
         newest = pack_state(last.start), last.displacement.ravel(), last.velocity[1:].ravel()
         made_at = pack_state(point.state), point.multiplier
         return np.concatenate([scalars, now.multiplier, *newest, last.multiplier.ravel(), *made_at])
@@ -133,12 +134,14 @@ class CollocationStepper:
     def resume(self, _first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         system, method = self._system, self._method
-        n, m, s = 6 * system.n_bodies, n_rows(system), len(self._scheme.node)
-        sizes = [_N_SCALARS, m, state_size(system), s * n, s * n, s * m, state_size(system)]
+        twists, m, s = 6 * system.n_bodies, n_rows(system), len(self._scheme.node)
+        sizes = [_N_SCALARS, m, state_size(system), s * twists, s * twists, s * m]
+        sizes += [state_size(system)]
         scalars, multiplier, start, Y, V, L, at, of_point = np.split(
             checkpoint.memory, np.cumsum(sizes)
         )
-        h, halvings, calm, is_whole, point_step, method.contraction = map(float, scalars)
+        h, halvings, calm, is_whole, point_step, method.contraction, n = map(float, scalars)
+        method.n_coupled = int(n)
         self._halvings, self._n_calm, method.is_whole = int(halvings), int(calm), bool(is_whole)
         first = unpack_state(system, start)
         velocity = np.concatenate([first.velocity.ravel(), V]).reshape(s + 1, -1, 6)

@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationError
@@ -28,6 +30,9 @@ from sparsebody.simulation.implicit.step_equations import StepEquations
 
 _ACCURACY = 1e-6  # of Newton's method, relative to what accelerations contribute to the step
 _ROUNDING = 1e-13  # relative to the length
+_MOST_ITERATIONS, _FARTHEST = 20, 0.3  # of closed joints, and lengths that a correction may go
+_FAST, _SLOW = 0.2, 0.8  # contraction with which factors are kept, and that of rounding
+_NOISE = 1e-9  # lengths of a correction that may be rounding
 
 
 class AlphaCoefficients(NamedTuple):
@@ -144,3 +149,56 @@ class GeneralizedAlpha:
             equations.evaluate()
             status = newton.iterate()
         return status
+
+
+class StabilizedAlpha(GeneralizedAlpha):
+    """Steps of index 2, stabilized: rigid joints close in positions and velocities.
+
+        y = h v_0 + h^2 ((1/2 - beta) a_0 + beta a_1) - x,  J x + A' mu = 0,  delta = 0,  A v = k,
+
+    with x of the order of the error. Arnold, Brüls and Cardona (2015), Numer. Math. 129:149.
+    """
+
+    def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
+        equations, matrix = self._equations, self._matrix
+        b, c = self.coefficients.of_newton(h)
+        C, n = equations.compliance.diagonal, len(equations.compliance.diagonal)
+        rates, slip = equations.prescribed_rates(), np.zeros(equations.n_rows)
+        size, contraction = 0.0, 1.0
+        for _ in range(_MOST_ITERATIONS):
+            equations.evaluate()
+            if contraction > _FAST:
+                matrix.factorize(b, c)
+            equations.native.velocity_errors(rates, slip)
+            open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
+            rows = np.concatenate([slip[:n] / c, equations.row_residual[n:]])
+            twist, multiplier = self._corrections(equations.force_residual.copy(), rows)
+            rest = np.concatenate([open_by - slip[:n] / c, np.zeros(len(rows) - n)])
+            shift, _ = self._corrections(np.zeros_like(twist), rest)
+            equations.displacement += native.inverse_tangent_products(
+                equations.displacement, twist + shift
+            )
+            equations.velocity += c * twist
+            equations.acceleration += b * twist
+            equations.multiplier += multiplier
+            last, size = size, matrix.size(twist) + matrix.size(shift)
+            contraction = size / last if last > 0.0 else 1.0
+            is_rounding = contraction > _SLOW and size < _NOISE * matrix.length
+            if is_rounding or size * contraction / (1.0 - min(contraction, 0.9)) < accuracy:
+                equations.evaluate()
+                return
+            if not size < _FARTHEST * matrix.length or contraction > 2.0:
+                break
+        raise SimulationError(
+            f"Newton's method does not converge (correction {size:.1e} m); take smaller steps"
+        )
+
+    def _corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return twists and multipliers, without what dependent rows contradict each other by."""
+        equations, matrix = self._equations, self._matrix
+        n, C = len(equations.compliance.diagonal), equations.compliance.diagonal
+        for _ in range(2):
+            equations.force_residual[:], equations.row_residual[:] = force, rows
+            matrix.solve()
+            rows = np.concatenate([rows[:n] - C * matrix.multiplier[:n], rows[n:]])
+        return matrix.twist.copy(), matrix.multiplier.copy()

@@ -24,7 +24,11 @@ from sparsebody.simulation.implicit.compliance import (
     negligible_compliance,
     uniform_compliance,
 )
-from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
+from sparsebody.simulation.implicit.generalized_alpha import (
+    AlphaState,
+    GeneralizedAlpha,
+    StabilizedAlpha,
+)
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.start import StartingValues
 from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows
@@ -36,6 +40,9 @@ _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
+_RIGID = (
+    1e-11  # compliance over that of a step's inertia: keeps dependent rows of rigid joints apart
+)
 _CALM = 8  # steps without trouble, after which parts become longer
 _NEW = 0.2  # share of the newest multipliers in those that compliance is judged by
 _MOST_TRIALS = 8  # of starting with ever stiffer joints
@@ -46,7 +53,7 @@ def memory_size(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 6 + 25 * n + 2 * n_rows(system) + system.n_rows + len(tracked.joint) + known
+    return 7 + 25 * n + 2 * n_rows(system) + system.n_rows + len(tracked.joint) + known
 
 
 class ImplicitStepper:
@@ -65,10 +72,15 @@ class ImplicitStepper:
         options: SimulationOptions,
         control: Control | None,
         note: Callable[[Event], None],
+        closes_velocities: bool = False,
     ) -> None:
-        compliance, self._is_negligible = options.compliance, options.compliance is None
+        compliance = options.compliance
+        self._is_negligible = compliance is None and not closes_velocities
         if compliance is None:
             compliance = negligible_compliance(system, state)
+        self._is_rigid = closes_velocities
+        if closes_velocities:
+            compliance = _RIGID * options.step**2 / float(system.mass.mean())
         self._system, self.nominal, self._note = system, options.step, note
         self.compliance = compliance  # [m/N]
         self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
@@ -79,7 +91,8 @@ class ImplicitStepper:
         self._newton, self._size = matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(self._equations.compliance), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
-        self._method = GeneralizedAlpha(self._equations, matrix, options.spectral_radius)
+        method = StabilizedAlpha if closes_velocities else GeneralizedAlpha
+        self._method = method(self._equations, matrix, options.spectral_radius)
         b = self._method.coefficients.of_newton(options.step)[0]
         self._least = least_compliance(system, b) if self._is_negligible else compliance
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
@@ -110,28 +123,36 @@ class ImplicitStepper:
         return self.now.acceleration
 
     @property
-    def multiplier(self) -> FloatArray:
-        """The multipliers (n_rows,) of the joints at the newest state."""
-        return self.now.multiplier[: self._system.n_rows]
+    def multiplier(self) -> FloatArray | None:
+        """The multipliers (n_rows,) of the joints at the newest state; None of rigid ones."""
+        return None if self._is_rigid else self._multiplier
 
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
-        scalars = [self._h, float(self._halvings), float(self._n_calm), self.compliance]
+        scalars = [float(x) for x in (self._h, self._halvings, self._n_calm)]
+        scalars += [self.compliance, self._opening]
         own = self.now.mean.ravel(), self.now.multiplier, scalars, self._load
         return np.concatenate([*own, self._newton.point()])
+
+    @property
+    def _multiplier(self) -> FloatArray:
+        return self.now.multiplier[: self._system.n_rows]
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         if self._now is not None:
             return
         self._now, self._h = self._starting.at(state, self.nominal), self.nominal
-        self._load = self.multiplier.copy()
+        if self._is_rigid:
+            self._now = replace(self._now, state=state)
+            return
+        self._load = self._multiplier.copy()
         for _ in range(_MOST_TRIALS):
             if not self._stiffen():
                 break
             self._now = self._starting.at(state, self.nominal)
-            self._load = self.multiplier.copy()
+            self._load = self._multiplier.copy()
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
@@ -154,7 +175,7 @@ class ImplicitStepper:
         if factor >= 1.0:
             return False
         closing = np.zeros(self._equations.n_rows)
-        closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self.multiplier)
+        closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self._multiplier)
         self._set_compliance(factor * self.compliance)
         self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
         return True
@@ -199,21 +220,22 @@ class ImplicitStepper:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
         ends = np.cumsum(
-            [checkpoint.acceleration.size, self._equations.n_rows, 4, self._system.n_rows]
+            [checkpoint.acceleration.size, self._equations.n_rows, 5, self._system.n_rows]
         )
         mean, multiplier, scalars, self._load, factors = np.split(checkpoint.memory, ends)
         self._now = AlphaState(
             checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
         )
-        self._h, self._halvings, self._n_calm = float(scalars[0]), int(scalars[1]), int(scalars[2])
-        self._set_compliance(float(scalars[3]))
+        self._h, halvings, n_calm, compliance, self._opening = map(float, scalars)
+        self._halvings, self._n_calm = int(halvings), int(n_calm)
+        self._set_compliance(compliance)
         self._newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at the newest state."""
         self.start(state)
         system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
-        return joint_reactions(system, state, subspace, -self.multiplier)
+        return joint_reactions(system, state, subspace, -self.now.multiplier[: system.n_rows])
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
@@ -255,8 +277,10 @@ class ImplicitStepper:
         self._now = self._method.step(start, h, time, is_last_resort)
         self._jump = self._now.mean - start.mean
         self._h = h
-        self._opening = max(self._opening, largest(self._opening_by(self.multiplier)))
-        self._load += _NEW * (self.multiplier - self._load)
+        if self._is_rigid:
+            return
+        self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
+        self._load += _NEW * (self._multiplier - self._load)
         if self._is_driven:
             self._stiffen()
 
@@ -270,7 +294,7 @@ class ImplicitStepper:
         )
 
     def _most_open(self) -> str:
-        opening = np.abs(self._opening_by(self.multiplier))
+        opening = np.abs(self._opening_by(self._multiplier))
         return self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
 
     def _check_closed(self) -> None:
@@ -285,6 +309,8 @@ class ImplicitStepper:
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run: how far joints opened."""
+        if self._is_rigid:
+            return []
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
         since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"
         return [Event(time, "compliance", f"rigid {opening} {since}")]

@@ -94,6 +94,11 @@ class NewtonMatrix:
         """Fill `twist` and `multiplier` with the correction for the present residuals."""
         self.native.fill_correction(self.twist, self.multiplier)
 
+    def size(self, twist: FloatArray) -> float:
+        """Return the largest angle and distance of twists (n, 6) as one [m]."""
+        angle, distance = np.sqrt((twist.reshape(-1, 2, 3) ** 2).sum(axis=2).max(axis=0))
+        return float(self.length * angle + distance)
+
     def solve_whole(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
         solve = scaled_lu(self.assembled(b, c), self.twist.size)

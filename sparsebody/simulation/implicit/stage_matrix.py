@@ -62,7 +62,7 @@ class StageMatrix:
         compliance = self.equations.compliance
         self._unit = compliance.entries.copy()  # of one m/N
         self._real = NewtonMatrix(self.equations, ordering, factorization)
-        self.length = self._real.length
+        self.length, self.size = self._real.length, self._real.size
         self._whole: list[Solve] = []
         self._n_primal = 6 * system.n_bodies
         self.rate = 0.0  # [1/s] the real gamma

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
@@ -102,6 +102,10 @@ class StepEquations:
             self._joint_effort[:] = joint_efforts(system, time)
         if len(self._point_effort):
             self._point_effort[:] = point_efforts(system, time)
+
+    def prescribed_rates(self) -> FloatArray:
+        """Return the rates (n_prescribed,) of the prescribed coordinates at the end."""
+        return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 1])
 
     def prescribe(self, index: int, value: float) -> None:
         """Set a prescribed coordinate, by its number among these, to another value."""

@@ -18,6 +18,7 @@ INTEGRATORS: dict[str, Integrator | ImplicitIntegrator] = {
     "variational": Integrator(RK4.step, order=2, scheme=RATTLE),
     "variational-4": Integrator(RK4.step, order=4, scheme=SUZUKI),
     "generalized-alpha": ImplicitIntegrator(order=2),
+    "generalized-alpha-2": ImplicitIntegrator(order=2, closes_velocities=True),
     "radau-iia": ImplicitIntegrator(order=5, scheme=RADAU_IIA),
 }
 

@@ -147,6 +147,7 @@ class ImplicitIntegrator:
 
     order: int
     scheme: Collocation | None = None  # None: the generalized-alpha method
+    closes_velocities: bool = False  # that of index 2, of rigid joints
 
 
 def pose_derivatives(state: State, acceleration: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -63,7 +63,7 @@ MECHANISMS = {
     "spatial chain": (spatial_chain, 0.4, 10),
     "bricard": (lambda: build("bricard"), 0.8, 16),
     "n-four-bar": (lambda: build("n-four-bar", loops=3), 0.3, 6),
-    "soft chain": (soft_chain, 0.2, 8),
+    "soft chain": (soft_chain, 0.2, 12),
 }
 
 
