@@ -1,7 +1,7 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml, and builds the
 # native core where its sources are newer.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test sanitize check format demo wheel study bench bench-full bench-resume clean
+.PHONY: help setup build test test-quick sanitize check format demo wheel study bench bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -27,6 +27,9 @@ build: $(STAMP)  ## compile what has changed in core/
 
 test: build  ## run the tests on JOBS processes
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+test-quick: build  ## a part of the tests, of every folder, in half a minute (tests/quick.txt)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal @tests/quick.txt
 
 sanitize: build  ## run tests of the core with address and undefined-behavior sanitizers and checked indices
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S core -B build/sanitize -G Ninja -DSPARSEBODY_LEVELS=sanitized \

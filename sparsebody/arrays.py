@@ -1,6 +1,7 @@
 """The array types that stand in every signature, checks of array arguments, and large arrays."""
 
 import contextlib
+import dataclasses
 import mmap
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 __all__ = [
     "ArrayLike",
     "BoolArray",
+    "BriefRepr",
     "FloatArray",
     "IntArray",
     "floats",
@@ -23,6 +25,26 @@ __all__ = [
     "leading_shape",
     "model_array",
 ]
+
+FEW = 6  # entries that are printed
+
+
+class BriefRepr:
+    """Print the fields of a dataclass: large arrays and collections by their sizes."""
+
+    def __repr__(self) -> str:
+        fields = (field.name for field in dataclasses.fields(self) if field.repr)  # type: ignore[arg-type]
+        listed = ", ".join(f"{name}={_brief(getattr(self, name))}" for name in fields)
+        return f"{type(self).__name__}({listed})"
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, np.ndarray) and value.size > FEW:
+        return f"<{value.dtype} {value.shape}>"
+    if isinstance(value, (tuple, list, dict)) and len(value) > FEW:
+        return f"<{type(value).__name__} of {len(value)}>"
+    return repr(value)
+
 
 LARGE = 2**20  # bytes from which on a place of its own is worth it
 HUGE_PAGE = 2**21

@@ -15,24 +15,17 @@ def hinge_rows(arm: tuple[float, float], rows: int) -> np.ndarray:
 
 def scissor(n: int) -> SaddleMatrix:
     """Pairs of crossed bars; of the two hinges between pairs one keeps 5 rows and one 2."""
-    x, z = 0.5, 0.2  # half of a bar
-    ends, rows = [(-1, 0)], [(None, hinge_rows((-x, -z), 5))]
-    for k in range(0, n, 2):
-        ends.append((k, k + 1))
-        rows.append((hinge_rows((0, 0), 5), hinge_rows((0, 0), 5)))
-    for k in range(0, n - 2, 2):
-        ends += [(k, k + 3), (k + 1, k + 2)]
-        rows.append((hinge_rows((x, z), 5), hinge_rows((x, -z), 5)))
-        rows.append((hinge_rows((-x, z), 2), hinge_rows((-x, -z), 2)))
-    values = np.zeros((sum(len(second) for _, second in rows), 2, 6))
-    start = 0
-    for first, second in rows:
-        part = values[start : start + len(second)]
-        if first is not None:
-            part[:, 0] = -first
-        part[:, 1] = second
-        start += len(second)
-    sizes = np.array([6] * n + [len(second) for _, second in rows], dtype=np.intp)
-    pattern = BlockPattern(sizes, np.array(ends, dtype=np.intp))
+    x, z, half = 0.5, 0.2, n // 2  # half of a bar; pairs
+    left = 2 * np.arange(half)  # of pairs, from the ground up
+    between = np.stack([left, left + 3, left + 1, left + 2], axis=1)[:-1].reshape(-1, 2)
+    ends = np.concatenate([[(-1, 0)], np.stack([left, left + 1], axis=1), between])
+    base = np.stack([np.zeros((5, 6)), hinge_rows((-x, -z), 5)], axis=1)
+    crossing = np.stack([-hinge_rows((0, 0), 5), hinge_rows((0, 0), 5)], axis=1)
+    right = np.stack([-hinge_rows((x, z), 5), hinge_rows((x, -z), 5)], axis=1)
+    other = np.stack([-hinge_rows((-x, z), 2), hinge_rows((-x, -z), 2)], axis=1)
+    outer = np.concatenate([right, other])
+    parts = [base, np.tile(crossing, (half, 1, 1)), np.tile(outer, (half - 1, 1, 1))]
+    sizes = np.concatenate([[6] * n, [5] * (1 + half), np.tile([5, 2], half - 1)])
+    pattern = BlockPattern(sizes.astype(np.intp), ends.astype(np.intp))
     diagonal = np.tile(np.diag([0.02, 0.1, 0.08, 1.0, 1.0, 1.0]), (n, 1, 1))
-    return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), values)
+    return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), np.concatenate(parts))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import sparsebody as sb
+
 OPTIONAL = ("exudyn", "hypothesis", "mujoco", "pinocchio", "pydrake", "pytest", "sksparse")
 
 IMPORT_WITHOUT_OPTIONAL = f"""
@@ -44,3 +46,16 @@ def test_tests_that_commands_name_are_there(name):
     named = re.findall(r"\btests/[\w/.]+", (root / name).read_text())
     assert named
     assert [path for path in named if not (root / path).exists()] == []
+
+
+def test_what_a_user_prints_is_short_for_large_mechanisms():
+    system = sb.build("ladder", rungs=300).compile()
+    run = sb.simulate(system, duration=0.02, step=0.01)
+    dynamics = sb.ForwardDynamics(system)
+    state = system.initial_state
+    for result in (system, state, dynamics, dynamics(state), run):
+        text = repr(result)
+        assert len(text) < 1000
+        assert text.startswith(type(result).__name__)
+    assert repr(system) == "System('ladder': 600 bodies, 900 joints, 2700 constraint rows)"
+    assert "position=<float64 (600, 3)>" in repr(state)

@@ -144,6 +144,10 @@ class ForwardDynamics:
         if self.rank_decision is not None and not self.rank_decision.certain:
             self._tell_doubt(self.rank_decision)
 
+    def __repr__(self) -> str:
+        solver = f"{self.ordering}, {self.factorization}"
+        return f"ForwardDynamics({self.system.name!r}: {solver}, {self.rank} independent rows)"
+
     @property
     def evaluator(self) -> Evaluator:
         """Assembler and factors in use, with arrays that no other thread sees."""

@@ -10,7 +10,7 @@ from scipy.sparse import block_array, csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody._core import model
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning, ModelError, UnknownNameError
 from sparsebody.factorization.krylov import least_norm
@@ -28,8 +28,8 @@ class SolveReport:
     converged: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Accelerations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Accelerations(BriefRepr):
     """The solution of (8.64)."""
 
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.elasticity import ElasticElements
 from sparsebody.model.joints import JOINT_TYPES, JointType
@@ -20,8 +20,8 @@ from sparsebody.model.time_functions import TimeFunction, TimeFunctions
 from sparsebody.spatial import symmetric_inverse
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+@dataclass(frozen=True, eq=False, repr=False)
+class State(BriefRepr):
     """Pose and velocity of all bodies at a time.
 
     Body coordinates: the axes of the body frame, with the origin at the center of mass.
@@ -121,7 +121,7 @@ class ExternalForces:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class System:
     """Flat arrays and topology of a mechanism; immutable, and knows no solver.
 
@@ -155,6 +155,10 @@ class System:
     external_forces: ExternalForces
     elastic: ElasticElements
     initial_state: State
+
+    def __repr__(self) -> str:
+        counts = f"{self.n_bodies} bodies, {self.n_joints} joints, {self.n_rows} constraint rows"
+        return f"System({self.name!r}: {counts})"
 
     @property
     def n_bodies(self) -> int:

@@ -71,7 +71,7 @@ def test_the_torque_at_the_base_after_one_second(bodies, torque):
 
 @pytest.mark.parametrize("bodies", BODIES)
 def test_all_algorithms_follow_one_curve(bodies):
-    arm, times = six_revolute_arm(bodies), np.linspace(0.0, 10.0, 41)
+    arm, times = six_revolute_arm(bodies), np.linspace(0.0, 10.0, 11)
     curves = {
         name: sine_torques(arm, times, one)
         for name, one in ALGORITHMS.items()

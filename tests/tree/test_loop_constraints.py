@@ -277,7 +277,7 @@ def paths(tree):
 
 @pytest.mark.parametrize("choice", TREE_CHOICES)
 def test_clusters_are_what_common_joints_connect(choice):
-    for seed in range(40):
+    for seed in range(20):
         mechanism = random_loops(np.random.default_rng(seed), 14, 5)
         tree = spanning_tree(mechanism.compile(), choice)
         graph, path = nx.Graph(), paths(tree)

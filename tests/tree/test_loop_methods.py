@@ -16,7 +16,7 @@ from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import symmetric
 
-BATCHES, PER_BATCH = 10, 50
+BATCHES, PER_BATCH = 10, 25
 LOOP_METHODS = (LoopsDirect, LoopsForce, LoopsProjection)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import block_array, coo_array, diags_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
@@ -42,8 +42,8 @@ class Special:
     point: StaticPoint = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+@dataclass(frozen=True, eq=False, repr=False)
+class Path(BriefRepr):
     """Points of equilibrium, in the order in which they were reached."""
 
     parameter: FloatArray  # (n,)

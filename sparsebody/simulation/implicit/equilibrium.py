@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
@@ -21,8 +21,8 @@ _KICK = 1e-2  # of typical lengths, away from an unstable equilibrium
 _SHIFTS = 60  # by which the matrix is made positive, each twice the last
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium(BriefRepr):
     """A pose in which all forces balance."""
 
     state: State = field(repr=False)  # at rest

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from scipy.sparse import block_array, bsr_array, diags_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
@@ -19,8 +19,8 @@ _BALANCED, _NOISE = 1e-6, 1e-11  # forces left over, of weights and of a stiffne
 _SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
 
 
-@dataclass(frozen=True, eq=False)
-class Vibrations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Vibrations(BriefRepr):
     """Natural frequencies without damping, the lowest first."""
 
     square: FloatArray  # (n,) omega^2 [1/s^2], negative where the equilibrium is unstable

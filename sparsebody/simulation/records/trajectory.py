@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State
 
@@ -28,8 +28,8 @@ def cause_of(error: Exception) -> str:
     return str(error).split("; take smaller steps")[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(BriefRepr):
     """States at n times, with energies and constraint errors.
 
     Body coordinates as in State: axes of the body frame, origin at the center of mass.
