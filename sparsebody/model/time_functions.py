@@ -111,7 +111,7 @@ class TimeFunctions:
             for f, k in zip(functions, kind, strict=True)
         ]
         first = np.cumsum([0, *map(len, numbers)])
-        self._shape = len(functions), 3
+        self._functions, self._shape = functions, (len(functions), 3)
         self._others = [(i, f) for i, f in enumerate(functions) if kind[i] == self._OTHER]
         self._native = native.TimeFunctions(
             np.array(kind, dtype=np.intp),
@@ -120,6 +120,10 @@ class TimeFunctions:
         )
 
     _OTHER = native.TimeFunctions.OTHER
+
+    def __reduce__(self) -> tuple[type[TimeFunctions], tuple[Sequence[TimeFunction]]]:
+        """Copy and pickle the functions: native objects can be neither."""
+        return type(self), (self._functions,)
 
     def __call__(self, time: float) -> FloatArray:
         """Return values, first and second derivatives (n, 3) at a time [s]."""

@@ -25,7 +25,7 @@ from sparsebody.simulation.singular_poses import (
     moved_on,
 )
 from sparsebody.simulation.stabilization import projected, smallest_pivot
-from sparsebody.simulation.stepper import Stepper
+from sparsebody.simulation.stepper import LONG_STEP, Stepper
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there
@@ -201,7 +201,7 @@ class AutoStepper:
 
     def _explicit(self) -> Stepper:
         def note(event: Event) -> None:
-            self._cumbersome += event.kind in _CUMBERSOME
+            self._cumbersome += event.kind in _CUMBERSOME and LONG_STEP not in event.message
             self._note(event)
 
         return self._make_explicit(self._dynamics, note)

@@ -51,6 +51,8 @@ from sparsebody.simulation.variational_steps import variational_step
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
 
+LONG_STEP = "the step is long"  # how messages of steps begin that are no trouble of the pose
+
 _PASSED = 0.5  # of a pivot that a step leaves where it comes to a singular pose, or passes it
 _SMALL = 0.2  # pivot of a pose that might be called singular
 # Pivots, sines of angles, that tell of a singular pose, unless the mechanism has no larger ones:
@@ -273,7 +275,7 @@ class Stepper:
             return self._near(reached.worst_pivot)
         is_moving = largest(self.state.velocity) > self._small.creep  # along one branch
         if is_moving and reached.correction > _ANOTHER_BRANCH:
-            return f"the step is long: joints change velocities by {reached.correction:.1e} of them"
+            return f"{LONG_STEP}: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
     def _near(self, pivot: Pivot) -> str:
