@@ -244,15 +244,18 @@ def speedups(rows: list[Row]) -> Iterator[str]:
 def draw(rows: list[Row], path: Path) -> None:
     """Draw a diagram for each case."""
     names = list(dict.fromkeys(row.case for row in rows))
-    figure, axes = plt.subplots(3, 3, figsize=(12, 11), constrained_layout=True)
-    for name, ax in zip(names, axes.flat, strict=False):
+    shape = (len(names) + 2) // 3, min(len(names), 3)
+    figure = plt.figure(figsize=(4 * shape[1], 0.4 + 3.6 * shape[0]), layout="constrained")
+    lines = {}
+    for place, name in enumerate(names, 1):
+        axes = figure.add_subplot(*shape, place)
         for k, engine in enumerate(ENGINES):
             line = [(r.cpu, r.error) for r in rows if (r.case, r.engine) == (name, engine)]
             style = "o--" if engine.startswith(PEERS) else "s-"
             if line:
-                ax.loglog(*zip(*line, strict=True), style, ms=3, color=f"C{k}", label=engine)
-        ax.set(title=name, xlabel="CPU time [s]", ylabel="error [m]")
-    axes.flat[0].legend(fontsize=7)
+                lines[engine] = axes.loglog(*zip(*line, strict=True), style, ms=3, color=f"C{k}")[0]
+        axes.set(title=name, xlabel="CPU time [s]", ylabel="error [m]")
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=5)
     figure.savefig(path, dpi=110)
     small(path)
 
