@@ -57,12 +57,14 @@ def least_compliance(system: System, b: float) -> float:
     return _LEAST / (b * float(system.mass.max()))
 
 
-def negligible_compliance(system: System, state: State) -> float:
-    """Return a compliance [m/N] by which no joint opens noticeably, as far as loads tell.
-
-    Under all loads of the mechanism at once, and the forces that its motion takes.
-    """
+def all_loads(system: System, state: State) -> float:
+    """Return the sum of all loads, and of the forces that the motion takes [N]; positive."""
     extent = extent_of(system, state)
     load = float(np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum())
     load += 2.0 * kinetic_energy(system, state) / extent
-    return _OPENING * extent / (load if load > 0.0 else float(system.mass.sum()) * extent)
+    return load if load > 0.0 else float(system.mass.sum()) * extent
+
+
+def negligible_compliance(system: System, state: State) -> float:
+    """Return a compliance [m/N] by which no joint opens noticeably under all loads at once."""
+    return _OPENING * extent_of(system, state) / all_loads(system, state)

@@ -19,6 +19,7 @@ from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.control import Control
 from sparsebody.simulation.implicit.compliance import (
     NEGLIGIBLE_OPENING,
+    all_loads,
     extent_of,
     least_compliance,
     negligible_compliance,
@@ -45,6 +46,7 @@ _RIGID = (
 )
 _CALM = 8  # steps without trouble, after which parts become longer
 _NEW = 0.2  # share of the newest multipliers in those that compliance is judged by
+_STIFFER, _OTHER = 0.1, 0.02  # a compliance on trial, and the change of loads that it may make
 _MOST_TRIALS = 8  # of starting with ever stiffer joints
 
 
@@ -91,6 +93,7 @@ class ImplicitStepper:
         self._newton, self._size = matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(self._equations.compliance), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
+        self._work = all_loads(system, state) * self._extent  # [J]
         method = StabilizedAlpha if closes_velocities else GeneralizedAlpha
         self._method = method(self._equations, matrix, options.spectral_radius)
         b = self._method.coefficients.of_newton(options.step)[0]
@@ -149,10 +152,25 @@ class ImplicitStepper:
             return
         self._load = self._multiplier.copy()
         for _ in range(_MOST_TRIALS):
-            if not self._stiffen():
+            if not (self._is_soft(state) or self._stiffen()):
                 break
             self._now = self._starting.at(state, self.nominal)
             self._load = self._multiplier.copy()
+
+    def _is_soft(self, state: State) -> bool:
+        """Tell whether stiffer joints bear other loads at the start; leave them stiffer then.
+
+        In long lifts rigid joints bear far more than soft ones, which let the lift sag.
+        """
+        compliance, stiffer = self.compliance, max(_STIFFER * self.compliance, self._least)
+        if not self._is_negligible or stiffer >= compliance:
+            return False
+        self._set_compliance(stiffer)
+        change = self._starting.at(state, self.nominal).multiplier[: len(self._load)] - self._load
+        if largest(change) > _OTHER * largest(self._load):
+            return True
+        self._set_compliance(compliance)
+        return False
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
@@ -166,9 +184,15 @@ class ImplicitStepper:
     def _stiffen(self) -> bool:
         """Lower the compliance if the loads of late open joints noticeably; tell whether they do.
 
+        Or if they deform the whole noticeably: the sum of lambda' C lambda is what all loads of
+        the mechanism do along its deflection, which in long lifts is far more than an opening.
         Joints are closed in proportion, which leaves their forces as they are.
         """
-        share = largest(self._length * self._opening_by(self._load)) / self._extent
+        opening = self._opening_by(self._load)
+        share = max(
+            largest(self._length * opening) / self._extent,
+            float(opening @ self._load) / self._work,
+        )
         if not (self._is_negligible and share > NEGLIGIBLE_OPENING):
             return False
         factor = max(0.5 * NEGLIGIBLE_OPENING / share, self._least / self.compliance)

@@ -289,3 +289,14 @@ def test_dampers_on_the_coordinates_of_a_ball_slow_it_down_as_they_should(dampin
     run = sb.simulate(system, state, duration=1.0, step=0.01, **ALPHA)
     expected = spin * np.exp(-damping / 0.5)
     np.testing.assert_allclose(run.velocity[-1, 0, :3], expected, atol=1e-4)
+
+
+def test_joints_of_a_long_lift_are_stiff_enough_to_bear_it():
+    """Where joints are soft they bear far less, and the lift sags by centimetres."""
+    system = build("scissor", pairs=100).compile()
+    runs = [
+        sb.simulate(system, duration=0.2, step=0.005, method=method)
+        for method in ("rk4", "generalized-alpha")
+    ]
+    positions = [run.position[-1] for run in runs]
+    np.testing.assert_allclose(*positions, rtol=0.0, atol=2e-6)
