@@ -76,10 +76,7 @@ class NativeTerms:
     def add_loads(self, state: State, load: FloatArray) -> None:
         """Add the loads (n_bodies, 6) after `fill` at the same state.
 
-        Raises
-        ------
-        ModelError
-            If the points of a spring coincide.
+        Raises ModelError if the points of a spring coincide.
         """
         poses = state.position, state.orientation, state.velocity
         bad = self.native.add_loads(*poses, state.coordinate, load)

@@ -59,10 +59,8 @@ class Parts:
 def with_regular_inertias(parts: Parts) -> Parts:
     """Return the same mechanism without singular bodies.
 
-    Raises
-    ------
-    ModelError
-        Naming the first body that stays singular, its mass or moments, and the remedy.
+    Raises ModelError naming the first body that stays singular, its mass or moments, and the
+    remedy.
     """
     is_singular = _are_singular(parts.bodies)
     if not is_singular.any():

@@ -137,10 +137,7 @@ ALGORITHMS = {
 def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:
     """Return the elimination order (n_blocks,) that the algorithm `name` stands for.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no algorithm of this name.
+    Raises UnknownNameError if there is no algorithm of this name.
     """
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise UnknownNameError(f"no algorithm {name!r}; there are {', '.join(ALGORITHMS)}")

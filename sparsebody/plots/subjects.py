@@ -175,10 +175,7 @@ def mechanism_subject(mechanism: Mechanism, options: Options) -> Subject:
 def trajectory_subject(path: Path, options: Options, *, recover: bool = False) -> Subject:
     """Return what can be drawn of a trajectory file, or with `recover` of what is left of one.
 
-    Raises
-    ------
-    SimulationError
-        If it is none, or lacks a body to be traced.
+    Raises SimulationError if it is none, or lacks a body to be traced.
     """
     record = Trajectory.load(path, recover=recover)
     for name in options.bodies:

@@ -142,10 +142,8 @@ class AdaptiveStepper:
     def advance(self, time: float) -> State:
         """Return the state at `time`, from where steps reach at least as far.
 
-        Raises
-        ------
-        SingularSystemError, SimulationError
-            If the motion does not go on however short the step is.
+        Raises SingularSystemError or SimulationError if the motion does not go on however short the
+        step is.
         """
         while self.state.time < time:
             self._step()

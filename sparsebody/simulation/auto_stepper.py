@@ -48,19 +48,8 @@ class AutoStepper:
     that are not so in general; from a pose on that explicit steps cannot pass, or pass only in
     parts and with other rows time and again. Explicit ones are taken again where poses have been
     regular for long, and for longer each time.
-
-    Parameters
-    ----------
-    make_explicit, make_implicit : callable
-        The steppers, from their dynamics and from what takes notes of events.
-    dynamics : ForwardDynamics
-        Of the explicit stepper at the start.
-    step : float
-        [s]
-    memory_size : int
-        Numbers of the implicit stepper's memory.
-    note : callable
-        Takes notes of events.
+    `make_explicit` and `make_implicit` make the steppers; `memory_size` is that of the implicit
+    one's memory, and `note` is told of events.
     """
 
     def __init__(
@@ -178,10 +167,7 @@ class AutoStepper:
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
-        Raises
-        ------
-        SingularSystemError, SimulationError
-            If implicit steps cannot be taken, either.
+        Raises SingularSystemError or SimulationError if implicit steps cannot be taken, either.
         """
         if isinstance(self._stepper, ImplicitStepper):
             self._look_for_regular_poses()

@@ -104,10 +104,7 @@ def _address(function: Any) -> int:
 def control_of(given: Any) -> Control | None:
     """Return what the user gives as a control, ready to be called.
 
-    Raises
-    ------
-    SimulationOptionError
-        If it is no function.
+    Raises SimulationOptionError if it is no function.
     """
     if isinstance(given, _FUNCTION):
         return CompiledControl(_address(given), 0, given)

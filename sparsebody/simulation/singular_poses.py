@@ -39,12 +39,8 @@ def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
 def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
     """Return the nearest state that closes all joints, and obeys them, whatever the rank there.
 
-    A pose that drift has opened has more independent rows than the mechanism.
-
-    Raises
-    ------
-    OpenJointError
-        If there is none near.
+    A pose that drift has opened has more independent rows than the mechanism. Raises OpenJointError
+    if there is none near.
     """
     with_all = ForwardDynamics(dynamics.system, state, redundancy="krylov", reactions="basic")
     try:

@@ -104,12 +104,8 @@ def unchanged(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
 def pulled(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
     """Return the state as it is, sure that Baumgarte's terms hold the joints.
 
-    They do not hold rows that were left out, nor any at a singular pose.
-
-    Raises
-    ------
-    OpenJointError
-        If a joint is wide open, and opens further.
+    They do not hold rows that were left out, nor any at a singular pose. Raises OpenJointError if a
+    joint is wide open, and opens further.
     """
     evaluation = evaluate(state)
     delta, system = evaluation.position_error, evaluation.dynamics.system
@@ -134,19 +130,8 @@ def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> 
     closed states only: where joints are open they depend on which body is called the predecessor,
     and at a distance d from a singular pose openings e change them by e / d^2.
 
-    Parameters
-    ----------
-    evaluate : callable
-        From a state to its evaluation.
-    state : State
-        With open joints.
-    small : Scales, optional
-        Default: `scales` of the state.
-
-    Raises
-    ------
-    OpenJointError, SingularSystemError
-        If the rows in use are too few, or dependent at this pose.
+    `small` are by default the `scales` of the state. Raises OpenJointError or SingularSystemError
+    if the rows in use are too few, or dependent at this pose.
     """
     evaluation = _retracted(evaluate(state))
     if small is None:

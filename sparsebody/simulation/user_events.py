@@ -109,10 +109,7 @@ class EventFinder:
 def event_functions(events: Any) -> tuple[EventFunction, ...]:
     """Return the checked functions of one or several events.
 
-    Raises
-    ------
-    SimulationOptionError
-        If one of them is no function.
+    Raises SimulationOptionError if one of them is no function.
     """
     if events is None:
         return ()

@@ -153,11 +153,7 @@ def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
     """Return whether every joint comes after both bodies or, in a tree part, after its outer one.
 
     The root of a tree that is not fixed to the world is free: any one that makes it true will do.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
+    Raises ShapeError if `order` does not list every block once.
     """
     return len(early_joints(pattern, order)) == 0
 

@@ -177,10 +177,7 @@ class Study:
 def read_study(path: Path) -> Study:
     """Return the study in a TOML file.
 
-    Raises
-    ------
-    StudyError
-        Naming the entry, the value found and the remedy.
+    Raises StudyError naming the entry, the value found and the remedy.
     """
     document = _document(path)
     try:

@@ -228,10 +228,7 @@ def _arrow() -> tuple[Any, Any]:
 def read_results(path: Path) -> list[Row]:
     """Return the rows of a result file, numbers as numbers; what was not measured is NaN.
 
-    Raises
-    ------
-    StudyError
-        If it is no result file.
+    Raises StudyError if it is no result file.
     """
     if path.is_dir():
         files = [path / f"results.{name}" for name in FORMATS]

@@ -64,21 +64,7 @@ class CollocationState:
 
 
 class CollocationSteps:
-    """Steps of a collocation method.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State
-        Of which the sizes of rows are taken.
-    scheme : Collocation
-        The method.
-    matrix : StageMatrix
-        Newton's.
-    control : Control, optional
-        Wrenches of time and state.
-    """
+    """Steps of a collocation method, with Newton's `matrix`; row sizes are those at `state`."""
 
     def __init__(
         self,
@@ -108,11 +94,7 @@ class CollocationSteps:
         """Return the state after a step of `h` [s], at `time`.
 
         Newton's method ends at errors of poses and velocities [m, m/s] smaller than `accuracy`.
-
-        Raises
-        ------
-        SimulationError
-            If it does not converge.
+        Raises SimulationError if it does not converge.
         """
         if not h > 0.0:
             raise SimulationError("steps have become too short")

@@ -184,10 +184,7 @@ class CollocationStepper:
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
-        Raises
-        ------
-        SimulationError
-            If Newton's method does not converge however short the step is.
+        Raises SimulationError if Newton's method does not converge however short the step is.
         """
         before = self._halvings
         self._advance(time, 0)

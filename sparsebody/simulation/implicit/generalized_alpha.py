@@ -73,17 +73,10 @@ class AlphaState:
 
 
 class GeneralizedAlpha:
-    """Steps of the generalized-alpha method.
+    """Steps of the generalized-alpha method, by Newton's matrix on the same arrays.
 
-    Parameters
-    ----------
-    equations : StepEquations
-        Of the mechanism.
-    matrix : NewtonMatrix
-        On the same arrays.
-    spectral_radius : float
-        At infinite frequency, from 0 (all oscillations that steps do not resolve vanish in one of
-        them) to 1 (none does).
+    The spectral radius is that at infinite frequency, from 0 (all oscillations that steps do not
+    resolve vanish in one of them) to 1 (none does).
     """
 
     def __init__(
@@ -98,12 +91,8 @@ class GeneralizedAlpha:
         """Return what is `h` [s] later, at `time`.
 
         Where Newton's method converges slowly by the factors, the whole matrix is factorized
-        instead if that is allowed: it takes long.
-
-        Raises
-        ------
-        SimulationError
-            If Newton's method does not converge.
+        instead if that is allowed: it takes long. Raises SimulationError if Newton's method does
+        not converge.
         """
         equations, velocity = self._equations, start.state.velocity
         values = velocity, start.acceleration, start.mean, start.multiplier

@@ -264,10 +264,8 @@ class ImplicitStepper:
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
-        Raises
-        ------
-        SimulationError
-            If Newton's method does not converge however short the step is, or joints are torn.
+        Raises SimulationError if Newton's method does not converge however short the step is, or
+        joints are torn.
         """
         before = self._halvings
         self._advance(time, 0)

@@ -33,10 +33,7 @@ Solve = Callable[[FloatArray], FloatArray]
 def solver_choice(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
     """Return the order and the factorization with the least predicted time.
 
-    Raises
-    ------
-    UnknownNameError
-        For a factorization that cannot do it.
+    Raises UnknownNameError for a factorization that cannot do it.
     """
     if factorization not in ("auto", *_SOLVERS):
         raise UnknownNameError(

@@ -36,17 +36,7 @@ SolveBoth = Callable[[Values, Values], tuple[Values, Values]]
 
 class StageMatrix:
     """The matrices at one pose, for one step.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State
-        Of which the sizes of rows are taken.
-    scheme : Collocation
-        Of which they are.
-    ordering, factorization : str
-        Of the real one.
+    Row sizes are those at `state`; `ordering` and `factorization` are of the real matrix.
     """
 
     def __init__(

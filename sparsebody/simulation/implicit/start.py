@@ -35,17 +35,7 @@ _PART = 0.1  # of a step, over which dv/dt is differenced
 
 
 class StartingValues:
-    """Starting values of the generalized-alpha method.
-
-    Parameters
-    ----------
-    equations : StepEquations
-        Of the mechanism.
-    matrix : NewtonMatrix
-        On the same arrays.
-    coefficients : AlphaCoefficients
-        Of the method.
-    """
+    """Starting values of the generalized-alpha method, by a matrix on the same arrays."""
 
     def __init__(
         self, equations: StepEquations, matrix: NewtonMatrix, coefficients: AlphaCoefficients

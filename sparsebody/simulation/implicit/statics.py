@@ -210,10 +210,7 @@ class StaticEquations:
     def n_unstable(self, matrix: csc_array, inertia: float = 0.0) -> int:
         """Return how many eigenvalues of K + inertia M on free motions are negative.
 
-        Raises
-        ------
-        SimulationError
-            If a pivot is zero.
+        Raises SimulationError if a pivot is zero.
         """
         K, rows = self.tangent_stiffness(matrix)
         K = K + diags_array(inertia * self.mass)

@@ -114,10 +114,7 @@ class StepEquations:
     def evaluate(self) -> None:
         """Fill the poses and the residuals.
 
-        Raises
-        ------
-        ModelError
-            If the points of a spring coincide.
+        Raises ModelError if the points of a spring coincide.
         """
         self.evaluate_known()
         if self._control is not None:
