@@ -234,8 +234,9 @@ def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
 def ltl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
     """Return L of H = L' L, packed as H. Table 6.3, for k = n, ..., 1 and i, j on its support.
 
-    L_kk = sqrt(H_kk),  L_ki = H_ki / L_kk,  H_ij -= L_ki L_kj Raises SingularSystemError if H is
-    not positive definite; the message names the coordinate.
+    L_kk = sqrt(H_kk),  L_ki = H_ki / L_kk,  H_ij -= L_ki L_kj
+
+    Raises SingularSystemError if H is not positive definite; the message names the coordinate.
     """
     L = H.copy()
     check_pivots(tree, native.factorize_ltl(tree.pattern, L))

@@ -36,6 +36,7 @@ SolveBoth = Callable[[Values, Values], tuple[Values, Values]]
 
 class StageMatrix:
     """The matrices at one pose, for one step.
+
     Row sizes are those at `state`; `ordering` and `factorization` are of the real matrix.
     """
 
