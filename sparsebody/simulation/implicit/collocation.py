@@ -79,9 +79,7 @@ class CollocationSteps:
         self._stages = [StepEquations(system, none, control) for _ in scheme.node]
         self._n_joint_rows = system.n_rows
         self.is_whole = len(system.elastic) > 0  # each of Newton's matrices has its factors
-        self.point: CollocationState | None = (
-            None  # where they were made, for steps of `point_step`
-        )
+        self.point: CollocationState | None = None  # where they were made, with `point_step`
         self.point_step, self.contraction = 0.0, 1.0
         self.n_coupled = 0  # steps in a row that did not do without the matrix of all stages
         self.n_iterations, self.n_factorizations = 0, 0

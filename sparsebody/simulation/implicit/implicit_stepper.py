@@ -41,9 +41,7 @@ _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
-_RIGID = (
-    1e-11  # compliance over that of a step's inertia: keeps dependent rows of rigid joints apart
-)
+_RIGID = 1e-11  # compliance of rigid joints over that of a step's inertia, for dependent rows
 _CALM = 8  # steps without trouble, after which parts become longer
 _NEW = 0.2  # share of the newest multipliers in those that compliance is judged by
 _STIFFER, _OTHER = 0.1, 0.02  # a compliance on trial, and the change of loads that it may make
