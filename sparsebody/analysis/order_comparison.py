@@ -222,9 +222,9 @@ def judge_order(
     if len(early) == 0:
         return (_line(pattern, order, name, "admissible", remark),)
     who = repr(joints[early[0]]) if len(joints) else f"dual block {early[0]}"
-    told = f"{len(early)} joints before their bodies, first {who}: needs pivoting"
+    comment = f"{len(early)} joints before their bodies, first {who}: needs pivoting"
     return (
-        _line(pattern, order, name, told, remark, pivoting=True),
+        _line(pattern, order, name, comment, remark, pivoting=True),
         _line(pattern, repair(pattern, order), f"{name}, repaired", "admissible"),
     )
 
@@ -246,10 +246,10 @@ def judge_order_of_mechanism(
         if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
             blocks, remark = _in_blocks(candidate.pattern, order)
             kept, left = _restricted(blocks, candidate, structure)
-            told = f"{left} joints without kept rows left out" if left else ""
-            told = "; ".join(filter(None, (remark, told)))
+            comment = f"{left} joints without kept rows left out" if left else ""
+            comment = "; ".join(filter(None, (remark, comment)))
             joints = [structure.system.joint_names[j] for j in structure.joints]
-            lines = judge_order(structure.pattern, kept, name, told, joints)
+            lines = judge_order(structure.pattern, kept, name, comment, joints)
             return comparison.with_lines(*lines)
     sizes = sorted({n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)})
     raise ShapeError(

@@ -199,10 +199,11 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     """
     system = system_of(member)
     tree = spanning_tree(system, choice) if isinstance(choice, str) else choice(system)
-    found = least_elimination(tree)
-    graph, sizes, kinds = elimination_graph(found)
+    elimination = least_elimination(tree)
+    graph, sizes, kinds = elimination_graph(elimination)
     front = int(weighted_counts(graph, sizes).max(initial=0))
-    return Eliminated(member, graph, sizes, kinds, found.size.numbers, found.size.work, front)
+    size = elimination.size
+    return Eliminated(member, graph, sizes, kinds, size.numbers, size.work, front)
 
 
 def system_of(member: Member) -> System:

@@ -65,19 +65,19 @@ def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
     """
     if not isinstance(compliance, Mapping):
         compliance = {None: compliance}
-    found = np.full((system.n_joints, 6, 6), np.nan)
+    matrix = np.full((system.n_joints, 6, 6), np.nan)
     if None in compliance:
-        found[:] = _matrix("joints not named", compliance[None])
+        matrix[:] = _matrix("joints not named", compliance[None])
     for name, value in compliance.items():
         if name is not None:
-            found[system.joint(name)] = _matrix(f"joint {name!r}", value)
-    missing = np.flatnonzero(np.isnan(found[:, 0, 0]) & (np.diff(system.first_row) > 0))
+            matrix[system.joint(name)] = _matrix(f"joint {name!r}", value)
+    missing = np.flatnonzero(np.isnan(matrix[:, 0, 0]) & (np.diff(system.first_row) > 0))
     if len(missing):
         raise ModelError(
             f"joint {system.joint_names[int(missing[0])]!r} has no compliance; name it, or give "
             "one for all joints not named under the key None"
         )
-    return found
+    return matrix
 
 
 def _matrix(who: str, value: ArrayLike) -> FloatArray:
@@ -119,25 +119,25 @@ def least_energy(
     nothing = np.empty((system.n_bodies, 0, 0))
     matrix = constraint_matrix(SaddleMatrix(structure.pattern, nothing, nothing, rows))
     smallest = smallest_multipliers(matrix, scaled)
-    found = np.zeros_like(multiplier) if smallest is None else smallest
+    least = np.zeros_like(multiplier) if smallest is None else smallest
     for index, root in roots:
         transposed = np.swapaxes(root, 1, 2)
-        found[index] = np.linalg.solve(transposed, found[index][:, :, None])[:, :, 0]
-    return _with_right_forces(constraint_matrix(structure.matrix(constraint)), multiplier, found)
+        least[index] = np.linalg.solve(transposed, least[index][:, :, None])[:, :, 0]
+    return _with_right_forces(constraint_matrix(structure.matrix(constraint)), multiplier, least)
 
 
-def _with_right_forces(rows: csc_array, multiplier: FloatArray, found: FloatArray) -> FloatArray:
-    """Return `found`, or where it has lost the forces of `multiplier` give the difference back."""
-    force, rest = rows.T @ multiplier, rows.T @ (multiplier - found)
-    if np.abs(rest).max(initial=0.0) <= LOST * np.abs(force).max(initial=0.0):
-        return found
+def _with_right_forces(rows: csc_array, multiplier: FloatArray, least: FloatArray) -> FloatArray:
+    """Return `least`, or where it has lost the forces of `multiplier` give the difference back."""
+    force, lost_force = rows.T @ multiplier, rows.T @ (multiplier - least)
+    if np.abs(lost_force).max(initial=0.0) <= LOST * np.abs(force).max(initial=0.0):
+        return least
     warnings.warn(
         "compliances differ so much that reactions of least energy are not found accurately; they "
         "balance, but bring the compliances within sixteen decades or so of each other",
         AccuracyWarning,
         stacklevel=4,
     )
-    return found + minimum_norm(rows, multiplier - found)
+    return least + minimum_norm(rows, multiplier - least)
 
 
 def _roots(

@@ -122,9 +122,9 @@ class _Conditioning:
         def felt(v: FloatArray) -> FloatArray:
             return error * self._solution(_from_user(axes, v), np.zeros(self.m))
 
-        found = largest_row_sum(moved, felt, 6 * len(axes))
+        norm = largest_row_sum(moved, felt, 6 * len(axes))
         scale = largest if largest > HELD * unbound else unbound
-        return float(found / scale) if scale > 0.0 else 0.0
+        return float(norm / scale) if scale > 0.0 else 0.0
 
 
 def _sizes(matrix: SaddleMatrix, axes: FloatArray) -> FloatArray:
@@ -133,9 +133,9 @@ def _sizes(matrix: SaddleMatrix, axes: FloatArray) -> FloatArray:
     A moment about any axis is rounded like the largest of the joint's moments on the body: it is a
     lever arm times a force, and where the one lies along the other nothing is left but rounding.
     """
-    found = np.zeros(matrix.rows.shape)
-    if len(found) == 0:
-        return found
+    size = np.zeros(matrix.rows.shape)
+    if len(size) == 0:
+        return size
     block, inverse = matrix.row_block, _inverses(axes)
     ends = matrix.pattern.ends[block]
     is_first = np.diff(block, prepend=-1) > 0
@@ -146,8 +146,8 @@ def _sizes(matrix: SaddleMatrix, axes: FloatArray) -> FloatArray:
             to_user = inverse[ends[:, side], :, user]
             wrench = np.einsum("kw,kwu->ku", matrix.rows[:, side], to_user)
             largest = np.maximum.reduceat(np.linalg.norm(wrench, axis=1), first)
-            found[:, side] += length[ends[:, side]] * largest[joint][:, None]
-    return found
+            size[:, side] += length[ends[:, side]] * largest[joint][:, None]
+    return size
 
 
 def _inverses(axes: FloatArray) -> FloatArray:

@@ -107,10 +107,10 @@ def _schur_work(case: Case) -> Work:
 def _tile_work(case: Case) -> Work:
     """LDL' of the whole matrix with every block filled up to whole tiles."""
     pattern, order = case.pattern, safe_order(case.pattern, case.order)
-    found = case.elimination if order is case.order else elimination(pattern, order)
+    elimination_of_order = case.elimination if order is case.order else elimination(pattern, order)
     size = pattern.block_sizes[order]
     tiled = TILE * -(-size // TILE)
-    below = (weighted_counts(found, tiled) - tiled).astype(float)
+    below = (weighted_counts(elimination_of_order, tiled) - tiled).astype(float)
     if below @ (below + TILE) / (2 * TILE**2) > MOST_UPDATES:
         return IMPOSSIBLE
     return Work(pattern.n_rows, float(size @ below), float(size @ below**2))

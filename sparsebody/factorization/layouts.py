@@ -97,9 +97,9 @@ def column_layout(pattern: BlockPattern, order: IntArray, columns: Columns) -> S
         """Look up (base, stride) of blocks given by their numbers; ABSENT where not stored."""
         key = np.where((of_row < 0) | (of_column < 0), -1, place[of_column] * n + place[of_row])
         k = np.minimum(np.searchsorted(columns.keys, key), len(columns.keys) - 1)
-        found = columns.keys[k] == key
+        is_present = columns.keys[k] == key
         return np.stack(
-            [np.where(found, columns.base[k], ABSENT), columns.stride[k]], axis=-1
+            [np.where(is_present, columns.base[k], ABSENT), columns.stride[k]], axis=-1
         ).astype(np.intp)
 
     return _layout(pattern, places, len(columns.indices))

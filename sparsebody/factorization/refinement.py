@@ -86,8 +86,8 @@ def refined_solve(
 def _corrections(numeric: Numeric, matrix: SaddleMatrix, rest: FloatArray) -> FloatArray:
     """Return what conjugate gradients make of every column of a residual."""
     columns = rest.reshape(len(rest), -1).T
-    found = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
-    return np.column_stack(found).reshape(rest.shape)
+    solutions = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
+    return np.column_stack(solutions).reshape(rest.shape)
 
 
 def _relative_size(correction: FloatArray, x: FloatArray) -> float:

@@ -52,9 +52,9 @@ def write_matrix(
     entries.sum_duplicates()
     entries.eliminate_zeros()
     entries.sort_indices()
-    found = entries.tocoo()
-    triples = zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True)
-    size = f"{matrix.shape[0]} {matrix.shape[1]} {found.nnz}"
+    coo = entries.tocoo()
+    triples = zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), strict=True)
+    size = f"{matrix.shape[0]} {matrix.shape[1]} {coo.nnz}"
     lines = [f"{row + 1} {column + 1} {value!r}" for row, column, value in triples]
     kind = "symmetric" if symmetric else "general"
     _write(f"coordinate real {kind}", comment, [size, *lines], path)
@@ -364,11 +364,11 @@ def _read_blocks(file: Path) -> _BlockStructure:
     return _BlockStructure(sizes, tuple(map(str, names)), is_dual)
 
 
-def _sizes(found: Any, file: Path) -> IntArray:
-    whole_ones = found.ndim == 1 and np.issubdtype(found.dtype, np.number)
-    if not (whole_ones and np.all(found == np.floor(found)) and np.all(found >= 1)):
+def _sizes(sizes: Any, file: Path) -> IntArray:
+    whole_ones = sizes.ndim == 1 and np.issubdtype(sizes.dtype, np.number)
+    if not (whole_ones and np.all(sizes == np.floor(sizes)) and np.all(sizes >= 1)):
         raise FileFormatError(f"{file}: block sizes must be whole numbers from 1 on, in one list")
-    return np.asarray(found, dtype=np.intp)
+    return np.asarray(sizes, dtype=np.intp)
 
 
 def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:

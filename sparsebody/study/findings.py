@@ -67,8 +67,8 @@ class FamilyRows:
             return {}
         own = self.curve(OURS, TIME, accuracy)
         others = {label: self.curve(label, TIME, accuracy) for label in self.rows if label != OURS}
-        found = {label: crossover(own, other) for label, other in others.items()}
-        return {label: one for label, one in found.items() if one is not None}
+        crossovers = {label: crossover(own, other) for label, other in others.items()}
+        return {label: one for label, one in crossovers.items() if one is not None}
 
 
 def families(rows: Sequence[Row]) -> list[FamilyRows]:

@@ -125,7 +125,7 @@ def add_joints(
 
     `constants` holds joints of the file that are kept at a distance from their initial position.
     """
-    found: dict[int, Coordinate] = {}
+    coordinates: dict[int, Coordinate] = {}
     names, ends, layouts, motions = [], [], [], []
     for body in source.roots:
         joints = _file_joints(source, body)
@@ -141,7 +141,7 @@ def add_joints(
         ends.append((source.rigid_name(source.model.body_parentid[body]), source.body_names[body]))
         motions.append(dict.fromkeys(layout.held, 0.0))
         for j, (index, sign) in layout.coordinates.items():
-            found[j] = Coordinate(name, index, sign)
+            coordinates[j] = Coordinate(name, index, sign)
             if j in constants:
                 motions[-1][index] = sign * constants[j]
     z = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
@@ -158,7 +158,7 @@ def add_joints(
         ).reshape(-1, 3),
         prescribed=motions,
     )
-    return found
+    return coordinates
 
 
 def _file_joints(source: RobotSource, body: int) -> list[FileJoint]:

@@ -321,14 +321,14 @@ def _directions(g: Geometry, at_will: Placement) -> Directions:
     sign = signs(vector)
     vector *= sign
     part = at_will.label[group]
-    found = same_elements(part.ravel(), vector.reshape(-1, 3)).reshape(2, -1)
-    n = count(found)
+    element = same_elements(part.ravel(), vector.reshape(-1, 3)).reshape(2, -1)
+    n = count(element)
     label = np.full(g.group.shape, -1, dtype=np.intp)
-    label[:, joints] = found
+    label[:, joints] = element
     axes = np.zeros((*g.group.shape, 3))
     axes[:, joints] = sign * axis
     of_label, of_part = np.zeros((n, 3)), np.zeros(n, dtype=np.intp)
-    of_label[found], of_part[found] = vector, part
+    of_label[element], of_part[element] = vector, part
     return Directions(label, axes, of_label, of_part)
 
 
