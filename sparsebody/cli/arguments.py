@@ -206,8 +206,8 @@ def check_new(path: Path, overwrite: bool) -> None:
 
 def check_pictures(paths: tuple[Path | None, ...], overwrite: bool) -> None:
     """Raise what writing pictures would raise, before anything is computed."""
-    from sparsebody.plots.style import check_format
-
     for path in filter(None, paths):
+        from sparsebody.plots.style import check_format  # slow to import
+
         check_format(path)
         check_new(path, overwrite)
