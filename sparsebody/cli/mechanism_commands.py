@@ -171,35 +171,40 @@ def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]
         click.echo(f"  and {n_more} joints more; --json lists all")
 
 
-def _print_inspection(found: Inspection) -> None:
-    types = ", ".join(f"{count} {name}" for name, count in found.joint_types.items())
-    worst = f" at {found.initial_error_joint!r}" if found.initial_error > 1e-12 else ""
-    n = found.prescribed
+def _print_inspection(inspection: Inspection) -> None:
+    types = ", ".join(f"{count} {name}" for name, count in inspection.joint_types.items())
+    worst = f" at {inspection.initial_error_joint!r}" if inspection.initial_error > 1e-12 else ""
+    n = inspection.prescribed
     prescribed = f"  (with {n} prescribed coordinate{'s' * (n > 1)})" if n else ""
-    dropped = f", {found.dropped_residual:.1e} in the rows left out" if found.redundant_rows else ""
+    dropped = (
+        f", {inspection.dropped_residual:.1e} in the rows left out"
+        if inspection.redundant_rows
+        else ""
+    )
     facts = {
-        "mechanism": found.name,
-        "bodies": f"{found.bodies}",
-        "joints": f"{found.joints}  ({types})" if types else "0",
-        "loops": f"{found.loops}",
-        "mobility": f"{found.mobility}{prescribed}",
-        "freedoms": _freedoms(found),
-        **_subgroups(found),
-        "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
-        "redundant rows": _redundancy(found),
-        **_generic(found),
-        **_closed_loops(found),
-        "error as given": f"{found.initial_error:.2g}{worst}",
-        "reactions": str(found.reactions),
-        "residual": f"{found.residual:.1e}{dropped}",
-        "condition number": f"{found.condition_number:.2g}; rounding moves accelerations by up "
-        f"to {found.forward_error:.0e} of the largest",
-        "ordering": found.ordering,
-        "factorization": f"{found.factorization}, {seconds(found.predicted_seconds)} predicted",
+        "mechanism": inspection.name,
+        "bodies": f"{inspection.bodies}",
+        "joints": f"{inspection.joints}  ({types})" if types else "0",
+        "loops": f"{inspection.loops}",
+        "mobility": f"{inspection.mobility}{prescribed}",
+        "freedoms": _freedoms(inspection),
+        **_subgroups(inspection),
+        "constraint rows": f"{inspection.constraint_rows}, of rank {inspection.rank}",
+        "redundant rows": _redundancy(inspection),
+        **_generic(inspection),
+        **_closed_loops(inspection),
+        "error as given": f"{inspection.initial_error:.2g}{worst}",
+        "reactions": str(inspection.reactions),
+        "residual": f"{inspection.residual:.1e}{dropped}",
+        "condition number": f"{inspection.condition_number:.2g}; rounding moves accelerations by "
+        f"up to {inspection.forward_error:.0e} of the largest",
+        "ordering": inspection.ordering,
+        "factorization": f"{inspection.factorization}, "
+        f"{seconds(inspection.predicted_seconds)} predicted",
     }
     print_facts(facts)
-    if len(found.orderings) > 0:
-        print_orderings(found.orderings)
+    if len(inspection.orderings) > 0:
+        print_orderings(inspection.orderings)
 
 
 def _freedoms(inspection: Inspection) -> str:
