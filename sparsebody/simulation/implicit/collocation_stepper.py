@@ -9,7 +9,6 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.simulation.checkpoint import (
     Checkpoint,
@@ -24,6 +23,7 @@ from sparsebody.simulation.implicit.collocation import (
     CollocationSteps,
     Polynomials,
 )
+from sparsebody.simulation.implicit.halved_steps import HalvedSteps
 from sparsebody.simulation.implicit.stage_matrix import StageMatrix
 from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators.base import Collocation, LocalError
@@ -31,10 +31,8 @@ from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.records.trajectory import Event
 
 _MOST_HALVINGS = 10
-_CALM = 8  # steps without trouble, after which parts become longer
 _SHARE = 0.01  # of tolerances, that Newton's method may leave
 _PRECISE = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
-_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _N_SCALARS = 7  # of the memory
 
 
@@ -45,7 +43,7 @@ def memory_size(system: System, scheme: Collocation) -> int:
     return _N_SCALARS + 2 * state_size(system) + 2 * s * twists + (s + 2) * rows
 
 
-class CollocationStepper:
+class CollocationStepper(HalvedSteps):
     """Takes steps of a collocation method; no decision on rank, whatever the pose.
 
     A step that Newton's method cannot take is taken in halves.
@@ -60,13 +58,12 @@ class CollocationStepper:
         control: Control | None,
         note: Callable[[Event], None],
     ) -> None:
-        self._system, self.nominal, self._note, self._scheme = system, options.step, note, scheme
+        super().__init__(options.step, 0 if options.is_adaptive else _MOST_HALVINGS, note)
+        self._system, self._scheme = system, scheme
         self._matrix = StageMatrix(system, state, scheme, options.ordering, options.factorization)
         self._method = CollocationSteps(system, state, scheme, self._matrix, control)
         self._tolerance = (options.rtol, options.atol) if options.is_adaptive else None
         self._now: CollocationState | None = None
-        self._halvings, self._n_calm = 0, 0
-        self._most_halvings = 0 if options.is_adaptive else _MOST_HALVINGS
         self.error_order = len(scheme.node) + 1
 
     rank = RankWatch()
@@ -77,16 +74,6 @@ class CollocationStepper:
         """The newest values of the method."""
         assert self._now is not None
         return self._now
-
-    @property
-    def state(self) -> State:
-        """The state that the next step starts from."""
-        return self.now.state
-
-    @property
-    def acceleration(self) -> FloatArray:
-        """Its accelerations (n_bodies, 6)."""
-        return self.now.acceleration
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -181,35 +168,7 @@ class CollocationStepper:
         assert self.now.step is not None
         return self._method.between(self.now.step, time)[0]
 
-    def advance(self, time: float) -> State:
-        """Return the state at `time`.
-
-        Raises SimulationError if Newton's method does not converge however short the step is.
-        """
-        before = self._halvings
-        self._advance(time, 0)
-        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
-        if self._n_calm == _CALM:
-            self._halvings, self._n_calm = max(0, self._halvings - 1), 0
-        return self.state
-
-    def _advance(self, time: float, halvings: int) -> None:
-        """Reach `time`, in halves where that is known or turns out to be too far."""
-        if halvings >= self._halvings:
-            try:
-                self._step(time, halvings)
-                return
-            except SimulationError as error:
-                if halvings == self._most_halvings:
-                    raise
-                self._halvings = halvings + 1
-                self._note(Event(time, "step in parts", f"{2**self._halvings} parts: {error}"))
-        self._advance(0.5 * (self.state.time + time), halvings + 1)
-        self._advance(time, halvings + 1)
-
-    def _step(self, time: float, halvings: int) -> None:
-        h, nominal = time - self.state.time, self.nominal / 2**halvings
-        h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+    def _step(self, time: float, h: float, halvings: int) -> None:
         self._now = self._method.step(self.now, h, time, self._accuracy())
 
     def _accuracy(self) -> tuple[float, float]:

@@ -30,19 +30,18 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     GeneralizedAlpha,
     StabilizedAlpha,
 )
+from sparsebody.simulation.implicit.halved_steps import HalvedSteps
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.start import StartingValues
 from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.records.trajectory import Event, cause_of
+from sparsebody.simulation.records.trajectory import Event
 
-_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
 _RIGID = 1e-11  # compliance of rigid joints over that of a step's inertia, for dependent rows
-_CALM = 8  # steps without trouble, after which parts become longer
 _NEW = 0.2  # share of the newest multipliers in those that compliance is judged by
 _STIFFER, _OTHER = 0.1, 0.02  # a compliance on trial, and the change of loads that it may make
 _MOST_TRIALS = 8  # of starting with ever stiffer joints
@@ -56,7 +55,7 @@ def memory_size(system: System, is_controlled: bool) -> int:
     return 7 + 25 * n + 2 * n_rows(system) + system.n_rows + len(tracked.joint) + known
 
 
-class ImplicitStepper:
+class ImplicitStepper(HalvedSteps):
     """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
 
     A step that Newton's method cannot take is taken in halves. Unless a compliance is given, it is
@@ -81,7 +80,8 @@ class ImplicitStepper:
         self._is_rigid = closes_velocities
         if closes_velocities:
             compliance = _RIGID * options.step**2 / float(system.mass.mean())
-        self._system, self.nominal, self._note = system, options.step, note
+        super().__init__(options.step, 0 if options.is_adaptive else _MOST_HALVINGS, note)
+        self._system = system
         self.compliance = compliance  # [m/N]
         self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
         self._equations = StepEquations(
@@ -101,8 +101,6 @@ class ImplicitStepper:
         self._is_driven = control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
         self._jump: FloatArray | None = None  # of a in the newest step
-        self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
-        self._most_halvings = 0 if options.is_adaptive else _MOST_HALVINGS
 
     rank = RankWatch()
     error_order = 3  # of local errors
@@ -112,16 +110,6 @@ class ImplicitStepper:
         """The newest values of the method."""
         assert self._now is not None
         return self._now
-
-    @property
-    def state(self) -> State:
-        """The state that the next step starts from."""
-        return self.now.state
-
-    @property
-    def acceleration(self) -> FloatArray:
-        """Its accelerations (n_bodies, 6)."""
-        return self.now.acceleration
 
     @property
     def multiplier(self) -> FloatArray | None:
@@ -259,39 +247,7 @@ class ImplicitStepper:
         system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
         return joint_reactions(system, state, subspace, -self.now.multiplier[: system.n_rows])
 
-    def advance(self, time: float) -> State:
-        """Return the state at `time`.
-
-        Raises SimulationError if Newton's method does not converge however short the step is, or
-        joints are torn.
-        """
-        before = self._halvings
-        self._advance(time, 0)
-        self._check_closed()
-        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
-        if self._n_calm == _CALM:
-            self._halvings, self._n_calm = max(0, self._halvings - 1), 0
-        return self.state
-
-    def _advance(self, time: float, halvings: int) -> None:
-        """Reach `time`, in halves where that is known or turns out to be too far."""
-        if halvings >= self._halvings:
-            try:
-                self._step(time, halvings)
-                return
-            except SimulationError as error:
-                if halvings == self._most_halvings:
-                    raise SimulationError(self._explained(error)) from error
-                self._halvings = halvings + 1
-                self._note(
-                    Event(time, "step in parts", f"{2**self._halvings} parts: {cause_of(error)}")
-                )
-        self._advance(0.5 * (self.state.time + time), halvings + 1)
-        self._advance(time, halvings + 1)
-
-    def _step(self, time: float, halvings: int) -> None:
-        h, nominal = time - self.state.time, self.nominal / 2**halvings
-        h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+    def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _WHOLE_FROM
         start = self._with_step(h)
         self._now = self._method.step(start, h, time, is_last_resort)
