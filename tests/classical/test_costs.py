@@ -10,7 +10,7 @@ from sparsebody.plots.curves import plot_costs
 
 
 @pytest.fixture(scope="module")
-def cost() -> Cost:
+def cost():
     chosen = ALGORITHMS["balafoutis-patel-misra"]
     return measured(chosen, counted(chosen), sizes=(3, 6))
 

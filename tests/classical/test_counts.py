@@ -38,18 +38,18 @@ def test_a_kernel_calls_plain_kernels_when_it_is_interpreted():
 
 @pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if a.growth < 4])
 def test_counts_are_polynomials_of_the_degree_that_is_claimed(name):
-    found = counted(ALGORITHMS[name])
-    assert found.multiplications.degree == ALGORITHMS[name].growth
+    result = counted(ALGORITHMS[name])
+    assert result.multiplications.degree == ALGORITHMS[name].growth
     once_more = count(ALGORITHMS[name], GEOMETRIES["general"](12))
-    assert found.multiplications(12) == once_more.multiplications
-    assert found.additions(12) == once_more.additions
+    assert result.multiplications(12) == once_more.multiplications
+    assert result.additions(12) == once_more.additions
 
 
 def test_newton_euler_by_hand():
     """Craig's form: five products by a rotation, of which one element is a known zero."""
-    found = counted(ALGORITHMS["luh-walker-paul"])
-    assert str(found.all_multiplications) == "122 n - 60"
-    assert str(found.multiplications) == "117 n - 118"
+    result = counted(ALGORITHMS["luh-walker-paul"])
+    assert str(result.all_multiplications) == "122 n - 60"
+    assert str(result.multiplications) == "117 n - 118"
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_rotations_and_euler_parameters_take_four_products_a_link(geometry, prod
 
 
 def test_the_polynomial_of_counts_is_exact():
-    def count(n: int) -> Fraction:
+    def count(n):
         return Fraction(65, 2) * n**4 + Fraction(1037, 12) * n**3 + Fraction(685, 4) * n**2 - 128
 
-    found = exact_polynomial({n: count(n) for n in range(3, 11)})
-    assert str(found) == "65/2 n^4 + 1037/12 n^3 + 685/4 n^2 - 128"
-    assert (found.degree, found(6)) == (4, count(6))
+    result = exact_polynomial({n: count(n) for n in range(3, 11)})
+    assert str(result) == "65/2 n^4 + 1037/12 n^3 + 685/4 n^2 - 128"
+    assert (result.degree, result(6)) == (4, count(6))
 
 
 def test_numbers_that_are_no_polynomial_are_an_error():
@@ -109,8 +109,8 @@ def test_formulas_give_the_printed_numbers_but_for_known_contradictions():
             if formula is not None and one.label not in CONTRADICTIONS:
                 assert formula(6) == printed
     for label, values in CONTRADICTIONS.items():
-        found = next(one for one in PUBLISHED if one.label == label)
-        assert (found.multiplications(6), found.additions(6)) == values != found.printed
+        result = next(one for one in PUBLISHED if one.label == label)
+        assert (result.multiplications(6), result.additions(6)) == values != result.printed
 
 
 def test_each_published_row_names_an_algorithm_and_says_one_thing_about_it():

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -41,29 +40,29 @@ class Case:
     theirs: PinocchioArm
 
 
-def case(seed: int, n: int, *, tree: bool = False, convention: str = "modified") -> Case:
+def case(seed, n, *, tree=False, convention="modified"):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng, n, tree=tree, convention=convention)
     return Case(arm, Instant.random(rng, n), PinocchioArm(arm))
 
 
-def cases(count: int) -> Iterator[Case]:
+def cases(count):
     """Arms of both conventions and trees, n = 1 to 12."""
     for k in range(count):
         kind = "standard" if k % 3 == 0 else "modified"
         yield case(k, 1 + k % 12, tree=k % 3 == 2, convention=kind)
 
 
-def dense(matrix: object) -> np.ndarray:
+def dense(matrix):
     return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
-def far(found: object, expected: object) -> float:
-    found, expected = dense(found), dense(expected)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+def far(result, expected):
+    result, expected = dense(result), dense(expected)
+    return float(np.abs(result - expected).max() / np.abs(expected).max())
 
 
-def composite_inertia(arm: Arm, q: np.ndarray) -> np.ndarray:
+def composite_inertia(arm, q):
     """H of the composite-rigid-body algorithm in the spanning tree of the arm's mechanism."""
     tree = spanning_tree(arm.mechanism().compile())
     place = tree.first_velocity[tree.tree_index]
@@ -73,7 +72,7 @@ def composite_inertia(arm: Arm, q: np.ndarray) -> np.ndarray:
     return symmetric(tree.pattern, joint_space_inertia(tree, motion))[np.ix_(place, place)]
 
 
-def exact(one: Case) -> SpatialOperators:
+def exact(one):
     """The operators on rational numbers; identities of operators hold without rounding."""
     links = lifted(one.arm.links, Fraction)
     inertia = (links.inertia + links.inertia.swapaxes(1, 2)) / 2
@@ -136,8 +135,8 @@ def test_velocities_are_pinocchios():
         q, qd = theirs._theirs(at.q), theirs._theirs(at.qd)
         pin.forwardKinematics(theirs.model, theirs.data, q, qd)
         expected = np.array([theirs.data.v[int(k)].np for k in theirs.index])
-        found = SpatialOperators.of(one.arm, at.q).velocities(at.qd)
-        np.testing.assert_allclose(found[:, [3, 4, 5, 0, 1, 2]], expected, atol=1e-13)
+        result = SpatialOperators.of(one.arm, at.q).velocities(at.qd)
+        np.testing.assert_allclose(result[:, [3, 4, 5, 0, 1, 2]], expected, atol=1e-13)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -145,11 +144,11 @@ def test_the_jacobian_is_pinocchios_frame_jacobian_of_any_link(storage):
     for one in cases(12):
         q = one.theirs._theirs(one.at.q)
         for link in range(one.arm.n - 1):
-            found = SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian()
+            result = SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian()
             joint = int(one.theirs.index[link])
             theirs = pin.computeJointJacobian(one.theirs.model, one.theirs.data, q, joint)
             expected = theirs[[3, 4, 5, 0, 1, 2]][:, one.theirs.order]
-            np.testing.assert_allclose(dense(found), expected, atol=1e-13)
+            np.testing.assert_allclose(dense(result), expected, atol=1e-13)
 
 
 def test_the_jacobian_is_how_the_tip_of_the_table_moves():
@@ -160,11 +159,11 @@ def test_the_jacobian_is_how_the_tip_of_the_table_moves():
         ahead, behind = (tip_pose(one.arm, one.at.q + h * np.eye(6)[j]) for h in (step, -step))
         turn = R.T @ (ahead[0] - behind[0]) / (2 * step)
         spin = [turn[2, 1], turn[0, 2], turn[1, 0]]
-        found = np.concatenate([spin, R.T @ (ahead[1] - behind[1]) / (2 * step)])
-        np.testing.assert_allclose(found, J[:, j], atol=1e-8)
+        result = np.concatenate([spin, R.T @ (ahead[1] - behind[1]) / (2 * step)])
+        np.testing.assert_allclose(result, J[:, j], atol=1e-8)
 
 
-def tip_pose(arm: Arm, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tip_pose(arm, q):
     motion = arm.motion(q, q, q)
     R, x = np.eye(3), np.zeros(3)
     for turn, shift in zip(motion.rotation, motion.translation, strict=True):

@@ -32,11 +32,11 @@ PHI_2 = """
 """
 
 
-def written(matrix: np.ndarray) -> list[list[str]]:
+def written(matrix):
     return [[str(x).replace(" ", "") for x in row] for row in matrix.tolist()]
 
 
-def printed(text: str) -> list[list[str]]:
+def printed(text):
     return [line.split() for line in text.strip().splitlines()]
 
 
@@ -55,8 +55,8 @@ def test_operators_in_symbols_are_those_in_numbers():
     symbols = six_revolute_symbols()
     numbers = SpatialOperators.of(six_revolute_arm("points", length, mass), q)
     for name in ("phi", "M", "H", "B"):
-        found = [(constant(0) + x)(values) for x in getattr(symbols, name).ravel()]
-        np.testing.assert_allclose(found, getattr(numbers, name).ravel(), atol=1e-13)
+        result = [(constant(0) + x)(values) for x in getattr(symbols, name).ravel()]
+        np.testing.assert_allclose(result, getattr(numbers, name).ravel(), atol=1e-13)
     tip = symbols.mass_matrix()[-1, -1]
     assert str(tip) == "L0^2 m(1)"
 

@@ -18,10 +18,10 @@ def test_energy_of_a_moving_body_is_that_of_its_center_and_its_rotation():
         angular_velocity=[0, 0, 2.0],
     )
     system = mechanism.compile()
-    found = energy(system, system.initial_state)  # the center moves with (1, 1, 0)
-    assert found.kinetic == pytest.approx(0.5 * 2.0 * 2.0 + 0.5 * 2.5 * 4.0)
-    assert found.potential == pytest.approx(2.0 * 10.0 * 3.0)
-    assert found.total == pytest.approx(found.kinetic + found.potential)
+    result = energy(system, system.initial_state)  # the center moves with (1, 1, 0)
+    assert result.kinetic == pytest.approx(0.5 * 2.0 * 2.0 + 0.5 * 2.5 * 4.0)
+    assert result.potential == pytest.approx(2.0 * 10.0 * 3.0)
+    assert result.total == pytest.approx(result.kinetic + result.potential)
 
 
 def test_springs_hold_half_stiffness_times_stretch_squared():
@@ -33,8 +33,8 @@ def test_springs_hold_half_stiffness_times_stretch_squared():
         "point", sb.WORLD, "cart", first_point=[0, 4, 0], stiffness=5.0, rest_length=1.0
     )
     system = mechanism.compile()
-    found = energy(system, sb.consistent_state(system))
-    assert found.potential == pytest.approx(0.5 * 3.0 * 4.0 + 0.5 * 5.0 * 9.0)
+    result = energy(system, sb.consistent_state(system))
+    assert result.potential == pytest.approx(0.5 * 3.0 * 4.0 + 0.5 * 5.0 * 9.0)
 
 
 def test_momentum_is_about_the_origin_of_the_world():

@@ -7,15 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from patterns import ladder, pattern_of, patterns, shuffled
-from random_saddles import (
-    draw,
-    natural,
-    random_matrix,
-    solution_error,
-)
+from random_saddles import draw, natural, random_matrix, solution_error
 from scipy.sparse.linalg import splu
 from scissor_saddle import scissor
 
+import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.factorization import block_ldl as layouts
@@ -27,7 +23,6 @@ from sparsebody.sparse.elimination_tree import (
     repair,
     tree_parts,
 )
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual
 
 # Columns of the table of pivots, see core/factorization/layout.hpp, and kinds.
@@ -67,7 +62,7 @@ def test_bodies_of_every_size_are_solved(size):
 
 @pytest.mark.parametrize("size", range(1, 10))
 def test_joints_of_every_size_are_solved(size):
-    pattern = BlockPattern(np.array([6, 6, size, 1, 1]), np.array([[0, 1], [-1, 0], [0, 1]]))
+    pattern = sb.BlockPattern(np.array([6, 6, size, 1, 1]), np.array([[0, 1], [-1, 0], [0, 1]]))
     matrix = random_matrix(np.random.default_rng(1), pattern)
     assert solution_error("block-ldl", matrix, natural(pattern)) < 1e-8
 
@@ -154,7 +149,7 @@ def test_fronts_that_are_too_large_for_small_blocks_are_refused(monkeypatch):
 
 def test_a_long_ladder_is_solved_to_rounding_by_one_refinement():
     pattern = ladder(300)
-    pattern = BlockPattern(
+    pattern = sb.BlockPattern(
         np.append(pattern.block_sizes, [3, 3]), np.vstack([pattern.ends, [[-1, 0], [-1, 1]]])
     )
     matrix = random_matrix(np.random.default_rng(0), pattern)
@@ -174,7 +169,7 @@ def test_masses_over_twelve_decades_are_solved():
 
 
 def test_joints_of_more_than_six_rows_are_cut_in_several_blocks():
-    pattern = BlockPattern(np.array([6, 6, 8, 1]), np.array([[0, 1], [-1, 0]]))
+    pattern = sb.BlockPattern(np.array([6, 6, 8, 1]), np.array([[0, 1], [-1, 0]]))
     pieces, order = layouts.split(pattern, np.array([0, 1, 3, 2]))
     np.testing.assert_array_equal(pieces.block_sizes, [6, 6, 6, 2, 1])
     np.testing.assert_array_equal(pieces.ends, [[0, 1], [0, 1], [-1, 0]])
@@ -182,7 +177,7 @@ def test_joints_of_more_than_six_rows_are_cut_in_several_blocks():
 
 
 def test_bodies_of_more_than_six_rows_are_refused():
-    pattern = BlockPattern(np.array([7, 1]), np.array([[-1, 0]]))
+    pattern = sb.BlockPattern(np.array([7, 1]), np.array([[-1, 0]]))
     with pytest.raises(ShapeError, match="at most 6 rows"):
         analyze("block-ldl", pattern, np.array([0, 1]))
 

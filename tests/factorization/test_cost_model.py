@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import sparsebody as sb
 import sparsebody.factorization.cost_model as auto
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
@@ -15,13 +16,12 @@ from sparsebody.factorization.cost_model import (
     predict_seconds,
 )
 from sparsebody.sparse.elimination_tree import repair
-from sparsebody.sparse.pattern import BlockPattern
 
 
 def hinged(ends, rows=5):
     ends = np.asarray(ends, dtype=np.intp)
     n = int(ends.max()) + 1
-    return BlockPattern(np.repeat([6, rows], [n, len(ends)]).astype(np.intp), ends)
+    return sb.BlockPattern(np.repeat([6, rows], [n, len(ends)]).astype(np.intp), ends)
 
 
 def chain(n):

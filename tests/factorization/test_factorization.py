@@ -8,12 +8,12 @@ from random_saddles import ORDERS, dense_solution, draw, random_matrix, scaled_e
 from scipy.sparse.linalg import splu
 from scissor_saddle import scissor
 
+import sparsebody as sb
 import sparsebody.factorization as factorization
 from sparsebody.errors import (
     MissingDependencyError,
     ShapeError,
     SingularSystemError,
-    SparsebodyError,
     UnknownNameError,
 )
 from sparsebody.factorization import (
@@ -25,7 +25,6 @@ from sparsebody.factorization import (
     refined_solve,
 )
 from sparsebody.factorization.refinement import conjugate_gradient_solve
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc, saddle_product, saddle_residual
 
 BACKENDS = [
@@ -49,7 +48,7 @@ def repeated_row(matrix):
     sizes = np.append(pattern.block_sizes, 1)
     ends = np.vstack([pattern.ends, pattern.ends[-1]])
     rows = np.concatenate([matrix.rows, 3.0 * matrix.rows[-1:]])
-    return SaddleMatrix(BlockPattern(sizes, ends), matrix.diagonal, matrix.inverse, rows)
+    return SaddleMatrix(sb.BlockPattern(sizes, ends), matrix.diagonal, matrix.inverse, rows)
 
 
 @every_backend
@@ -67,11 +66,13 @@ def test_solution_in_every_order_matches_dense_algebra(backend, order, decades):
 
 SPECIAL = {
     "eight rows, and two joints to the world": (
-        BlockPattern(np.array([6, 6, 6, 2, 8, 3, 2]), np.array([[-1, 0], [0, 1], [-1, 2], [2, 1]])),
+        sb.BlockPattern(
+            np.array([6, 6, 6, 2, 8, 3, 2]), np.array([[-1, 0], [0, 1], [-1, 2], [2, 1]])
+        ),
         np.arange(7),
     ),
     "both ends on one body": (
-        BlockPattern(np.array([6, 6, 2, 3]), np.array([[0, 0], [0, 1]])),
+        sb.BlockPattern(np.array([6, 6, 2, 3]), np.array([[0, 0], [0, 1]])),
         np.array([2, 0, 3, 1]),
     ),
     "many bodies in a random order": (
@@ -92,7 +93,7 @@ def test_joints_of_every_kind_are_solved(backend, pattern, order):
 
 @every_backend
 def test_bodies_without_joints_are_solved(backend):
-    pattern = BlockPattern(np.array([6, 3]), np.empty((0, 2), dtype=np.intp))
+    pattern = sb.BlockPattern(np.array([6, 3]), np.empty((0, 2), dtype=np.intp))
     matrix = random_matrix(np.random.default_rng(3), pattern)
     x = np.arange(9.0)
     rhs = saddle_product(matrix, x)
@@ -192,7 +193,7 @@ def test_another_pattern_than_the_analyzed_one_is_refused(backend):
 @every_backend
 def test_an_equal_pattern_is_accepted(backend):
     matrix = draw(1)
-    copy = BlockPattern(matrix.pattern.block_sizes.copy(), matrix.pattern.ends.copy())
+    copy = sb.BlockPattern(matrix.pattern.block_sizes.copy(), matrix.pattern.ends.copy())
     symbolic = analyze(backend, copy, natural(matrix))
     symbolic.factorize(matrix).solve(np.ones(matrix.pattern.n_rows))
 
@@ -217,14 +218,14 @@ def test_factors_that_were_overwritten_cannot_be_used(backend):
     symbolic = analyze(backend, matrix.pattern, natural(matrix))
     old = symbolic.factorize(matrix)
     symbolic.factorize(matrix)
-    with pytest.raises(SparsebodyError, match="overwritten"):
+    with pytest.raises(sb.SparsebodyError, match="overwritten"):
         old.solve(np.ones(matrix.pattern.n_rows))
 
 
 def chain_pattern(n):
     """Bodies of 6 freedoms in a row, hinged, the first one to the world."""
     ends = np.column_stack([np.arange(-1, n - 1), np.arange(n)])
-    return BlockPattern(np.repeat([6, 5], n).astype(np.intp), ends.astype(np.intp))
+    return sb.BlockPattern(np.repeat([6, 5], n).astype(np.intp), ends.astype(np.intp))
 
 
 def test_a_band_that_would_fill_the_memory_is_refused():
@@ -241,7 +242,7 @@ def test_a_dense_matrix_that_would_fill_the_memory_is_refused():
 def test_a_body_with_too_many_joints_is_refused_by_the_schur_complement():
     n = 12_000
     ends = np.column_stack([np.zeros(n), np.arange(1, n + 1)]).astype(np.intp)
-    pattern = BlockPattern(np.repeat([6, 5], [n + 1, n]).astype(np.intp), ends)
+    pattern = sb.BlockPattern(np.repeat([6, 5], [n + 1, n]).astype(np.intp), ends)
     with pytest.raises(ShapeError, match="carries 12000"):
         analyze("cholmod", pattern, np.arange(pattern.n_blocks))
 

@@ -8,6 +8,7 @@ from patterns import pattern_of, patterns
 from random_saddles import dense_solution, draw, random_matrix, scaled_error
 from scipy.sparse import csc_array
 
+import sparsebody as sb
 from sparsebody.factorization import block_ldl, block_qr
 from sparsebody.factorization.block_ldl import in_parts, safe_order
 from sparsebody.factorization.block_qr import BlockQRSymbolic
@@ -22,7 +23,6 @@ from sparsebody.factorization.layouts import (
 )
 from sparsebody.ordering import order as ordered
 from sparsebody.sparse.elimination_tree import elimination_tree, is_admissible, repair
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
 
 
@@ -103,7 +103,7 @@ def test_reduction_and_back_substitution_solve_the_whole_system():
     np.testing.assert_array_equal(x[n:], y)
 
 
-def lattice(rows: int) -> BlockPattern:
+def lattice(rows):
     """Bodies in a square, joined to their neighbours by balls, and one corner to the world."""
     number = np.arange(rows**2).reshape(rows, rows)
     ends = [
@@ -114,23 +114,19 @@ def lattice(rows: int) -> BlockPattern:
     return pattern_of(ends, rows**2, joint_size=1)
 
 
-def tree(n: int) -> BlockPattern:
+def tree(n):
     """A random tree on the world."""
     rng = np.random.default_rng(n)
     parents = [-1, *(int(rng.integers(i)) for i in range(1, n))]
     return pattern_of(list(zip(parents, range(n), strict=True)), n, joint_size=5)
 
 
-def star(n: int) -> BlockPattern:
+def star(n):
     """Bodies on one that is fixed to the world: many small subtrees of one root."""
     return pattern_of([(-1, 0), *((0, i) for i in range(1, n))], n, joint_size=5)
 
 
-LARGE = [
-    (star(200), "leaves-first"),
-    (lattice(9), "nested-dissection"),
-    (tree(80), "leaves-first"),
-]
+LARGE = [(star(200), "leaves-first"), (lattice(9), "nested-dissection"), (tree(80), "leaves-first")]
 
 
 @pytest.mark.parametrize(("pattern", "name"), LARGE)
@@ -178,7 +174,7 @@ def test_qr_in_parts_solves_as_without(pattern, name, threads):
     duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
     assert len(starts) > 2
     n = pattern.n_primal
-    own = BlockPattern(
+    own = sb.BlockPattern(
         np.concatenate([pattern.block_sizes[:n], pattern.block_sizes[n:][duals]]),
         pattern.ends[duals],
     )

@@ -4,20 +4,16 @@ import networkx as nx
 import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, pattern_of
-from random_saddles import (
-    natural,
-    random_matrix,
-    solution_error,
-)
+from random_saddles import natural, random_matrix, solution_error
 from scipy.sparse.linalg import splu
 from scissor_saddle import scissor
 
+import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze, multifrontal, refined_solve
 from sparsebody.factorization.unit_factors import unit_rows
 from sparsebody.ordering import ORDERINGS, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import saddle_csc, saddle_product
 
 
@@ -34,7 +30,7 @@ def test_a_random_graph_whose_last_front_is_wide_matches_dense_algebra(body_size
     graph = nx.gnm_random_graph(n_bodies, n_joints, seed=2)
     pattern = graph_pattern(graph, joint_size)
     sizes = np.where(natural(pattern) < n_bodies, body_size, pattern.block_sizes)
-    pattern = BlockPattern(sizes, pattern.ends)
+    pattern = sb.BlockPattern(sizes, pattern.ends)
     matrix = random_matrix(np.random.default_rng(1), pattern)
     assert solution_error("multifrontal", matrix, order(pattern, "minimum-degree")) < 1e-8
 

@@ -74,8 +74,8 @@ def test_predicted_flops_are_those_done_and_those_that_numbers_count(name, seed)
     for block in sequence.tolist():
         size = pattern.block_sizes[block]
         scale = numeric.scale[pattern.offsets[block] :][:size]
-        found = np.linalg.det(numeric.pivot_block(block) * np.outer(scale, scale))
-        assert found == pytest.approx(np.prod(pivots[position : position + size]), rel=1e-8)
+        result = np.linalg.det(numeric.pivot_block(block) * np.outer(scale, scale))
+        assert result == pytest.approx(np.prod(pivots[position : position + size]), rel=1e-8)
         position += size
 
 

@@ -55,28 +55,28 @@ def test_every_block_is_eliminated_once(pattern):
 @given(pattern=patterns())
 @few
 def test_a_search_reaches_blocks_from_those_that_they_couple_to(depth_first, pattern):
-    found = search(pattern, depth_first=depth_first)
-    check_order(pattern, found.sequence)
-    place = np.argsort(found.sequence)
-    for block, before in enumerate(found.came_from.tolist()):
+    result = search(pattern, depth_first=depth_first)
+    check_order(pattern, result.sequence)
+    place = np.argsort(result.sequence)
+    for block, before in enumerate(result.came_from.tolist()):
         assert before < 0 or (before in pattern.neighbours(block) and place[before] < place[block])
     n_parts = nx.number_connected_components(
         nx.Graph([*networkx_graph(pattern).edges(), *((b, b) for b in range(pattern.n_primal))])
     )
-    assert (found.came_from[: pattern.n_primal] < 0).sum() <= n_parts
+    assert (result.came_from[: pattern.n_primal] < 0).sum() <= n_parts
 
 
 @given(pattern=patterns())
 @few
 def test_breadth_first_bodies_are_as_near_to_the_world_as_they_can_be(pattern):
-    found = search(pattern, depth_first=False)
+    result = search(pattern, depth_first=False)
     graph = nx.Graph(pattern.ends.tolist())
     graph.add_node(-1)
     near = nx.single_source_shortest_path_length(graph, -1)
     for body in range(pattern.n_primal):
         steps, block = 0, body
         while block >= 0:
-            steps, block = steps + 1, int(found.came_from[block])
+            steps, block = steps + 1, int(result.came_from[block])
         assert body not in near or steps == 2 * near[body]
 
 

@@ -32,17 +32,17 @@ def test_each_seed_gives_its_own_order_with_all_bodies_first():
     assert set(first[:20]) == set(second[:20]) == set(range(20))
 
 
-def flops(pattern, found):
-    return ordering_metrics(pattern, found).flops
+def flops(pattern, result):
+    return ordering_metrics(pattern, result).flops
 
 
 @settings(max_examples=40)
 @given(pattern=patterns())
 def test_the_order_found_costs_no_more_than_those_it_starts_from(pattern):
-    found = annealed(pattern, visits=500)
-    assert is_admissible(pattern, found)
+    result = annealed(pattern, visits=500)
+    assert is_admissible(pattern, result)
     for name in ("minimum-fill", "nested-dissection", "pathwidth-sweep"):
-        assert flops(pattern, found) <= flops(pattern, order(pattern, name)) + 1e-9
+        assert flops(pattern, result) <= flops(pattern, order(pattern, name)) + 1e-9
 
 
 def test_small_lattices_are_solved_to_the_optimum_from_the_worst_start():

@@ -17,9 +17,9 @@ from random_saddles import (
 )
 from whitened_rows import whitened_rows
 
+import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.row_choices as methods_module
-from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -193,7 +193,7 @@ def test_one_sparse_method_alone_is_not_certain(monkeypatch):
 
 def sheet(k):
     """Squares hinged at their corners, in one plane: 4 k^2 - 10 k + 7 rows are dependent."""
-    return matrix_at_start(build("rotating-squares", rows=k, columns=k).compile())
+    return matrix_at_start(sb.build("rotating-squares", rows=k, columns=k).compile())
 
 
 @pytest.mark.parametrize("k", [6, 12, 20, 40])
@@ -213,7 +213,7 @@ def test_a_sheet_is_decided_at_every_size(k):
 def test_as_many_rows_of_a_lattice_are_kept_as_are_exactly_independent(k, joint, keep):
     """Arms are half a meter along the axes, so that twice the rows are integers."""
     matrix = matrix_at_start(
-        build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1).compile()
+        sb.build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1).compile()
     )
     decision = independent_rows(matrix)
     assert decision.certain

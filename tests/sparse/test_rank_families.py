@@ -9,21 +9,21 @@ from linkages import Builder, Linkage, matrix_at_start
 from scipy.linalg import qr
 from whitened_rows import whitened_rows
 
+import sparsebody as sb
 from sparsebody.dynamics import reductions
 from sparsebody.dynamics.reductions import planar_reduction
-from sparsebody.model.gallery import build
-from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.saddle import constraint_matrix
 
 WORLD = -1
 
 
-def decisions(system) -> list[RankDecision]:
+def decisions(system):
     """The decisions with six freedoms a body, and in the plane where there is one."""
     in_plane = planar_reduction(system, system.initial_state)
     matrix = matrix_at_start(system)
-    found = [independent_rows(matrix), reductions.independent_rows(matrix)]
-    return found if in_plane is None else [*found, in_plane.decision]
+    result = [independent_rows(matrix), reductions.independent_rows(matrix)]
+    return result if in_plane is None else [*result, in_plane.decision]
 
 
 def assert_right(system, dependent):
@@ -199,7 +199,7 @@ def test_near_a_singular_pose_the_decision_is_right_or_in_doubt(n_loops, distanc
     ],
 )
 def test_families_have_their_mobility_at_any_size(name, parameters, mobility):
-    system = build(name, **parameters).compile()
+    system = sb.build(name, **parameters).compile()
     assert_right(system, system.n_rows - 6 * system.n_bodies + mobility)
 
 
@@ -208,12 +208,12 @@ def test_kept_rows_are_about_as_well_conditioned_as_the_best_choice():
         masses = 10 ** np.random.default_rng(1).uniform(-3, 3, linkage.n_bodies)
         for mass in (1.0, masses):
             system = linkage.mechanism(mass).compile()
-            for found in decisions(system):
-                kept, best = conditioning(system, found)
+            for result in decisions(system):
+                kept, best = conditioning(system, result)
                 assert kept > 0.01 * best
 
 
-def conditioning(system, found):
+def conditioning(system, result):
     """Smallest singular values of the kept rows, and of those that pivoted QR keeps."""
     matrix = matrix_at_start(system)
     matrix = dataclasses.replace(matrix, rows=whitened_rows(matrix))
@@ -221,5 +221,5 @@ def conditioning(system, found):
     order = qr(dense.T, mode="r", pivoting=True)[1]
     return [
         np.linalg.svd(dense[kept], compute_uv=False)[-1]
-        for kept in (found.keep, order[: found.rank])
+        for kept in (result.keep, order[: result.rank])
     ]

@@ -8,16 +8,14 @@ from linkages import matrix_at_start
 from patterns import graph_pattern, ladder, pattern_of
 from random_saddles import loop_of_hinges, scissor
 
+import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
-from sparsebody.model.gallery import build
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.row_choices import (
     FRONTAL,
     HALVES,
     PIVOTED,
     SWEPT,
-    PartOfRows,
     RowChoice,
     agree,
     equilibrate,
@@ -33,7 +31,6 @@ from sparsebody.sparse.row_choices import (
     row_remainders,
     schur_pivots,
 )
-from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.sparse.searches import bisected
 from sparsebody.tolerances import SCHUR_SHIFT as DELTA
 
@@ -54,7 +51,7 @@ def test_remainders_are_those_of_gram_schmidt_in_the_same_order():
     """On a chain with one row a joint, rows are decided in the order of the bodies."""
     n = 7
     ends = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
-    pattern = BlockPattern(np.repeat([6, 1], [n, n - 1]), ends)
+    pattern = sb.BlockPattern(np.repeat([6, 1], [n, n - 1]), ends)
     rows = unit_rows(np.random.default_rng(5), pattern)
     pivots = row_remainders(pattern, rows, path(np.arange(n)), 1e-12)
     R = np.linalg.qr(dense(pattern, rows).T, mode="r")
@@ -64,11 +61,11 @@ def test_remainders_are_those_of_gram_schmidt_in_the_same_order():
 def test_smaller_bodies_use_the_leading_part_of_their_storage():
     rng = np.random.default_rng(2)
     ends = np.array([[0, 1], [-1, 0]])
-    pattern = BlockPattern(np.array([3, 3, 4, 1]), ends)
+    pattern = sb.BlockPattern(np.array([3, 3, 4, 1]), ends)
     rows = unit_rows(rng, pattern)
     pivots = row_remainders(pattern, rows, path(np.array([1, 0])), 1e-12)
     assert np.count_nonzero(pivots > 1e-12) == 5  # on 6 freedoms
-    pattern = BlockPattern(np.array([3, 3, 6, 1]), ends)
+    pattern = sb.BlockPattern(np.array([3, 3, 6, 1]), ends)
     rows = np.concatenate([rows[:4], rows[:2] + rows[2:4], rows[4:]])
     again = row_remainders(pattern, rows, path(np.array([0, 1])), 1e-12)
     assert np.count_nonzero(again > 1e-12) == 5
@@ -77,7 +74,7 @@ def test_smaller_bodies_use_the_leading_part_of_their_storage():
 def test_the_product_of_remainders_is_the_volume_of_the_rows():
     rng = np.random.default_rng(1)
     ends = np.array([[-1, 0], [0, 1], [1, 2], [2, 3], [3, 0], [2, 4], [4, -1]])
-    pattern = BlockPattern(np.array([6, 6, 6, 6, 6, 3, 4, 2, 3, 5, 1, 4]), ends)
+    pattern = sb.BlockPattern(np.array([6, 6, 6, 6, 6, 3, 4, 2, 3, 5, 1, 4]), ends)
     rows = unit_rows(rng, pattern)
     A = dense(pattern, rows)
     pivots = row_remainders(pattern, rows, halves(bisected(pattern)), 1e-12)
@@ -118,7 +115,7 @@ def random_joints(m, n, n_ready, seed, n_dependent=0):
     joints = np.arange(n // 3)
     ends = np.where(joints < n_ready // 3, -1, 1)
     sizes = np.concatenate([[m, SECOND], np.full(n // 3, 3)])
-    return BlockPattern(sizes, np.stack([np.zeros_like(joints), ends], axis=1)), rows
+    return sb.BlockPattern(sizes, np.stack([np.zeros_like(joints), ends], axis=1)), rows
 
 
 def expected_remainders(pattern, rows):
@@ -251,7 +248,7 @@ def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch
     monkeypatch.setattr(
         rank_module, "narrow_choices", lambda *arguments: [next(iter(narrow_choices(*arguments)))]
     )
-    decision = independent_rows(matrix_at_start(build("ladder", rungs=150).compile()))
+    decision = independent_rows(matrix_at_start(sb.build("ladder", rungs=150).compile()))
     assert decision.is_regular
     assert "pebble game" in decision.method
     decision = independent_rows(scissor(200, np.random.default_rng(0)))
@@ -260,7 +257,7 @@ def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch
 
 
 def test_bodies_of_different_freedoms_have_no_generic_rank():
-    pattern = matrix_at_start(build("ladder", rungs=3).compile()).pattern
+    pattern = matrix_at_start(sb.build("ladder", rungs=3).compile()).pattern
     assert generic_rank(pattern) == 27
     sizes = pattern.block_sizes.copy()
     sizes[0] = 3
@@ -344,12 +341,12 @@ def test_a_ladder_has_a_front_of_fixed_width():
         assert fronts(pattern, np.arange(pattern.n_primal)).width == 12
 
 
-def part_of(matrix: SaddleMatrix) -> PartOfRows:
+def part_of(matrix):
     label = np.full(matrix.pattern.n_primal, -1)
     return part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
 
 
-def equilibrated(matrix: SaddleMatrix) -> PartOfRows:
+def equilibrated(matrix):
     part = part_of(matrix)
     equilibrate(part)
     return part

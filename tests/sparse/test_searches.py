@@ -145,8 +145,8 @@ def test_the_band_is_as_narrow_as_that_of_scipy_however_blocks_are_numbered(patt
         nodes = range(renumbered.n_primal)
         graph = nx.to_scipy_sparse_array(networkx_graph(renumbered), nodes, format="csr")
         scipy_order = reverse_cuthill_mckee(graph, symmetric_mode=True)
-        found = bandwidth(renumbered, cuthill_mckee(renumbered))
-        assert found <= bandwidth(renumbered, scipy_order)
+        result = bandwidth(renumbered, cuthill_mckee(renumbered))
+        assert result <= bandwidth(renumbered, scipy_order)
 
 
 @pytest.mark.parametrize("pattern", [ladder(400), graph_pattern(nx.grid_2d_graph(30, 30))])

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patterns import eliminated, graph_pattern, pattern_of, patterns, shuffled
 
+import sparsebody as sb
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import order
 from sparsebody.sparse import treewidth
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import dual_graph
 from sparsebody.sparse.treewidth import (
     admissible_front_bound,
@@ -23,7 +23,7 @@ from sparsebody.sparse.treewidth import (
 
 def treewidth_bound(pattern):
     """The bound of fronts with one row a block, less the pivot's."""
-    return front_bound(BlockPattern(np.ones_like(pattern.block_sizes), pattern.ends)) - 1
+    return front_bound(sb.BlockPattern(np.ones_like(pattern.block_sizes), pattern.ends)) - 1
 
 
 @settings(max_examples=40)
@@ -84,7 +84,7 @@ def test_no_order_of_the_dual_blocks_has_fewer_rows_in_its_fronts(pattern):
 @given(rows=st.lists(st.integers(1, 5), min_size=12, max_size=12))
 def test_nor_on_a_lattice_with_joints_of_all_sizes(rows):
     ends = graph_pattern(nx.grid_2d_graph(3, 3)).ends
-    lattice = BlockPattern(np.r_[np.full(9, 6), rows].astype(np.intp), ends)
+    lattice = sb.BlockPattern(np.r_[np.full(9, 6), rows].astype(np.intp), ends)
     width = exact_width(*dual_graph(lattice), lattice.block_sizes[9:])[0]
     assert 0 < crossing_bound(lattice) <= width
 
