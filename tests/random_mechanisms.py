@@ -15,26 +15,30 @@ from sparsebody.spatial import (
 TREE_TYPES = tuple(name for name in sb.JOINT_TYPES if name not in ("free",))
 
 
-def copied(mechanism, *, masses=1.0, without=(), prescribed=None):
+def copied(mechanism, *, masses=1.0, without=(), prescribed=None, rng=None, reversed_joints=False):
     """The mechanism with masses times a factor, for all bodies or each, or with other joints.
 
-    `without` are joints that are left out, `prescribed` the motions given to some.
+    `without` are joints that are left out, `prescribed` the motions given to some; a generator
+    `rng` makes the order of declaration random. Reversed joints exchange their ends.
     """
+    end = -1 if reversed_joints else 1
     bodies, _ = mechanism.columns()
     factor, drives = np.broadcast_to(masses, len(bodies)), prescribed or {}
     given = {field.name: getattr(bodies, field.name) for field in fields(bodies)}
     given |= {"mass": factor * bodies.mass, "inertia": factor[:, None, None] * bodies.inertia}
     copy = sb.Mechanism(mechanism.name, mechanism.gravity)
-    copy.add_bodies(list(mechanism.body_names), **given)
-    for name, joint in mechanism.joints.items():
+    names, joints = np.array(mechanism.body_names), list(mechanism.joints.items())
+    order = np.arange(len(names)) if rng is None else rng.permutation(len(names))
+    copy.add_bodies(names[order].tolist(), **{key: value[order] for key, value in given.items()})
+    for j in range(len(joints)) if rng is None else rng.permutation(len(joints)):
+        name, joint = joints[j]
         if name not in without:
+            frames = (joint.predecessor_frame, joint.successor_frame)[::end]
             copy.add_joint(
                 name,
                 joint.type,
-                joint.predecessor,
-                joint.successor,
-                predecessor_frame=joint.predecessor_frame,
-                successor_frame=joint.successor_frame,
+                *(joint.predecessor, joint.successor)[::end],
+                **dict(zip(("predecessor_frame", "successor_frame"), frames, strict=True)),
                 prescribed=drives.get(name, joint.prescribed),
             )
     return copy

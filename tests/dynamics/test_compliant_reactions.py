@@ -25,26 +25,6 @@ def test_a_beam_on_three_supports_rests_as_on_three_springs():
     np.testing.assert_allclose(result.acceleration, 0.0, atol=1e-12)
 
 
-def test_a_door_hangs_on_two_hinges_by_their_stiffness():
-    """Turning by theta, hinges h apart give 2 theta / c_r + theta h^2 / (2 c_f) = m g d."""
-    m, d, h, c_r, c_f = 20.0, 0.4, 1.8, 1e-4, 1e-6
-    mechanism = sb.Mechanism(gravity=[0, 0, -10.0])
-    mechanism.add_body("door", mass=m, inertia=[5, 5, 2], position=[d, 0, 0])
-    for name, height in (("low", -h / 2), ("high", h / 2)):
-        mechanism.add_joint(name, sb.Revolute(), sb.WORLD, "door", point=[0, 0, height])
-    stiff = [c_r] * 3 + [c_f] * 3
-    soft = [c_r] * 3 + [c_f, c_f, 3.0 * c_f]
-    system = mechanism.compile()
-    result = sb.forward_dynamics(system, reactions=sb.LeastEnergy({"low": stiff, "high": soft}))
-    low, high = result.joint_wrench
-    theta = m * 10.0 * d / (2.0 / c_r + h**2 / (2.0 * c_f))
-    np.testing.assert_allclose([low[5], high[5]], [0.75 * m * 10.0, 0.25 * m * 10.0], rtol=1e-10)
-    np.testing.assert_allclose(low[3], theta * h / 2.0 / c_f, rtol=1e-10)
-    np.testing.assert_allclose(high[3], -low[3], rtol=1e-10)
-    np.testing.assert_allclose(low[1], high[1], rtol=1e-10)
-    np.testing.assert_allclose(abs(low[1]), theta / c_r, rtol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [("scissor", {"pairs": 4}), ("rotating-squares", {}), ("bricard", {}), ("n-four-bar", {})],

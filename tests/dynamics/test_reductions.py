@@ -1,11 +1,9 @@
 """Three freedoms a body in the plane against six, on mechanisms that move parallel to a plane."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from oracles import newton_euler_imbalance
+from overconstrained import scissor_with_pendulum
 from planted_loops import TYPES, plant, planted
 from random_planar import Builder, random_planar
 
@@ -135,18 +133,6 @@ def test_baumgarte_terms_are_the_same(seed):
     assert_same(*both(system, state, baumgarte=0.3), sb.displaced(state, twist))
 
 
-def test_orders_and_copies_do_not_matter():
-    system = random_planar(11, ("revolute",)).compile()
-    state = sb.consistent_state(system)
-    dynamics = sb.ForwardDynamics(system, state)
-    expected = dynamics.acceleration(state)
-    for ordering in ("natural", "random", "level-sweep", "leaves-first"):
-        result = sb.ForwardDynamics(system, state, ordering=ordering).acceleration(state)
-        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-11)
-    for other in (copy.deepcopy(dynamics), pickle.loads(pickle.dumps(dynamics))):
-        np.testing.assert_array_equal(other.acceleration(state), expected)
-
-
 @pytest.mark.parametrize("n", [20, 2048, 24_000])
 def test_lifts_of_any_length_are_as_accurate_as_pivoting_makes_them(n):
     """The bound follows the condition number, the square root of that of A A'."""
@@ -169,13 +155,6 @@ def test_sheets_have_mobility_two_for_certain(k):
     assert len(dynamics.evaluator.assembler._left_out.rows) == (k - 2) ** 2
     assert dynamics.explain()["redundancy_certain"]
     assert dynamics(system.initial_state).dropped_residual < 1e-10
-
-
-def test_shuffled_lifts_are_as_accurate():
-    given = problem("scissor", 200, seed=4, shuffled=True)
-    result = sb.ForwardDynamics(given.system, given.state).acceleration(given.state)
-    expected = oracle.reference(given).acceleration
-    assert np.abs(result - expected).max() < 1e-10 * np.abs(expected).max()
 
 
 @pytest.fixture
@@ -238,15 +217,6 @@ def test_bodies_of_a_class_on_the_world_have_its_freedoms(kind, always):
     assert_same_motion(dynamics, state)
     result = dynamics(state)
     assert newton_euler_imbalance(system, state, result.acceleration, result.joint_wrench) < 1e-9
-
-
-def scissor_with_pendulum():
-    mechanism = sb.build("scissor", pairs=8)
-    bar = "left-3"
-    x = np.asarray(mechanism.body(bar).position)
-    mechanism.add_body("bob", mass=0.3, inertia=[0.01, 0.01, 0.01], position=x - [0, 0, 0.4])
-    mechanism.add_joint("ball", sb.Spherical(), bar, "bob", point=x)
-    return mechanism
 
 
 @pytest.mark.parametrize("ordering", ["auto", "natural", "level-sweep", "minimum-degree"])

@@ -1,5 +1,6 @@
 """Decisions on wide parts by the least singular value, held against singular values by LAPACK."""
 
+import contextlib
 import warnings
 from dataclasses import replace
 
@@ -15,15 +16,9 @@ import sparsebody as sb
 from sparsebody.dynamics import reductions
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.dynamics.reductions import independent_rows, least_singular_value
-from sparsebody.errors import (
-    AssemblyError,
-    ConvergenceWarning,
-    ModelError,
-    RankWarning,
-    UnknownNameError,
-)
+from sparsebody.errors import AssemblyError, ConvergenceWarning, RankWarning
 from sparsebody.factorization import available_factorizations, is_available
-from sparsebody.factorization.krylov import QUASI_DEFINITE, least_norm
+from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.sparse import rank
 from sparsebody.sparse.row_choices import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
@@ -57,12 +52,6 @@ def test_it_is_the_least_singular_value(monkeypatch, backend, mechanism):
     only(monkeypatch, backend)
     part = whole(mechanism)
     assert least_singular_value(part) == pytest.approx(exact(part), rel=1e-3)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_dependent_rows_show_as_nothing(monkeypatch, backend):
-    only(monkeypatch, backend)
-    assert least_singular_value(whole(lattice(14, disorder=0.0))) < 1e-7
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -208,16 +197,18 @@ def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, fact
     assert max(result.residual, result.dropped_residual) < 1e-14
 
 
+def consistent(seeds):
+    """(seed, system, state) of random mechanisms with constraints that can be assembled."""
+    for seed in seeds:
+        system = random_mechanism(seed).compile()
+        with contextlib.suppress(AssemblyError):
+            if system.n_rows:
+                yield seed, system, sb.consistent_state(system)
+
+
 def test_krylov_steps_are_right_on_random_mechanisms():
     n_checked = 0
-    for seed in range(60):
-        system = random_mechanism(seed).compile()
-        try:
-            state = sb.consistent_state(system)
-        except AssemblyError:
-            continue
-        if system.n_rows == 0:
-            continue
+    for seed, system, state in consistent(range(60)):
         expected = oracles.gauss_accelerations(system, state)[0]
         result = sb.forward_dynamics(system, state, redundancy="krylov")
         size = max(np.abs(expected).max(), 1e-3)  # some cannot move
@@ -228,41 +219,16 @@ def test_krylov_steps_are_right_on_random_mechanisms():
 
 
 @quasi_definite
-def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_squares(
-    factorization,
-):
+def test_rows_that_contradict_each_other_are_met_in_least_squares(factorization):
     """The shift of A A' must be the same for all rows, or what is outside the range gets in."""
-    n_checked = 0
-    for seed in range(20000, 20200, 9):
-        system = random_mechanism(seed).compile()
-        try:
-            pose = sb.consistent_state(system)
-        except AssemblyError:
-            continue
-        if system.n_rows == 0:
-            continue
+    options, n_checked = {"redundancy": "krylov", "factorization": factorization}, 0
+    for seed, system, pose in consistent(range(20000, 20200, 9)):
         state = wild(pose, 1)
-        expected = least_squares(system, state)
-        result = sb.ForwardDynamics(system, pose, redundancy="krylov", factorization=factorization)(
-            state
-        )
-        assert relative_error(result.acceleration, expected) < 1e-9, seed
+        result = sb.ForwardDynamics(system, pose, **options)(state)
+        assert relative_error(result.acceleration, least_squares(system, state)) < 1e-9, seed
         assert result.solver.converged, seed
         n_checked += 1
     assert n_checked > 13
-
-
-@quasi_definite
-def test_a_quasi_definite_factor_shifts_all_rows_alike(factorization):
-    system = random_mechanism(20181).compile()
-    state = sb.consistent_state(system)
-    dynamics = sb.ForwardDynamics(system, redundancy="krylov", factorization=factorization)
-    dynamics(state)
-    solver, ones = dynamics.evaluator, np.eye(system.n_rows)
-    solver._factors.factorize(solver._unit_rows, 1e-3)
-    A = np.array([solver.transposed(y) for y in ones])
-    inverse = np.array([solver.precondition(y) for y in ones]).T
-    assert np.abs(np.linalg.inv(inverse) - A @ A.T - 1e-3 * ones).max() < 1e-10
 
 
 @pytest.mark.parametrize("pairs", [100, 1000])
@@ -299,48 +265,12 @@ def test_krylov_steps_are_right_close_to_a_singular_pose(angle, loops):
     assert result.solver.converged
 
 
-def test_errors_are_corrected_without_a_decision():
-    system = sb.build("scissor", pairs=6).compile()
-    state = sb.consistent_state(system)
-    rng = np.random.default_rng(1)
-    moved = sb.displaced(state, 1e-5 * rng.normal(size=state.velocity.shape))
-    dynamics = sb.ForwardDynamics(system, state, redundancy="krylov")
-    evaluation = dynamics.evaluate(moved)
-    closed = dynamics.evaluate(sb.displaced(moved, evaluation.position_correction()))
-    assert np.abs(evaluation.position_error).max() > 1e-6
-    assert np.abs(closed.position_error).max() < 1e-9
-
-
 def test_an_explanation_says_that_no_rank_is_decided():
     dynamics = sb.ForwardDynamics(GALLERY["scissor"]().compile(), redundancy="krylov")
     assert dynamics.explain()["redundancy_method"] == "Krylov steps, no rank decided"
     assert dynamics.is_krylov
     assert not dynamics.is_planar
     assert len(dynamics.redundant_rows) == 0
-
-
-class Hilbert:
-    """A dense operator whose smallest singular values are rounding, with no good preconditioner."""
-
-    def __init__(self, n):
-        self.A = 1.0 / (1.0 + np.add.outer(np.arange(n), np.arange(n)))
-
-    def product(self, x):
-        return np.asarray(self.A @ x)
-
-    def transposed(self, y):
-        return np.asarray(self.A.T @ y)
-
-    def precondition(self, gap):
-        return 1e-9 * gap
-
-
-def test_a_gap_that_is_left_is_reported_as_such():
-    g = np.random.default_rng(0).normal(size=30)
-    result = least_norm(Hilbert(30), g, float(np.abs(g).max()))
-    left = np.abs(g - Hilbert(30).product(result.x)).max() / np.abs(g).max()
-    assert result.gap == pytest.approx(left)
-    assert not result.converged
 
 
 def test_steps_that_stall_are_told(monkeypatch):
@@ -364,13 +294,11 @@ def test_steps_that_stall_are_told(monkeypatch):
 def test_contradictions_are_met_in_least_squares(name, factorization):
     system = GALLERY[name]().compile()
     state = wild(sb.consistent_state(system))
-    result = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)(
-        state
-    )
-    expected = least_squares(system, state)
+    dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
+    result = dynamics(state)
     assert result.dropped_residual > 1e-3
     assert result.solver.converged
-    assert relative_error(result.acceleration, expected) < 1e-8
+    assert relative_error(result.acceleration, least_squares(system, state)) < 1e-8
 
 
 def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares():
@@ -397,18 +325,6 @@ def test_kept_rows_hold_exactly_whatever_the_others_ask_for():
     size = np.abs(asked).max()
     assert gap[kept].max() < 1e-11 * size
     assert gap[dynamics.redundant_rows].max() > 1e-3 * size
-
-
-def test_options_of_the_sparse_method_are_refused_with_others():
-    with pytest.raises(ModelError, match=r"'aba' has no option redundancy; give method 'sparse'"):
-        sb.forward_dynamics(sb.build("pendulum").compile(), method="aba", redundancy="krylov")
-
-
-def test_backends_that_need_a_rank_are_refused_without_one():
-    with pytest.raises(UnknownNameError, match=r"'superlu', which needs independent rows; .*auto"):
-        sb.ForwardDynamics(
-            sb.build("bricard").compile(), redundancy="krylov", factorization="superlu"
-        )
 
 
 # ---- doubt, and changes of rank -------------------------------------------------------------

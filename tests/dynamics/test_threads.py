@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.errors import ModelError
 
 N_THREADS, N_ROUNDS = 3, 20
 
@@ -148,9 +147,3 @@ def test_wide_mechanisms_are_factorized_on_the_threads_of_their_evaluation():
     assert dynamics[1].evaluator.assembler.symbolic.factors.threads == 2
     alone, other = (each.acceleration(state) for each in dynamics)
     np.testing.assert_array_equal(other, alone)
-
-
-@pytest.mark.parametrize("threads", [0, -1])
-def test_a_number_of_threads_is_positive(threads):
-    with pytest.raises(ModelError, match=f"threads is {threads}; give the number"):
-        sb.ForwardDynamics(ladder(), threads=threads)

@@ -60,16 +60,6 @@ def test_small_blocks_are_chosen_for_mechanisms_of_bounded_width():
         assert choose_factorization(chain(n), along(chain(n)))[0] == "block-ldl"
 
 
-def test_dense_is_cheap_for_a_few_rows():
-    pattern = hinged([(-1, 0)])
-    assert predict_seconds("dense", pattern, along(pattern)) < 2e-5
-
-
-def test_a_narrow_chain_is_never_dense():
-    pattern = chain(100)
-    assert choose_factorization(pattern, along(pattern))[0] != "dense"
-
-
 def test_a_chain_in_a_bad_order_is_not_banded():
     pattern = chain(300)
     assert choose_factorization(pattern, np.arange(600))[0] not in ("banded", "dense")

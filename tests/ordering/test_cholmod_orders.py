@@ -1,10 +1,9 @@
-import sys
 from functools import partial
 
 import networkx as nx
 import numpy as np
 import pytest
-from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
+from patterns import graph_pattern, ladder, metrics, shuffled
 
 import sparsebody as sb
 from sparsebody.errors import MissingDependencyError, UnknownNameError
@@ -48,13 +47,6 @@ def test_joints_of_different_sizes_are_weighed(ordering):
 def test_dissection_beats_minimum_degree_on_a_large_lattice():
     lattice = shuffled(graph_pattern(nx.grid_2d_graph(48, 48)), seed=0)
     assert metrics(lattice, cholmod_metis).flops < metrics(lattice, cholmod_amd).flops
-
-
-@both
-def test_without_scikit_sparse_the_error_says_how_to_install_it(ordering, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sksparse", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
-        ordering(pattern_of([(0, 1)], 2))
 
 
 def grid(n, sizes=None):

@@ -161,13 +161,6 @@ def test_remainders_in_two_fronts_are_those_of_projections(m, n, n_ready, n_depe
     assert np.count_nonzero(remainders > TOLERANCE) == rank
 
 
-def test_rows_of_zeros():
-    pattern, rows = random_joints(100, 81, 30, 1)
-    rows[::4] = 0.0
-    remainders = row_remainders(pattern, rows, path(np.arange(2)), TOLERANCE)
-    np.testing.assert_allclose(remainders, expected_remainders(pattern, rows), atol=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_pivots_are_those_of_the_dense_schur_complement(seed):
     rng = np.random.default_rng(seed)
@@ -294,15 +287,6 @@ def test_as_many_bars_are_accepted_as_are_independent_at_random(k):
         assert accepted.sum() == rank_of_random_bars(rng, ends, bars, n, k)
 
 
-def test_the_count_does_not_depend_on_the_order_of_joints():
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-        n, ends, bars = random_graph(rng, 6)
-        order = rng.permutation(len(ends))
-        first = generic_bars(ends, bars, n).sum()
-        assert generic_bars(ends[order], bars[order], n).sum() == first
-
-
 def test_a_joint_that_closes_a_rigid_ring_is_refused():
     ends = np.array([[-1, 0], [0, 1], [1, -1]])
     np.testing.assert_array_equal(generic_bars(ends, np.array([6, 6, 5]), 2), [6, 6, 0])
@@ -314,10 +298,6 @@ def test_a_large_grid_of_hinges_is_rigid():
     ends = np.array([(-1, 0), *grid.edges])
     accepted = generic_bars(ends, np.full(len(ends), 5), 3600)
     assert accepted.sum() == 6 * 3600 - 1  # all but the hinge to the world
-
-
-def test_nothing_is_nothing():
-    assert len(generic_bars(np.zeros((0, 2), dtype=int), np.zeros(0, dtype=int), 3)) == 0
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -371,12 +351,6 @@ def test_rows_on_a_body_are_nearly_orthonormal_columns():
         sigma = np.linalg.svd(columns, compute_uv=False)
         assert sigma[0] < 3.0
         assert sigma[-1] > 0.1
-
-
-def test_masses_do_not_matter():
-    light = loop_of_hinges(np.random.default_rng(2), 4)
-    heavy = loop_of_hinges(np.random.default_rng(2), 4, masses=[1e-3, 1e3, 1e-3, 1e3])
-    np.testing.assert_array_equal(equilibrated(light).rows, equilibrated(heavy).rows)
 
 
 def test_zero_rows_stay():

@@ -4,9 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from random_saddles import draw, random_matrix
+from random_saddles import draw
 
-import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.saddle import (
     constraint_matrix,
@@ -62,14 +61,6 @@ def measured(matrix, x, rhs):
     """The residual, and its size."""
     rest = saddle_residual(matrix, x, rhs)
     return rest, residual_size(matrix, rest, residual_scales(matrix, x, rhs))
-
-
-def test_blocks_of_six_have_the_same_residual_as_any():
-    pattern = sb.BlockPattern(np.array([6, 6, 3, 5, 1]), np.array([[0, 1], [-1, 0], [1, -1]]))
-    matrix = random_matrix(np.random.default_rng(3), pattern)
-    x, rhs = np.random.default_rng(4).normal(size=(2, pattern.n_rows))
-    rest = saddle_residual(matrix, x, rhs)
-    np.testing.assert_allclose(rest, rhs - explicit(matrix) @ x, atol=1e-13)
 
 
 def test_the_residual_is_measured_in_the_worst_column():

@@ -10,7 +10,6 @@ from sparsebody._core import tree as native
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.tree import tree_dynamics
 from sparsebody.tree.joint_coordinates import joint_coordinates
 from sparsebody.tree.method import CompositeRigidBody
 from sparsebody.tree.recursions import (
@@ -97,18 +96,6 @@ def test_forward_and_inverse_dynamics_undo_each_other(moving):
     H = joint_space_inertia(tree, motion)
     solved = ltl_solve(tree, ltl_factor(tree, H), tau - joint_space_bias_force(tree, motion, force))
     np.testing.assert_allclose(qdd, solved, atol=1e-11 * np.abs(solved).max())
-
-
-def test_accelerations_at_coordinates_are_undone_by_inverse_dynamics():
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        system = random_tree(rng, 9, ("revolute", "prismatic", "helical")).compile()
-        tree = spanning_tree(system)
-        q, qd = joint_coordinates(tree, system.initial_state)
-        tau = rng.normal(size=tree.n_velocities)
-        qdd = tree_dynamics("aba", system, tree).joint_acceleration(q, qd, tau)
-        result = inverse_dynamics(tree, motion_at_coordinates(tree, q, qd), qdd)
-        np.testing.assert_allclose(result, tau, atol=1e-10 * np.abs(qdd).max())
 
 
 def test_factors_give_the_inertia_back_and_solve_with_it(moving):

@@ -274,15 +274,6 @@ def test_columns_that_are_masked_out_belong_to_y_and_change_nothing():
     np.testing.assert_allclose(masked.g, full.g, atol=1e-14)
 
 
-def test_independent_entries_can_be_chosen():
-    K, k = equations(5, 7, 4)
-    for given in ([0, 1, 2], [6, 3, 5], [4]):
-        form = explicit_form(K, k, independent=given)
-        assert set(given) <= set(form.independent)
-        np.testing.assert_allclose(K @ form.G, 0.0, atol=1e-12)
-        np.testing.assert_allclose(K @ form.g, k, atol=1e-12)
-
-
 def test_entries_that_depend_cannot_be_chosen():
     K, k = equations(5, 7, 4)
     with pytest.raises(ModelError, match=r"\[0, 1, 2, 3\] of x are not independent"):

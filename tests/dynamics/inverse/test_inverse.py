@@ -6,7 +6,6 @@ from random_mechanisms import random_loops, random_tree
 from scipy.sparse import csr_array
 
 import sparsebody as sb
-from sparsebody.dynamics.energy import gravity_energy
 from sparsebody.dynamics.inverse_dynamics import Equilibrium
 from sparsebody.equations.inverse import actuator_rows, actuators_of, body_matrix, freedom_inertia
 from sparsebody.errors import (
@@ -166,32 +165,6 @@ def test_parallelograms_need_the_torque_of_their_closed_form(method):
     assert found.force == pytest.approx([expected], rel=1e-11)
     assert found.actuation.is_proper
     assert found.actuation.mobility == 1
-
-
-@pytest.mark.parametrize("method", OF_LOOPS)
-@pytest.mark.parametrize("angle", [0.3, 1.0, 2.2])
-def test_a_crank_holds_a_four_bar_by_the_slope_of_the_potential_energy(method, angle):
-    h = 1e-4
-
-    def potential(turn):
-        system = sb.build("four-bar", angle=angle + turn).compile()
-        return gravity_energy(system, system.initial_state)
-
-    slope = (8 * (potential(h) - potential(-h)) - potential(2 * h) + potential(-2 * h)) / (12 * h)
-    system = sb.build("four-bar", angle=angle).compile()
-    found = sb.inverse_dynamics(system, actuated=["crank-pivot"], method=method)
-    assert found.force == pytest.approx([slope], rel=1e-9)
-
-
-@pytest.mark.parametrize("method", OF_LOOPS)
-def test_a_slider_pushes_its_crank_as_virtual_work_says(method):
-    push = 17.0
-    mechanism = sb.build("slider-crank", speed=0.0, gravity=(0.0, 0.0, 0.0))
-    mechanism.add_joint_force("load", "slide", effort=push)
-    found = sb.inverse_dynamics(mechanism.compile(), actuated=["pivot"], method=method)
-    y, z, r = 0.1, 0.2, 0.08  # of the pin, and of the crank; x^2 = 0.3^2 - y^2 - z^2
-    dx = -(y * -r + z * 0.0) / 0.2  # for a turn about x, dy = -r and dz = 0
-    assert np.abs(found.force) == pytest.approx([push * dx], rel=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [1, 7, 60])
