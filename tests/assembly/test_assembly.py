@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_mechanisms import TREE_TYPES, random_loops, random_tree
+from random_mechanisms import TREE_TYPES, random_tree
 from textbook import assemble
 
 import sparsebody as sb
@@ -80,60 +80,6 @@ def test_fast_and_textbook_form_have_the_same_solution(name):
     np.testing.assert_allclose(x[n:], y[n:], atol=1e-11 * np.abs(x).max())
 
 
-def test_fast_and_textbook_form_have_the_same_matrix_up_to_the_transforms():
-    system = random_loops(np.random.default_rng(3), 7, 4, moving=True).compile()
-    state = system.initial_state
-    book = assemble(system, state)
-    fast = saddle_csc(kkt_structure(system).matrix(rows_and_errors(system, state)[0])).toarray()
-    n = 6 * system.n_bodies
-    X = np.eye(len(fast))
-    for i, block in enumerate(book.world_to_body):
-        X[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
-    np.testing.assert_allclose(X.T @ fast @ X, book.matrix.toarray(), atol=1e-13)
-    P = book.incidence.toarray()
-    assert set(np.unique(P)) == {-1.0, 0.0, 1.0}
-    np.testing.assert_allclose(
-        book.matrix.toarray()[:n, n:], P @ book.subspace.toarray(), atol=1e-15
-    )
-
-
-def test_bias_force_is_that_of_the_cross_operator():
-    from sparsebody.spatial import force_cross
-
-    system = random_system("mixed", 1)
-    velocity = np.random.default_rng(0).normal(size=(system.n_bodies, 6))
-    expected = [
-        force_cross(v) @ I @ v for v, I in zip(velocity, system.spatial_inertia, strict=True)
-    ]
-    np.testing.assert_allclose(bias_forces(system, velocity), expected, atol=1e-14)
-
-
-def test_joint_springs_pull_along_the_coordinate():
-    """Energy of a joint spring falls by the work that its force does on the bodies."""
-    for seed in range(6):
-        mechanism = random_tree(np.random.default_rng(seed), 4, ("revolute", "universal", "planar"))
-        mechanism.gravity = np.zeros(3)
-        for name, joint in mechanism.joints.items():
-            for i in joint.type.scalar_positions:
-                mechanism.add_joint_force(
-                    f"{name}.{i}", name, coordinate=i, stiffness=3.0, rest=0.2
-                )
-        system = mechanism.compile()
-        state, h = system.initial_state, 1e-6
-
-        def energy(state, system=system):
-            q = coordinate_motion(system, state, joint_motion(system, state)).value
-            springs = system.joint_forces
-            return float(0.5 * springs.stiffness @ (q[springs.item] - springs.rest) ** 2)
-
-        motion = joint_motion(system, state)
-        force = applied_forces(system, state, motion, coordinate_motion(system, state, motion))
-        ahead = energy(sb.displaced(state, h * state.velocity))
-        behind = energy(sb.displaced(state, -h * state.velocity))
-        power = np.sum(force * state.velocity)
-        np.testing.assert_allclose(power, -(ahead - behind) / (2 * h), rtol=1e-6)
-
-
 def test_point_springs_pull_along_their_line():
     mechanism = sb.Mechanism(gravity=[0, 0, 0])
     mechanism.add_body("a", mass=2.0, inertia=[1, 1, 1], position=[1, 0, 0])
@@ -203,12 +149,3 @@ def test_joints_have_as_many_rows_as_are_kept_and_vanish_without_any(share):
     np.testing.assert_array_equal(pattern.ends[:, 0], system.predecessor[joints])
     np.testing.assert_array_equal(pattern.ends[:, 1], system.successor[joints])
     np.testing.assert_array_equal(structure.rows, np.flatnonzero(keep))
-
-
-def test_without_a_choice_all_rows_are_kept():
-    system = sb.build("scissor", pairs=6).compile()
-    everything = kkt_structure(system, np.ones(system.n_rows, dtype=bool))
-    np.testing.assert_array_equal(kkt_structure(system).rows, everything.rows)
-    np.testing.assert_array_equal(
-        kkt_structure(system).pattern.block_sizes, everything.pattern.block_sizes
-    )

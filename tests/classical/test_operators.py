@@ -13,22 +13,13 @@ from sparsebody.classical.kernels.operator_recursions import operator_forward, o
 from sparsebody.classical.operators import (
     STORAGES,
     SpatialOperators,
-    _shifts,
     assembled,
     body_masses,
-    cross_matrix,
     identity,
     series_times,
     summed_series,
 )
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.spatial import (
-    force_transform,
-    plucker_transform,
-    rotation_about,
-    skew,
-    spatial_inertia,
-)
 from sparsebody.tree import spanning_tree, tree_state
 from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
 
@@ -225,22 +216,6 @@ def test_rates_and_wrenches_that_do_not_fit_are_an_error():
 
 
 RNG = np.random.default_rng(0)
-
-
-def test_blocks_are_those_of_spatial_vector_algebra():
-    l, R = RNG.normal(size=(4, 3)), rotation_about([0, 0.6, 0.8], RNG.normal(size=4))
-    np.testing.assert_array_equal(cross_matrix(l), skew(l))
-    shift = _shifts(l, R)
-    X = plucker_transform(R.swapaxes(1, 2), l)  # motions, to axes turned by R at l
-    np.testing.assert_allclose(shift.swapaxes(1, 2), X, atol=1e-15)
-    np.testing.assert_allclose(shift @ force_transform(X), [np.eye(6)] * 4, atol=1e-14)
-
-
-def test_masses_of_bodies_are_spatial_inertias():
-    mass, com = RNG.uniform(1, 2, size=4), RNG.normal(size=(4, 3))
-    inertia = np.eye(3) * RNG.uniform(1, 2, size=(4, 1, 1))
-    expected = spatial_inertia(mass, com, inertia)
-    np.testing.assert_allclose(body_masses(mass, com, inertia), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("storage", STORAGES)

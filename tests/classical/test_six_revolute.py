@@ -11,7 +11,7 @@ from sparsebody.classical.six_revolute import (
     six_revolute_arm,
     six_revolute_symbols,
 )
-from sparsebody.classical.symbols import array_of, constant, symbol
+from sparsebody.classical.symbols import constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
 
 MASS_2 = """
@@ -132,11 +132,6 @@ def test_equal_expressions_are_one_in_sets():
     assert {x - x, 0, constant(3), 3, constant(0.5), 0.5} == {0, 3, 0.5}
     assert x != "x"
     assert not x - x
-
-
-def test_matrices_of_expressions_multiply():
-    a, b = array_of([symbol("a"), 0, 1, symbol("b")], (2, 2)), array_of([1, 2], (2,))
-    assert (a @ b).tolist() == [symbol("a"), 1 + 2 * symbol("b")]
 
 
 def test_powers_and_parts_are_polynomials_and_what_is_none_an_error():

@@ -68,25 +68,12 @@ def test_bodies_apart_are_counted_apart():
     assert result.redundant_rows == 3
 
 
-def random_hinges(rng, n_bodies, n_loops):
-    """Hinges about random axes through random points, no two between the same bodies."""
-    graph = nx.random_labeled_tree(n_bodies + 1, seed=int(rng.integers(2**31)))
-    missing = list(nx.non_edges(graph))
-    graph.add_edges_from(missing[i] for i in rng.permutation(len(missing))[:n_loops])
-    mechanism = sb.Mechanism("hinges")
-    names = [sb.WORLD, *(f"body {i}" for i in range(n_bodies))]
-    for name in names[1:]:
-        mechanism.add_body(name, mass=1.0, inertia=[1.0, 1.0, 1.0], position=rng.normal(size=3))
-    for k, (a, b) in enumerate(graph.edges):
-        point, axis = rng.normal(size=3), rng.normal(size=3)
-        mechanism.add_joint(f"hinge {k}", sb.Revolute(), names[a], names[b], point=point, axis=axis)
-    return mechanism
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_hinges_at_random_have_the_generic_rank(seed):
     rng = np.random.default_rng(seed)
-    system = random_hinges(rng, int(rng.integers(4, 12)), int(rng.integers(0, 6))).compile()
+    hinges = ("revolute",)
+    mechanism = random_loops(rng, int(rng.integers(4, 12)), int(rng.integers(0, 6)), hinges, hinges)
+    system = mechanism.compile()
     generic = generic_mobility(system)
     assert generic.rank == oracles.rank(system, system.initial_state)
     assert generic.mobility == 6 * system.n_bodies - generic.rank

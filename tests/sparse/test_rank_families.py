@@ -55,20 +55,6 @@ def sheet(k, columns=0):
     return builder.linkage()
 
 
-def scissor_with_a_sheet(k, pairs):
-    """The end of a scissor carries two corners of a sheet."""
-    builder = Builder()
-    first, second = builder.bodies(2)
-    builder.hinge(WORLD, first, (-0.6, 0.0))
-    builder.hinge(WORLD, second, (-0.6, 0.8))
-    below, above = builder.scissor(first, second, pairs)
-    x = 0.6 * pairs
-    square = builder.sheet(k, k, origin=(x, 0.0))
-    builder.hinge(below, square[0, 0], (x, 0.05))
-    builder.hinge(above, square[-1, 0], (x, 1.75 * k - 0.05))
-    return builder.linkage()
-
-
 def sheets_on_a_ladder(k, rungs, jitter=0.0):
     """Two sheets, and a ladder from one to the other."""
     builder = Builder()
@@ -111,7 +97,6 @@ LINKAGES = {
     "disordered ladder": ladder(120, 0.1),
     "sheet": sheet(9),
     "strip": sheet(4, 90),
-    "scissor that carries a sheet": scissor_with_a_sheet(8, 40),
     "sheets on a ladder": sheets_on_a_ladder(7, 40),
     "disordered sheets on a ladder": sheets_on_a_ladder(6, 30, 0.03),
     "grid of ladders": grid_of_ladders(4, 5),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from front_rows import dense, random_rows, unit_rows
 from linkages import matrix_at_start
-from patterns import graph_pattern, ladder, pattern_of
+from patterns import graph_pattern, pattern_of
 from random_saddles import loop_of_hinges, scissor
 
 import sparsebody as sb
@@ -56,19 +56,6 @@ def test_remainders_are_those_of_gram_schmidt_in_the_same_order():
     pivots = row_remainders(pattern, rows, path(np.arange(n)), 1e-12)
     R = np.linalg.qr(dense(pattern, rows).T, mode="r")
     np.testing.assert_allclose(pivots, np.abs(np.diag(R)), atol=1e-14)
-
-
-def test_smaller_bodies_use_the_leading_part_of_their_storage():
-    rng = np.random.default_rng(2)
-    ends = np.array([[0, 1], [-1, 0]])
-    pattern = sb.BlockPattern(np.array([3, 3, 4, 1]), ends)
-    rows = unit_rows(rng, pattern)
-    pivots = row_remainders(pattern, rows, path(np.array([1, 0])), 1e-12)
-    assert np.count_nonzero(pivots > 1e-12) == 5  # on 6 freedoms
-    pattern = sb.BlockPattern(np.array([3, 3, 6, 1]), ends)
-    rows = np.concatenate([rows[:4], rows[:2] + rows[2:4], rows[4:]])
-    again = row_remainders(pattern, rows, path(np.array([0, 1])), 1e-12)
-    assert np.count_nonzero(again > 1e-12) == 5
 
 
 def test_the_product_of_remainders_is_the_volume_of_the_rows():
@@ -287,12 +274,6 @@ def test_as_many_bars_are_accepted_as_are_independent_at_random(k):
         assert accepted.sum() == rank_of_random_bars(rng, ends, bars, n, k)
 
 
-def test_a_joint_that_closes_a_rigid_ring_is_refused():
-    ends = np.array([[-1, 0], [0, 1], [1, -1]])
-    np.testing.assert_array_equal(generic_bars(ends, np.array([6, 6, 5]), 2), [6, 6, 0])
-    np.testing.assert_array_equal(generic_bars(ends, np.array([5, 5, 5]), 2), [5, 5, 2])
-
-
 def test_a_large_grid_of_hinges_is_rigid():
     grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(60, 60))
     ends = np.array([(-1, 0), *grid.edges])
@@ -313,12 +294,6 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
         for step in range(pattern.n_primal)
     )
     assert sweep.width == width
-
-
-def test_a_ladder_has_a_front_of_fixed_width():
-    for rungs in (5, 50, 500):
-        pattern = ladder(rungs)
-        assert fronts(pattern, np.arange(pattern.n_primal)).width == 12
 
 
 def part_of(matrix):
