@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from sparsebody.classical import ALGORITHMS, Algorithm
+from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.counting import Counted, Tally, interpreted
 from sparsebody.classical.counts import (
     GEOMETRIES,
@@ -12,7 +12,6 @@ from sparsebody.classical.counts import (
     exact_polynomial,
     transform_products,
 )
-from sparsebody.classical.kernels.newton_euler import luh_walker_paul, without_accelerations
 from sparsebody.classical.kernels.small_matrices import cross, turned
 from sparsebody.classical.literature import PUBLISHED, comparisons
 from sparsebody.errors import ShapeError, UnknownNameError
@@ -113,12 +112,6 @@ def test_formulas_give_the_printed_numbers_but_for_known_contradictions():
         assert (result.multiplications(6), result.additions(6)) == values != result.printed
 
 
-def test_each_published_row_names_an_algorithm_and_says_one_thing_about_it():
-    for one in PUBLISHED:
-        assert one.algorithm in ALGORITHMS or one.remark.startswith("Not implemented")
-        assert one.remark.endswith(".")
-
-
 @pytest.mark.parametrize(
     ("label", "least", "most"),
     [
@@ -132,21 +125,6 @@ def test_each_published_row_names_an_algorithm_and_says_one_thing_about_it():
 )
 def test_counts_are_near_the_printed_ones(rows, label, least, most):
     assert all(least < ratio < most + 0.005 for ratio in rows[label].ratio)
-
-
-def test_figures_in_sentences_are_counted(rows):
-    bias = Algorithm("bias forces", "", bias_forces, 1)
-    composite, without = counted(ALGORITHMS["walker-orin-3"]), counted(bias)
-    left = composite.multiplications(6) - without.multiplications(6)
-    assert (left, composite.additions(6) - without.additions(6)) == (816, 626)
-    assert "816 and 626" in rows["Walker/Orin, method 3"].published.remark
-    planar = counted(ALGORITHMS["spatial-operators"], "planar")
-    assert (planar.multiplications(6), planar.additions(6)) == (98, 77)
-    assert "98 and 77" in rows["Spatial operators (Liu)"].published.remark
-
-
-def bias_forces(links, motion):
-    return luh_walker_paul(links, without_accelerations(links, motion))
 
 
 def test_rows_that_are_not_implemented_have_no_ratio(rows):

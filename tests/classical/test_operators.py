@@ -10,15 +10,7 @@ from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.classical.counting import interpreted, lifted, lifted_array
 from sparsebody.classical.counts import counted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
-from sparsebody.classical.operators import (
-    STORAGES,
-    SpatialOperators,
-    assembled,
-    body_masses,
-    identity,
-    series_times,
-    summed_series,
-)
+from sparsebody.classical.operators import STORAGES, SpatialOperators, body_masses
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.tree import spanning_tree, tree_state
 from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
@@ -120,28 +112,6 @@ def test_dynamics_by_matrices_with_a_force_at_the_tip_are_pinocchios(storage):
         assert far(operators.forward_dynamics(at.qd, tau, at.wrench[0]), qdd) < 1e-11
 
 
-def test_velocities_are_pinocchios():
-    for one in cases(12):
-        at, theirs = one.at, one.theirs
-        q, qd = theirs._theirs(at.q), theirs._theirs(at.qd)
-        pin.forwardKinematics(theirs.model, theirs.data, q, qd)
-        expected = np.array([theirs.data.v[int(k)].np for k in theirs.index])
-        result = SpatialOperators.of(one.arm, at.q).velocities(at.qd)
-        np.testing.assert_allclose(result[:, [3, 4, 5, 0, 1, 2]], expected, atol=1e-13)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_the_jacobian_is_pinocchios_frame_jacobian_of_any_link(storage):
-    for one in cases(12):
-        q = one.theirs._theirs(one.at.q)
-        for link in range(one.arm.n - 1):
-            result = SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian()
-            joint = int(one.theirs.index[link])
-            theirs = pin.computeJointJacobian(one.theirs.model, one.theirs.data, q, joint)
-            expected = theirs[[3, 4, 5, 0, 1, 2]][:, one.theirs.order]
-            np.testing.assert_allclose(dense(result), expected, atol=1e-13)
-
-
 def test_the_jacobian_is_how_the_tip_of_the_table_moves():
     one, step = case(1, 6, convention="standard"), 1e-6
     J = SpatialOperators.of(one.arm, one.at.q).jacobian()
@@ -215,23 +185,6 @@ def test_rates_and_wrenches_that_do_not_fit_are_an_error():
         operators.forward_dynamics([0, 0], [0, 0], [0, 0, 0])
 
 
-RNG = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
-def test_the_series_of_a_nilpotent_operator_is_an_inverse(storage, n):
-    below = np.arange(n - 1)
-    blocks = RNG.normal(size=(n - 1, 2, 2))
-    eps = assembled(storage, below + 1, below, blocks, (n, n))
-    one = identity(storage, 2 * n, float)
-    series, x = summed_series(eps, one, n), RNG.normal(size=2 * n)
-    assert abs((one - eps) @ series - one).max() < 1e-12
-    np.testing.assert_allclose(series_times(eps, x, n), series @ x, atol=1e-12)
-    back = series_times(eps, x, n, transposed=True)
-    np.testing.assert_allclose(back, series.T @ x, atol=1e-12)
-
-
 @pytest.mark.parametrize("tree", [False, True])
 def test_recursions_are_exactly_what_the_operators_say(tree):
     on = exact(case(1, 3, tree=tree))
@@ -250,3 +203,17 @@ def test_counts_of_the_recursions():
     bent = counted(ALGORITHMS["spatial-operators-forward"], "right-angled")
     assert (str(bent.multiplications), bent.smallest) == ("193 n - 248", 4)
     assert bent.to_dict()["smallest"] == 4
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_jacobians_and_velocities_are_pinocchios_of_any_link(storage):
+    for one in cases(12):
+        q, theirs = one.theirs._theirs(one.at.q), one.theirs
+        velocities = SpatialOperators.of(one.arm, one.at.q).velocities(one.at.qd)
+        for link in range(one.arm.n - 1):
+            J = dense(SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian())
+            joint = int(theirs.index[link])
+            expected = pin.computeJointJacobian(theirs.model, theirs.data, q, joint)
+            expected = expected[[3, 4, 5, 0, 1, 2]][:, theirs.order]
+            np.testing.assert_allclose(J, expected, atol=1e-13)
+            np.testing.assert_allclose(velocities[link], expected @ one.at.qd, atol=1e-12)

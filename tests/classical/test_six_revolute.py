@@ -5,12 +5,7 @@ import pytest
 
 from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.operators import SpatialOperators
-from sparsebody.classical.six_revolute import (
-    BODIES,
-    sine_torques,
-    six_revolute_arm,
-    six_revolute_symbols,
-)
+from sparsebody.classical.six_revolute import sine_torques, six_revolute_arm, six_revolute_symbols
 from sparsebody.classical.symbols import constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
 
@@ -69,24 +64,6 @@ def test_the_torque_at_the_base_after_one_second(bodies, torque):
     for one in ALGORITHMS.values():
         if not one.is_forward:
             assert sine_torques(arm, [1.0], one)[0, 0] == pytest.approx(torque, rel=1e-14)
-
-
-@pytest.mark.parametrize("bodies", BODIES)
-def test_all_algorithms_follow_one_curve(bodies):
-    arm, times = six_revolute_arm(bodies), np.linspace(0.0, 10.0, 11)
-    curves = {
-        name: sine_torques(arm, times, one)
-        for name, one in ALGORITHMS.items()
-        if not one.is_forward
-    }
-    torques = curves["spatial-operators"]
-    for curve in curves.values():
-        np.testing.assert_allclose(curve, torques, rtol=0, atol=1e-12 * np.abs(torques).max())
-    for one in ALGORITHMS.values():
-        if one.is_forward:
-            for t, tau in zip(times, torques, strict=True):
-                qdd = one(arm, np.full(6, np.sin(t)), np.full(6, np.cos(t)), tau)
-                np.testing.assert_allclose(qdd, -np.sin(t), atol=1e-11)
 
 
 def test_bodies_that_cannot_be_are_errors():

@@ -183,25 +183,14 @@ def test_other_joints_in_a_plane_give_what_double_residuals_give(seed):
     assert np.abs(double.multiplier - extended.multiplier).max() < 1e-7 * largest
 
 
-def test_in_space_residuals_are_double_and_said_to_be():
-    system = sb.build("bricard").compile()
-    dynamics = sb.ForwardDynamics(system, formulation=EXTENDED)
-    assert dynamics.explain()["residuals"] == "double"
-    state = sb.consistent_state(system)
-    assert dynamics.acceleration(state).shape == (system.n_bodies, 6)
-
-
-def test_a_sheet_is_said_to_have_extended_residuals():
-    given = sheet(3)
-    dynamics = sb.ForwardDynamics(given.system, given.state, formulation=EXTENDED)
-    assert dynamics.explain()["residuals"] == "extended"
-    result = dynamics(given.state)
-    exact = extended_reference(given.system, given.state)
-    at_rounded = sb.ForwardDynamics(given.system, exact.state, formulation=EXTENDED)(exact.state)
-    assert relative_gap(at_rounded.acceleration, exact.acceleration) < 1e-13
-    np.testing.assert_allclose(result.acceleration, at_rounded.acceleration, atol=1e-11)
-
-
 def test_an_unknown_kind_of_residuals_is_refused():
     with pytest.raises(UnknownNameError, match="residuals is 'quad'; give one of double, extended"):
         sb.Formulation(residuals="quad")
+
+
+@pytest.mark.parametrize(("name", "residuals"), [("bricard", "double"), ("four-bar", "extended")])
+def test_residuals_are_extended_in_a_plane_only_and_said_to_be(name, residuals):
+    system = sb.build(name).compile()
+    dynamics = sb.ForwardDynamics(system, formulation=EXTENDED)
+    assert dynamics.explain()["residuals"] == residuals
+    assert dynamics.acceleration(sb.consistent_state(system)).shape == (system.n_bodies, 6)

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from oracles import newton_euler_imbalance
 from overconstrained import scissor_with_pendulum
-from planted_loops import TYPES, plant, planted
+from planted_loops import plant, planted
 from random_planar import Builder, random_planar
 
 import sparsebody as sb
@@ -203,20 +202,6 @@ def test_basic_reactions_balance_every_body(seed, always):
     )
     exerted, wanted = (wrenches(dynamics, state, x.multiplier) for x in (result, expected))
     np.testing.assert_allclose(exerted, wanted, atol=1e-9 * (1.0 + np.abs(wanted).max()))
-
-
-@pytest.mark.parametrize("kind", [kind for kind in TYPES if kind != "rigid"])
-def test_bodies_of_a_class_on_the_world_have_its_freedoms(kind, always):
-    mechanism, rng = sb.Mechanism("one class"), np.random.default_rng(3)
-    plant(mechanism, rng, "p", kind, sb.WORLD, 5, 1)
-    plant(mechanism, rng, "free", "spherical", "p 4", 1, 0)  # so that not all are planar
-    system = mechanism.compile()
-    state = moving(system, 1)
-    dynamics = sb.ForwardDynamics(system, state)
-    assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
-    assert_same_motion(dynamics, state)
-    result = dynamics(state)
-    assert newton_euler_imbalance(system, state, result.acceleration, result.joint_wrench) < 1e-9
 
 
 @pytest.mark.parametrize("ordering", ["auto", "natural", "level-sweep", "minimum-degree"])

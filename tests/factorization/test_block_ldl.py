@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from patterns import ladder, pattern_of, patterns, shuffled
-from random_saddles import draw, natural, random_matrix, solution_error
+from random_saddles import natural, random_matrix, solution_error
 from scipy.sparse.linalg import splu
 from scissor_saddle import scissor
 
@@ -15,28 +15,9 @@ import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.factorization import block_ldl as layouts
-from sparsebody.factorization.block_ldl import make_layout
-from sparsebody.sparse.elimination_tree import (
-    column_structures,
-    is_admissible,
-    postordered,
-    repair,
-    tree_parts,
-)
+from sparsebody.ordering.minimum_degree import leaves_first
+from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual
-
-# Columns of the table of pivots, see core/factorization/layout.hpp, and kinds.
-SIZE, START, OWN, FIRST_BELOW, PADDED, KIND = 0, 1, 2, 3, 8, 9
-CONSTANT, PRIMAL = 0, 1
-
-
-def leaves_first(pattern):
-    """Each outer body and then its joint, from the leaves inwards; the rest in between."""
-    outer, stripped = tree_parts(pattern)
-    joint_of = {int(body): pattern.n_primal + j for j, body in enumerate(outer) if body >= 0}
-    parts = [block for body in stripped for block in (int(body), joint_of[int(body)])]
-    rest = [block for block in range(pattern.n_blocks) if block not in set(parts)]
-    return np.array(parts + rest, dtype=np.intp)
 
 
 @pytest.mark.parametrize("name", ["block-ldl", "multifrontal"])
@@ -88,52 +69,6 @@ def test_an_order_that_could_meet_a_zero_pivot_is_repaired():
     np.testing.assert_array_equal(symbolic.order, postordered(pattern, repair(pattern, order)))
 
 
-def test_positive_pivots_are_bodies_and_negative_ones_joints():
-    """Sylvester: the signs of D are those of the eigenvalues."""
-    matrix = draw(3)
-    symbolic = analyze("block-ldl", matrix.pattern, leaves_first(matrix.pattern))
-    symbolic.factorize(matrix)
-    for pivot in symbolic.layout.pivots()[:-1].astype(int):
-        if pivot[KIND] == CONSTANT:
-            continue
-        start, size = pivot[[OWN, SIZE]]
-        lanes = 4 if size < 4 else 8
-        diagonal = symbolic.factors.values[start : start + lanes * size : lanes + 1][:size]
-        sign = 1 if pivot[KIND] == PRIMAL else -1
-        assert np.all(sign * diagonal > 0)
-
-
-@given(pattern=patterns(), data=st.data())
-def test_every_pair_of_blocks_updates_the_place_of_its_rows(pattern, data):
-    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
-    order = repair(pattern, order)
-    layout = make_layout(pattern, order)
-    pivots, below, updates = layout.pivots(), layout.below(), layout.updates().ravel()
-    owner = panel_blocks(pivots.astype(int), *column_structures(pattern, order))
-    update = 0
-    for j in range(pattern.n_blocks):
-        first, last = pivots[j : j + 2, FIRST_BELOW]
-        for r, (row, _) in enumerate(below[first:last]):
-            for column, n_rows in below[first : first + r + 1]:
-                if n_rows:
-                    assert owner[int(updates[update])] == (row, column)
-                update += 1
-    assert update == len(updates)
-
-
-def panel_blocks(pivots, indptr, rows):
-    """Place -> (padded row, padded column) of the first element of every block."""
-    owner = {}
-    for p, pivot in enumerate(pivots[:-1]):
-        if pivot[KIND] != CONSTANT:
-            owner[pivot[OWN]] = (pivot[PADDED], pivot[PADDED])
-        place = pivot[START]
-        for block in rows[indptr[p] : indptr[p + 1]]:
-            owner[place] = (pivots[block, PADDED], pivot[PADDED])
-            place += pivot[SIZE] * (4 if pivots[block, SIZE] < 4 else 8)
-    return owner
-
-
 def test_fronts_that_are_too_large_for_small_blocks_are_refused(monkeypatch):
     monkeypatch.setattr(layouts, "MOST_UPDATES", 100)
     with pytest.raises(ShapeError, match="use another ordering, or the factorization cholmod"):
@@ -153,14 +88,6 @@ def test_a_long_ladder_is_solved_to_rounding_by_one_refinement():
         x, residual = refined_solve(numeric, matrix, rhs)
         assert residual < 1e-14
         assert np.abs(x - exact).max() < 1e-9
-
-
-def test_joints_of_more_than_six_rows_are_cut_in_several_blocks():
-    pattern = sb.BlockPattern(np.array([6, 6, 8, 1]), np.array([[0, 1], [-1, 0]]))
-    pieces, order = layouts.split(pattern, np.array([0, 1, 3, 2]))
-    np.testing.assert_array_equal(pieces.block_sizes, [6, 6, 6, 2, 1])
-    np.testing.assert_array_equal(pieces.ends, [[0, 1], [0, 1], [-1, 0]])
-    np.testing.assert_array_equal(order, [0, 1, 4, 2, 3])
 
 
 def test_bodies_of_more_than_six_rows_are_refused():

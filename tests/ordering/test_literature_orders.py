@@ -2,15 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from patterns import (
-    eliminated,
-    graph_pattern,
-    ladder,
-    metrics,
-    networkx_graph,
-    pattern_of,
-    patterns,
-)
+from patterns import eliminated, ladder, metrics, networkx_graph, pattern_of, patterns
 
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import order
@@ -111,17 +103,6 @@ def test_the_phases_of_penalty_and_delassus_are_kept(pattern):
     n = pattern.n_primal
     assert np.all(algorithm_order(pattern, "penalty")[: pattern.n_dual] >= n)
     assert np.all(algorithm_order(pattern, "delassus")[:n] < n)
-
-
-def test_after_the_joints_bodies_couple_as_the_graph_says():
-    pattern = graph_pattern(nx.grid_2d_graph(5, 5))
-    sequence = algorithm_order(pattern, "penalty")
-    graph = networkx_graph(pattern)
-    columns = eliminated(pattern, sequence)[pattern.n_dual :]
-    for body, below in zip(sequence[pattern.n_dual :].tolist(), columns, strict=True):
-        assert {int(sequence[k]) for k in below} == set(graph[body])
-        graph.add_edges_from((a, b) for a in graph[body] for b in graph[body] if a != b)
-        graph.remove_node(body)
 
 
 def test_on_a_star_delassus_is_cubic_and_penalty_linear():

@@ -5,11 +5,9 @@ import math
 import numpy as np
 import pytest
 from random_mechanisms import random_loops
-from scipy.integrate import solve_ivp
 
 import sparsebody as sb
 from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
-from sparsebody.dynamics.energy import energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.tree import ExplicitDynamics, LoopClosure, joint_coordinates, spanning_tree
 from sparsebody.tree.explicit_constraints import (
@@ -79,17 +77,6 @@ def test_the_arm_moves_as_the_sparse_system_says_under_joint_forces_and_loads():
     np.testing.assert_allclose(
         dynamics.acceleration(Y, V, tau=tau, body_force=load), equations.acceleration()
     )
-
-
-def test_loops_stay_closed_and_energy_is_kept_when_independent_variables_are_integrated():
-    closure = LoopClosure(ram_tree(), positions, jacobian=slopes, bias=velocity_products)
-    dynamics = ExplicitDynamics(closure)
-    x = np.concatenate([Y, V])
-    result = solve_ivp(dynamics.rate, (0.0, 0.5), x, rtol=1e-9, atol=1e-10).y[:, -1]
-    system = closure.tree.system
-    before, after = closure.state(Y, V), closure.state(result[:2], result[2:])
-    total = energy(system, before).total
-    assert energy(system, after).total == pytest.approx(total, abs=1e-6 * abs(total))
 
 
 def two_balls():
@@ -288,12 +275,3 @@ def test_the_implicit_the_explicit_the_dual_and_the_projected_system_agree(const
     ydd = np.linalg.solve(H_G, G.T @ tau - C_G)
     np.testing.assert_allclose(G @ ydd + g, qdd, atol=1e-9 * size)
     np.testing.assert_allclose(G.T @ force, np.zeros(m), atol=1e-9 * strength)
-
-
-def test_energy_and_power_are_those_of_the_tree(constrained):
-    H, C, tau, *_, G, g, qd = constrained
-    H_G, _ = projected_system(H, C, G, g)
-    yd = np.linalg.lstsq(G, qd, rcond=None)[0]
-    assert np.linalg.eigvalsh(H_G).min() > 0.0
-    assert yd @ H_G @ yd == pytest.approx(qd @ H @ qd, rel=1e-9)
-    assert (G.T @ tau) @ yd == pytest.approx(tau @ qd, rel=1e-9, abs=1e-12)

@@ -263,17 +263,6 @@ def test_g_spans_the_null_space_and_the_independent_entries_are_y(m, n, r):
     assert np.linalg.matrix_rank(K[np.ix_(form.rows, form.dependent)]) == r if r else True
 
 
-def test_columns_that_are_masked_out_belong_to_y_and_change_nothing():
-    K, k = equations(4, 6, 3)
-    K[:, [1, 4]] = 0.0
-    k = K @ np.ones(6)
-    mask = np.abs(K).max(axis=0) > 0.0
-    masked, full = explicit_form(K, k, mask=mask), explicit_form(K, k)
-    assert {1, 4} <= set(masked.independent)
-    np.testing.assert_allclose(masked.G, full.G, atol=1e-14)
-    np.testing.assert_allclose(masked.g, full.g, atol=1e-14)
-
-
 def test_entries_that_depend_cannot_be_chosen():
     K, k = equations(5, 7, 4)
     with pytest.raises(ModelError, match=r"\[0, 1, 2, 3\] of x are not independent"):

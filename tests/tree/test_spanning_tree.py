@@ -54,31 +54,6 @@ def test_tree_and_loop_joints_are_all_joints(system, choice):
     assert np.array_equal(back[tree.loop_ends[:, 1]], system.successor[tree.loop_joint])
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-def test_offsets_are_those_of_the_joint_types(system, choice):
-    tree = spanning_tree(system, choice)
-    types = [system.joint_types[j] for j in tree.joint]
-    assert list(tree.freedoms) == [t.n_velocities for t in types]
-    assert [len(range(*tree.positions(i).indices(10**6))) for i in range(tree.n_bodies)] == [
-        t.n_positions for t in types
-    ]
-
-
-def test_the_expanded_parent_of_a_coordinate_is_the_one_before_it_on_the_way_to_the_world(system):
-    tree = spanning_tree(system)
-    for i in range(tree.n_bodies):
-        way = [k for s in tree.support(i) for k in range(*tree.velocities(s).indices(10**6))]
-        for k in range(*tree.velocities(i).indices(10**6)):
-            before = way.index(k) - 1
-            assert tree.expanded_parent[k] == (way[before] if before >= 0 else -1)
-    pattern = sum(
-        tree.freedoms[i] * (tree.freedoms[i] + 1) // 2
-        + tree.freedoms[i] * tree.freedoms[tree.support(i)[:-1]].sum()
-        for i in range(tree.n_bodies)
-    )
-    assert tree.n_inertia_nonzeros == pattern
-
-
 def test_breadth_first_is_as_shallow_as_can_be_and_depth_first_has_no_cross_edge(system):
     graph = nx.MultiGraph()
     graph.add_edges_from(zip(system.predecessor, system.successor, strict=True))

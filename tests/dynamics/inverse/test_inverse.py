@@ -198,19 +198,6 @@ def test_drives_that_no_actuator_replaces_are_constraints():
             sb.inverse_dynamics(system, state, released, actuated=[], method=method)
 
 
-def test_trees_with_drives_need_nothing_for_them():
-    mechanism = sb.build("chain", bodies=4)
-    name = next(iter(mechanism.joints))
-    chain = mechanism.compile()
-    state = chain.initial_state
-    wanted = sb.driven_accelerations(chain, state, {name: 2.0})
-    every = sb.inverse_dynamics(chain, state, wanted, actuated=[name])
-    for method in INVERSE_METHODS:
-        found = sb.inverse_dynamics(chain, state, wanted, actuated=[name], method=method)
-        assert_close(found.force, every.force, 1e-12)
-        assert found.actuation == sb.Actuation(1, 1, 4)
-
-
 @pytest.mark.parametrize("method", OF_LOOPS)
 def test_two_cranks_share_the_work_as_their_weights_say(method):
     system = sb.build("four-bar", speed=1.0).compile()
