@@ -46,12 +46,6 @@ def null_multipliers(system, state):
     return U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
 
 
-def determined_rows(system, state):
-    """Which multipliers (n_rows,) are unique: those that no null vector of A' touches."""
-    null = null_multipliers(system, state)
-    return np.asarray(np.abs(null).max(axis=1, initial=0.0) < 1e-8)
-
-
 class WorldView:
     """Poses, velocities and joint frames in world axes, one body and one joint at a time."""
 

@@ -139,7 +139,6 @@ COUNTERPARTS = {
     ),
     "constant-distance": Counterpart(rod, rod_position, rod_subspace),
 }  # besides "fixed", which merges two bodies into one
-CONTACTS = {"spherical": pin.ContactType.CONTACT_3D, "fixed": pin.ContactType.CONTACT_6D}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +159,6 @@ class Solution:
 
     velocity: np.ndarray  # (n_bodies, 6)
     acceleration: np.ndarray  # (n_bodies, 6)
-    loop_wrench: dict[int, np.ndarray]  # (6,) on the successor in S, of spherical and fixed loops
 
 
 def motion(vector):
@@ -170,8 +168,8 @@ def motion(vector):
 class PinocchioModel:
     """A mechanism at a state; tree joints are those that first reach their successor.
 
-    A loop joint of another type than those of CONTACTS ends in a body of its own, which takes a
-    share of the true successor's inertia and is welded to it.
+    A loop joint ends in a body of its own, which takes a share of the true successor's inertia and
+    is welded to it.
     """
 
     def __init__(self, system, state):
@@ -183,13 +181,13 @@ class PinocchioModel:
         self.of_joint = {}  # our joint -> Pinocchio's
         self.welds = []
         self.tree = self._tree()
-        self.loops = [j for j in range(system.n_joints) if j not in self.tree.values()]
-        self.halves = Counter(
-            int(system.successor[j]) for j in self.loops if not self._is_contact(j)
-        )
+        self.loops = [
+            j
+            for j, kind in enumerate(system.joint_types)
+            if j not in self.tree.values() and kind.name != "free"
+        ]
+        self.halves = Counter(int(system.successor[j]) for j in self.loops)
         self._add_children(-1)
-        for j in self.loops:
-            self._close(j)
         self.data = self.model.createData()
         assert self.model.check(self.data)
 
@@ -202,9 +200,6 @@ class PinocchioModel:
                 tree[s] = j
         assert len(tree) == self.system.n_bodies, "declare the joints from the world outwards"
         return tree
-
-    def _is_contact(self, j):
-        return self.system.joint_types[j].name in (*CONTACTS, "free")
 
     def _joint(self, j):
         of = self.joint_motion
@@ -227,7 +222,7 @@ class PinocchioModel:
                 self.anchors[child] = self._add_body(j, child, share)
                 self._add_children(child)
         for j in self.loops:
-            if self.system.predecessor[j] == body and not self._is_contact(j):
+            if self.system.predecessor[j] == body:
                 self._add_half(j)
 
     def _add_body(self, j, body, share):
@@ -253,19 +248,7 @@ class PinocchioModel:
     def _add_half(self, j):
         """Add a body of its own at the end of a loop joint, to be welded to the successor."""
         successor = int(self.system.successor[j])
-        half = self._add_body(j, successor, 0.5 / self.halves[successor])
-        self.welds.append((j, pin.ContactType.CONTACT_6D, half, Anchor(-1, half.placement)))
-
-    def _close(self, j):
-        name = self.system.joint_types[j].name
-        if name not in CONTACTS:
-            return
-        frame = self._successor_frame(j)
-        carrier = self.anchors[int(self.system.successor[j])]
-        first = Anchor(carrier.joint, carrier.placement * frame)
-        E = self.joint_motion.rotation[j]
-        second = self._predecessor_anchor(j).then(E.T, np.zeros(3))
-        self.welds.append((j, CONTACTS[name], first, second))
+        self.welds.append((self._add_body(j, successor, 0.5 / self.halves[successor]), successor))
 
     def position(self):
         """Pinocchio's q."""
@@ -292,7 +275,7 @@ class PinocchioModel:
         """
         if self.model.nv == 0:  # Pinocchio crashes where all bodies are fixed
             at_rest = np.zeros((self.system.n_bodies, 6))
-            return Solution(at_rest, at_rest, {})
+            return Solution(at_rest, at_rest)
         q, v = self.position(), self._along_joints(self.joint_motion.velocity, velocity=True)
         tau = self._along_joints(active, velocity=False) + self._generalized(q, body_force)
         contacts, contact_data = self._contacts()
@@ -304,12 +287,8 @@ class PinocchioModel:
             )
         else:
             qdd = pin.aba(self.model, self.data, q, v, tau)
-        wrenches = {}
-        for (j, *_), found in zip(self.welds, contact_data, strict=True):
-            if self.system.joint_types[j].name in CONTACTS:
-                wrenches[j] = self._loop_wrench(j, found.contact_force)
         pin.forwardKinematics(self.model, self.data, q, v, qdd)  # data.a without gravity
-        return Solution(self._of_bodies(self.data.v), self._of_bodies(self.data.a), wrenches)
+        return Solution(self._of_bodies(self.data.v), self._of_bodies(self.data.a))
 
     def _of_bodies(self, vectors):
         """Motion vectors of joints, seen from the com frames of the bodies."""
@@ -327,27 +306,14 @@ class PinocchioModel:
         return tau
 
     def _contacts(self):
-        contacts = pin.StdVec_RigidConstraintModel()
-        data = pin.StdVec_RigidConstraintData()
-        for j, kind, first, second in self.welds:
-            if second.joint < 0:  # a half body, welded to its other half
-                second = self.anchors[int(self.system.successor[j])]
+        contacts, data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        for half, successor in self.welds:
+            first, second = half, self.anchors[successor]
             if first.joint == 0:  # the world must be the second
                 first, second = second, first
-            contact = pin.RigidConstraintModel(
-                kind,
-                self.model,
-                first.joint,
-                first.placement,
-                second.joint,
-                second.placement,
-                pin.LOCAL,
-            )
+            ends = first.joint, first.placement, second.joint, second.placement
+            kind = pin.ContactType.CONTACT_6D
+            contact = pin.RigidConstraintModel(kind, self.model, *ends, pin.LOCAL)
             contacts.append(contact)
             data.append(contact.createData())
         return contacts, data
-
-    def _loop_wrench(self, j, force):
-        """The wrench on the successor; Pinocchio gives that on the first body of the contact."""
-        sign = -1.0 if self.system.successor[j] < 0 else 1.0
-        return sign * np.concatenate([force.angular, force.linear])
