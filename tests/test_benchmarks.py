@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from importlib.util import find_spec
@@ -9,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import sparsebody as sb
 from benchmarks import choice, criteria, joint_space, oracle
 from benchmarks.cases import FORWARD_DYNAMICS, forward_dynamics, problem
 from benchmarks.oracle import reference, relative_violation
@@ -17,7 +16,6 @@ from benchmarks.redundancy import dense_reference
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import PEER, Case, Series, read_study
@@ -62,7 +60,7 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def references(study, tmp_path_factory) -> Path:
+def references(study, tmp_path_factory):
     folder = tmp_path_factory.mktemp("references")
     for family in study.families:
         solve_reference(study, case_of(family), folder)
@@ -96,8 +94,8 @@ def test_shuffling_renumbers_bodies_and_joints_and_nothing_else(mechanism):
     assert first.system.joint_names != second.system.joint_names
     index = [second.system.body(name) for name in first.system.body_names]
     for field in ("position", "orientation", "velocity"):
-        found = getattr(second.state, field)[index]
-        np.testing.assert_allclose(found, getattr(first.state, field), atol=1e-15)
+        result = getattr(second.state, field)[index]
+        np.testing.assert_allclose(result, getattr(first.state, field), atol=1e-15)
 
 
 @pytest.mark.parametrize("path", sorted(FORWARD_DYNAMICS.parent.glob("*.toml")), ids=str)
@@ -112,25 +110,27 @@ def test_every_study_makes_sense(path):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_reference_equals_gauss_principle_by_dense_least_squares(mechanism):
     given = problem(mechanism, 16, seed=1)
-    found = reference(given)
+    result = reference(given)
     np.testing.assert_allclose(
-        found.acceleration, dense_reference(given).acceleration, rtol=0.0, atol=1e-11
+        result.acceleration, dense_reference(given).acceleration, rtol=0.0, atol=1e-11
     )
-    assert found.error < 1e-17
-    assert 1.0 < found.kappa < 1e6
+    assert result.error < 1e-17
+    assert 1.0 < result.kappa < 1e6
 
 
 @pytest.mark.parametrize("disorder", [0.0, 0.2])
 def test_large_lattices_have_the_same_reference_by_another_factorization(monkeypatch, disorder):
     """Without disorder rows depend on each other, and the first one has to give up."""
-    system = build("lattice", rows=9, columns=9, layers=1, disorder=disorder).compile()
+    system = sb.build("lattice", rows=9, columns=9, layers=1, disorder=disorder).compile()
     given = Problem("lattice", system, system.initial_state)
     by_pivoting = reference(given)
     monkeypatch.setattr(oracle, "LARGE_LATTICE", 0)
-    found = reference(given)
-    np.testing.assert_allclose(found.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14)
-    assert found.error < 1e-15
-    assert found.kappa == pytest.approx(by_pivoting.kappa, rel=1.0)
+    result = reference(given)
+    np.testing.assert_allclose(
+        result.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14
+    )
+    assert result.error < 1e-15
+    assert result.kappa == pytest.approx(by_pivoting.kappa, rel=1.0)
 
 
 def test_relative_violation_sees_a_wrong_acceleration():
@@ -178,7 +178,7 @@ def test_peers_get_the_same_mechanism_at_the_same_state(mechanism, peer, study, 
 @pytest.mark.parametrize("kind", ["breadth-first", "depth-first"])
 def test_trees_list_every_subtree_in_one_piece(kind):
     tree = spanning_tree(problem("lattice", 36, shuffled=True), kind)
-    path: list[int] = [-1]
+    path = [-1]
     for joint in tree.joints:
         while path[-1] != joint.parent:
             path.pop()  # fails where a subtree is left and entered again
@@ -229,9 +229,9 @@ def test_promises_are_judged_at_every_size_by_the_fastest_peer():
     ]
     slower = row_of("ladder", 32, "pinocchio-constraint-dynamics", seconds=1e-3, error=1e-5)
     promise = "A: times faster than Pinocchio's fastest, N = 32 to 512"
-    found = findings(*ours_at, *peers, slower)[promise]
-    assert found.measured == "32: 3 (pinocchio-lcaba); 128: 1.5 (pinocchio-lcaba)"
-    assert found.verdict == "NOT MET at 128"
+    result = findings(*ours_at, *peers, slower)[promise]
+    assert result.measured == "32: 3 (pinocchio-lcaba); 128: 1.5 (pinocchio-lcaba)"
+    assert result.verdict == "NOT MET at 128"
     assert findings(*ours_at, peers[0])[promise].verdict == "met, but not measured at 128, 512"
     assert findings(*ours_at)[promise].verdict == "not measured"
 
@@ -241,9 +241,9 @@ def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_sol
         row_of("lattice", 529, seconds=10.0),
         row_of("lattice", 529, "linear-cholmod", seconds=8.0),
     ]
-    found = findings(*rows)["C50: time over CHOLMOD's factor + solve, N = 512 to 8192"]
-    assert found.measured == "529: 1.25"
-    assert found.verdict == "met, but not measured at 2048, 8192"
+    result = findings(*rows)["C50: time over CHOLMOD's factor + solve, N = 512 to 8192"]
+    assert result.measured == "529: 1.25"
+    assert result.verdict == "met, but not measured at 2048, 8192"
     row = row_of("scissor", 2048, seconds=1.0, error=1e-7)
     promise = "B: acceleration error"
     assert findings(row)[promise].verdict == "not measured"
@@ -254,23 +254,23 @@ def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_sol
 
 def test_a_failure_of_ours_breaks_a_promise():
     rows = [row_of("scissor", 512, seconds=512e-7), row_of("scissor", 2048, status="failed")]
-    found = findings(*rows)["B: us per body, N >= 128"]
-    assert found.measured == "512: 0.1; 2048: inf (failed)"
-    assert found.verdict == "NOT MET at 2048"
+    result = findings(*rows)["B: us per body, N >= 128"]
+    assert result.measured == "512: 0.1; 2048: inf (failed)"
+    assert result.verdict == "NOT MET at 2048"
 
 
 def test_promises_without_a_peer_or_a_reference_are_told_as_not_measured():
     row = row_of("ladder", 2048, seconds=1e-3)
-    found = findings(row, row_of("ladder", 2048, "pinocchio-lean-lcaba", status="out-of-memory"))
+    result = findings(row, row_of("ladder", 2048, "pinocchio-lean-lcaba", status="out-of-memory"))
     promise = "A: times faster than Pinocchio's fastest, N >= 2048"
-    assert found[promise].verdict == "not measured"
-    assert found["A: acceleration error"].verdict == "not measured"
+    assert result[promise].verdict == "not measured"
+    assert result["A: acceleration error"].verdict == "not measured"
 
 
 # ---- the choice of ordering and factorization --------------------------------------------------
 
 
-def invented_pairs(constants: np.ndarray) -> list[choice.Pair]:
+def invented_pairs(constants):
     """Measurements that obey a model exactly, predicted twice as long."""
     work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 3))
     time = 1e6 * (constants[0] + work @ constants[1:])
@@ -284,18 +284,18 @@ def invented_pairs(constants: np.ndarray) -> list[choice.Pair]:
 
 def test_constants_are_fitted_to_measured_times():
     constants = np.array([2e-6, 3e-8, 5e-10, 6e-11])
-    found = invented_pairs(constants)
-    np.testing.assert_allclose(choice.fitted(found), constants, rtol=1e-6)
-    assert choice.off_by(found) == (2.0, 2.0)
-    np.testing.assert_allclose(choice.off_by(found, choice.fitted(found)), 1.0, rtol=1e-9)
-    assert choice.fitted(found[:3]) is None
-    assert any("refit" in line for line in choice.accuracy_table(found))
+    result = invented_pairs(constants)
+    np.testing.assert_allclose(choice.fitted(result), constants, rtol=1e-6)
+    assert choice.off_by(result) == (2.0, 2.0)
+    np.testing.assert_allclose(choice.off_by(result, choice.fitted(result)), 1.0, rtol=1e-9)
+    assert choice.fitted(result[:3]) is None
+    assert any("refit" in line for line in choice.accuracy_table(result))
 
 
 def test_regret_is_the_time_over_that_of_the_best_pair():
-    found = choice.with_regret(invented_pairs(np.array([1e-6, 1e-8, 0.0, 0.0])))
-    assert min(one.regret for one in found) == 1.0
-    (line,) = choice.regret_table(found)
+    result = choice.with_regret(invented_pairs(np.array([1e-6, 1e-8, 0.0, 0.0])))
+    assert min(one.regret for one in result) == 1.0
+    (line,) = choice.regret_table(result)
     assert f"regret {found[0].regret:.2f} (best of 12: " in line
 
 
