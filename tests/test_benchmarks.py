@@ -1,11 +1,9 @@
-import csv
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import sparsebody as sb
 from benchmarks import choice, criteria, joint_space, oracle
@@ -15,6 +13,7 @@ from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.redundancy import dense_reference
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
+from sparsebody.factorization.cost_model import COSTS
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
@@ -270,43 +269,33 @@ def test_promises_without_a_peer_or_a_reference_are_told_as_not_measured():
 # ---- the choice of ordering and factorization --------------------------------------------------
 
 
-def invented_pairs(constants):
-    """Measurements that obey a model exactly, predicted twice as long."""
-    work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 3))
-    time = 1e6 * (constants[0] + work @ constants[1:])
-    return [
-        choice.Pair(
-            "ladder", 8, f"{i}", "block-ldl", i == 0, *work[i], 2 * time[i], time[i], ratio=2.0
-        )
-        for i in range(len(work))
-    ]
+def pair_row(ordering, factorization, seconds, n=8):
+    case = Case(n, Series("ladder", "sparse", ordering, factorization, "", 0))
+    pair = {"chosen_ordering": ordering, "chosen_factorization": factorization}
+    return blank_row(case, n_bodies=n, factorize_seconds=seconds, solve_seconds=0.0, **pair)
+
+
+def test_regret_is_the_time_over_that_of_the_best_pair():
+    pairs = (("auto", "auto", 2.0), ("natural", "superlu", 1.0), ("natural", "banded", 3.0))
+    (regret,) = choice.findings([pair_row(*pair) for pair in pairs])
+    assert regret.measured == "8: 2 (best: natural, superlu)"
+    assert regret.verdict == "NOT MET at 8"
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.2, "met"), (3.0, "NOT MET at 48")])
+def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
+    rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
+    for row in rows:
+        work = choice.work_of(row, {})
+        row["factorize_seconds"] = factor * (work @ np.array(astuple(COSTS["superlu"])))
+    _, judged = choice.findings(rows)
+    assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")
+    assert judged.verdict == verdict
 
 
 def test_constants_are_fitted_to_measured_times():
     constants = np.array([2e-6, 3e-8, 5e-10, 6e-11])
-    result = invented_pairs(constants)
-    np.testing.assert_allclose(choice.fitted(result), constants, rtol=1e-6)
-    assert choice.off_by(result) == (2.0, 2.0)
-    np.testing.assert_allclose(choice.off_by(result, choice.fitted(result)), 1.0, rtol=1e-9)
-    assert choice.fitted(result[:3]) is None
-    assert any("refit" in line for line in choice.accuracy_table(result))
-
-
-def test_regret_is_the_time_over_that_of_the_best_pair():
-    result = choice.with_regret(invented_pairs(np.array([1e-6, 1e-8, 0.0, 0.0])))
-    assert min(one.regret for one in result) == 1.0
-    (line,) = choice.regret_table(result)
-    assert f"regret {found[0].regret:.2f} (best of 12: " in line
-
-
-def test_the_choice_is_measured_beside_other_pairs(tmp_path, monkeypatch):
-    monkeypatch.setattr(choice, "BUDGET", 1e-4)
-    target = tmp_path / "choice.csv"
-    arguments = ["-m", "lattice", "-n", "9", "--output", str(target)]
-    told = CliRunner().invoke(choice.main, arguments, catch_exceptions=False)
-    assert "worst regret" in told.output
-    with target.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["is_chosen"] for row in rows].count("True") == 1
-    assert {"block-ldl", "superlu"} <= {row["factorization"] for row in rows}
-    assert all(float(row["measured_us"]) > 0.0 for row in rows)
+    work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 4))
+    time = work @ constants
+    np.testing.assert_allclose(choice.fitted(work, time), constants, rtol=1e-6)
+    assert choice.off_by(2.0 * time, time) == (2.0, 2.0)
