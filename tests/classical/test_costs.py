@@ -43,3 +43,14 @@ def test_the_figure_has_a_line_for_each_algorithm_in_each_panel(cost):
     assert [axes.get_title() for axes in figure.axes] == list(cost_panels([cost]))
     assert all(len(axes.lines) == 4 for axes in figure.axes)  # with their fits
     assert len(figure.legends[0].get_texts()) == 2
+
+
+def test_a_long_call_is_made_twice_and_a_short_one_in_batches(monkeypatch):
+    calls = []
+    costs._least_time(lambda: calls.append(0))
+    assert len(calls) > 100
+    calls.clear()
+    monkeypatch.setattr(costs, "_LONG", 0.0)
+    monkeypatch.setattr(costs, "_ENOUGH", 0.0)
+    costs._least_time(lambda: calls.append(0))
+    assert len(calls) == 2

@@ -193,10 +193,11 @@ BAD_STATES = {
 
 @pytest.mark.parametrize("question", ["acceleration", "position_correction", "velocity_correction"])
 @pytest.mark.parametrize("bad", BAD_STATES)
-def test_states_that_are_none_are_refused_by_name_again_and_again(bad, question):
+@pytest.mark.parametrize("baumgarte", [None, 0.1])
+def test_states_that_are_none_are_refused_by_name_again_and_again(baumgarte, bad, question):
     """Neither half an assembly nor that of another state answers for them."""
     system, state = random_state(3)
-    dynamics = sb.ForwardDynamics(system, state, baumgarte=0.1)
+    dynamics = sb.ForwardDynamics(system, state, baumgarte=baumgarte)
     other, error, message = BAD_STATES[bad](system, state)
     evaluation = dynamics.evaluate(other)
     for _ in range(2):

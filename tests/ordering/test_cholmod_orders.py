@@ -1,9 +1,10 @@
+import sys
 from functools import partial
 
 import networkx as nx
 import numpy as np
 import pytest
-from patterns import graph_pattern, ladder, metrics, shuffled
+from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
 import sparsebody as sb
 from sparsebody.errors import MissingDependencyError, UnknownNameError
@@ -89,3 +90,10 @@ def test_unknown_names_and_missing_packages_are_told(monkeypatch):
     assert available_general_orderings() == [
         name for name, entry in GENERAL_ORDERINGS.items() if entry.needs is None
     ]
+
+
+@both
+def test_without_scikit_sparse_the_error_says_how_to_install_it(ordering, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sksparse", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
+        ordering(pattern_of([(0, 1)], 2))

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from patterns import eliminated, graph_pattern, patterns, shuffled
+from patterns import eliminated, graph_pattern, pattern_of, patterns, shuffled
 
 import sparsebody as sb
 from sparsebody.errors import OrderingError
@@ -91,3 +91,9 @@ def test_dissection_of_a_lattice_is_within_a_factor_of_two_of_the_narrowest_fron
     assert bound >= 72
     cost = ordering_metrics(lattice, order(lattice, "nested-dissection"))
     assert cost.largest_front <= 2 * bound
+
+
+def test_trees_and_mechanisms_without_joints_give_next_to_nothing():
+    assert crossing_bound(pattern_of([], 3)) == 0
+    assert crossing_bound(pattern_of([(-1, 0)], 1)) == 0
+    assert crossing_bound(graph_pattern(nx.random_labeled_tree(30, seed=0))) <= 5
