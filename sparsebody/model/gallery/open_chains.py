@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
+    Count,
+    Positive,
+    Seed,
     Vector,
     add_bars,
     add_hinge,
-    check_at_least,
-    check_between,
+    at_least,
+    between,
     named_joint,
 )
 from sparsebody.model.joints import (
@@ -42,10 +45,10 @@ from sparsebody.spatial import (
 
 
 def chain(
-    bodies: int = 10,
+    bodies: Count = 10,
     joint: Literal["revolute", "spherical"] = "revolute",
-    length: float = 1.0,
-    mass: float = 1.0,
+    length: Positive = 1.0,
+    mass: Positive = 1.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Open chain of bars along x, the first joined to the world at the origin, at rest.
@@ -54,8 +57,6 @@ def chain(
     beginning with y, or `joint` "spherical". `length` and `mass` are those of a bar [m, kg]; its
     section is a twentieth of its length.
     """
-    check_at_least(1, bodies=bodies)
-    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "revolute", "spherical")
     mechanism = Mechanism("chain", gravity)
     along = np.array([1.0, 0.0, 0.0])
@@ -68,7 +69,7 @@ def chain(
 
 
 def pendulum(
-    length: float = 1.0, mass: float = 1.0, radius: float = 1e-4, gravity: Vector = DOWN_Y
+    length: Positive = 1.0, mass: Positive = 1.0, radius: Positive = 1e-4, gravity: Vector = DOWN_Y
 ) -> Mechanism:
     """Simple pendulum (IFToMM benchmark A01): a mass on a massless rod, level and at rest.
 
@@ -79,7 +80,6 @@ def pendulum(
 
         IFToMM Library of Computational Benchmark Problems, A01.
     """
-    check_between(0.0, float("inf"), length=length, mass=mass, radius=radius)
     mechanism = Mechanism("pendulum", gravity)
     mechanism.add_body(
         "mass",
@@ -96,13 +96,13 @@ def pendulum(
 
 
 def tree(
-    bodies: int = 15,
-    branching: float = 2.0,
+    bodies: Count = 15,
+    branching: Annotated[float, at_least(1)] = 2.0,
     skew: float = 0.3,
-    taper: float = 1.0,
+    taper: Annotated[float, between(0.0, 10.0)] = 1.0,
     moving: bool = False,
     random: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Branching tree of revolutes of the autoTree family, or a random tree with random joints.
@@ -121,9 +121,6 @@ def tree(
 
         Featherstone, spatial_v2, autoTree.
     """
-    check_at_least(1, bodies=bodies, branching=branching)
-    check_at_least(0, seed=seed)
-    check_between(0.0, 10.0, taper=taper)
     if random:
         return _random_tree(bodies, moving, np.random.default_rng(seed), gravity)
     branching = min(branching, bodies)  # a star, and no more
