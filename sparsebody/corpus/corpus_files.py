@@ -10,12 +10,10 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import networkx as nx
 import numpy as np
 
@@ -24,6 +22,7 @@ from sparsebody.corpus.corpus_problem import CorpusProblem, Form, corpus_problem
 from sparsebody.corpus.records import Record, digests, header, matrix_record, problem_record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
+from sparsebody.schemas import schema_fault
 from sparsebody.sparse.matrix_files import lines_of, write_array, write_matrix
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
@@ -325,10 +324,9 @@ def read_corpus(directory: str | os.PathLike[str]) -> Record:
         raise FileFormatError(f"{path}: not JSON: {error}; write the corpus again") from error
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not the index of a corpus; give the directory of one")
-    fault = next(_validator().iter_errors(index), None)
+    fault = schema_fault(index, "sparsebody.corpus")
     if fault is not None:
-        place = "".join(f"[{part!r}]" for part in fault.absolute_path)
-        raise FileFormatError(f"{path}: {place}: {fault.message[:120]}; write the corpus again")
+        raise FileFormatError(f"{path}: {fault}, or write the corpus again")
     return index
 
 
@@ -339,12 +337,6 @@ def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[P
         for name, digest in record["sha256"].items():
             if not is_intact(folder, {"sha256": {name: digest}}):
                 yield folder / name
-
-
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.corpus").joinpath("schema.json").read_text("utf-8")
-    return jsonschema.Draft202012Validator(json.loads(schema))
 
 
 def readme(index: Record) -> str:

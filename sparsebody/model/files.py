@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from functools import cache
-from importlib import resources
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-import jsonschema
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
@@ -34,10 +32,10 @@ from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS
+from sparsebody.schemas import place_in, schema_fault
 from sparsebody.writing import replaced
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
-LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
 LARGEST = 2.0**1000  # no number of a body or joint is larger
 ENCODER = json.JSONEncoder(allow_nan=False)
 NOTHING = object()
@@ -355,13 +353,9 @@ def _without_columns(document: Any) -> Document:
 
 def _check(document: Any, source: str) -> None:
     """Raise FileFormatError where a document does not fit the schema, or a number is not finite."""
-    error = next(_validator().iter_errors(document), None)
-    if error is not None:
-        message = error.message
-        if len(message) > LONGEST_MESSAGE:
-            message = message[: LONGEST_MESSAGE // 2] + " ... " + message[-LONGEST_MESSAGE // 2 :]
-        remedy = REMEDIES.get(error.validator, lambda _: "correct it")(error)
-        raise FileFormatError(f"{source}: {_place(error.absolute_path)}: {message}; {remedy}")
+    fault = schema_fault(document, "sparsebody.model")
+    if fault is not None:
+        raise FileFormatError(f"{source}: {fault}")
     # JSON has no NaN and no infinity, but Python's reader takes them, and 1e999
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
     while stack:
@@ -371,47 +365,15 @@ def _check(document: Any, source: str) -> None:
         elif isinstance(value, list):
             stack.extend(((*place, index), item) for index, item in enumerate(value))
         elif _is_no_float(value):
-            raise FileFormatError(f"{source}: {_place(place)}: found {value}; give a finite number")
+            raise FileFormatError(
+                f"{source}: {place_in(place)}: found {value}; give a finite number"
+            )
 
 
 def _is_no_float(value: Any) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
     return isinstance(value, int) and abs(value) > LARGEST
-
-
-def _place(path: Iterable[str | int]) -> str:
-    """Return a place in the document as a person would write it, such as nodes[2].inertia[0]."""
-    words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
-    return "".join(words).lstrip(".") or "the document"
-
-
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.model").joinpath("schema.json").read_text("utf-8")
-    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"items": _items})
-    return kind(json.loads(schema))
-
-
-def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """As the standard's, but lists of numbers, most of a file, pass at once."""
-    plain = items == {"type": "number"} and isinstance(instance, list)
-    if not plain or any(type(item) not in (float, int) for item in instance):
-        yield from jsonschema.Draft202012Validator.VALIDATORS["items"](
-            validator, items, instance, schema
-        )
-
-
-REMEDIES: dict[str, Callable[[Any], str]] = {
-    "required": lambda error: "add it",
-    "additionalProperties": lambda error: (
-        f"the entries are {', '.join(error.schema['properties'])}"
-    ),
-    "type": lambda error: f"give one of type {error.validator_value}",
-    "minItems": lambda error: f"give {error.validator_value} entries",
-    "maxItems": lambda error: f"give {error.validator_value} entries",
-    "maxProperties": lambda error: "'world' is the fixed node: give a body another id",
-}
 
 
 # ---- document -> mechanism ------------------------------------------------------------------

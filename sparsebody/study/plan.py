@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache
-from importlib import resources
 from itertools import product
 from pathlib import Path
 from typing import Any
-
-import jsonschema
 
 from sparsebody.errors import ModelError, StudyError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.methods import METHODS, SPARSE
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings
+from sparsebody.schemas import schema_fault
 from sparsebody.study.families import Family, check_family, function_named
 from sparsebody.tree import TREE_METHODS
 
 PEER = "peer"  # the method of cases that an engine outside the package runs
 AUTO = "auto"
-_REMEDIES = {
-    "required": "add it",
-    "pattern": "write it as module:function",
-    "minItems": "give one at least",
-}
 
 
 @dataclass(frozen=True)
@@ -202,7 +193,9 @@ def _document(path: Path) -> dict[str, Any]:
 
 def study_of(document: Mapping[str, Any]) -> Study:
     """Return the study that a document describes; errors as of `read_study`."""
-    check_schema(document)
+    fault = schema_fault(document, "sparsebody.study")
+    if fault is not None:
+        raise StudyError(fault)
     for name, entry in document["families"].items():
         if ":" not in entry["mechanism"]:
             _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
@@ -244,25 +237,6 @@ def _family(name: str, entry: Mapping[str, Any]) -> Family:
     }
     grows = tuple(entry.get("grows", ()))
     return Family(name, **{**entry, "parameters": parameters, "grows": grows})
-
-
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.study").joinpath("schema.json").read_text("utf-8")
-    return jsonschema.Draft202012Validator(json.loads(schema))
-
-
-def check_schema(document: Mapping[str, Any]) -> None:
-    """Raise StudyError at the first entry that a study file cannot have."""
-    error = next(_validator().iter_errors(document), None)
-    if error is None:
-        return
-    words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path]
-    place = "".join(words).lstrip(".") or "the study"
-    remedy = _REMEDIES.get(error.validator, "correct it")
-    if error.validator == "additionalProperties" and "properties" in error.schema:
-        remedy = f"the entries are {', '.join(error.schema['properties'])}"
-    raise StudyError(f"{place}: {error.message}; {remedy}")
 
 
 def _check_name(name: str, known: Any, place: str) -> None:

@@ -64,7 +64,8 @@ def checked_parameters(
 
     ModelError names the parameter, the value and what it should be.
     """
-    given, sizes = {}, {}
+    given: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
     for name, hint in hints.items():
         kind, *ranges = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         if name in values:
@@ -73,7 +74,7 @@ def checked_parameters(
                 if not one.contains(given[name]):
                     raise ModelError(f"{name} is {given[name]}; give {one.remedy}")
         if any(one.is_size for one in ranges):
-            sizes[name] = given.get(name, defaults.get(name))
+            sizes[name] = given.get(name, defaults[name])
     if math.prod(sizes.values()) > LARGEST:
         listed = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
         raise ModelError(f"{listed}; a mechanism has {LARGEST} bodies at most")
