@@ -246,7 +246,7 @@ def _split_joints(
         **_joint_frames(
             (joints.predecessor[compliant], joints.successor[compliant]),
             [
-                Frames.trusted(frames.origins[compliant], frames.quaternions[compliant])
+                frames.take(compliant)
                 for frames in (joints.predecessor_frame, joints.successor_frame)
             ],
             center,

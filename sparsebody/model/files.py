@@ -7,6 +7,7 @@ it sees only what is not made of columns.
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import math
 import os
@@ -24,7 +25,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, RigidBody
+from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import plain_matrix
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
@@ -59,12 +60,9 @@ ADD: dict[type[Force], Callable[..., Force]] = {
 }
 ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
-    field.name: (
-        BODY_NUMBERS.get(field.name, (3, 3)),
-        None if field.default is MISSING else field.default,
-    )
-    for field in fields(RigidBody)
-    if field.name not in ("name", "shape")
+    name: (BODY_NUMBERS.get(name, (3, 3)), None if given.default is given.empty else given.default)
+    for name, given in inspect.signature(Mechanism.add_body).parameters.items()
+    if name not in ("self", "name", "shape")
 }
 
 

@@ -13,7 +13,7 @@ therefore accepted in two cases, both exact:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ def _on_hosts(parts: Parts, hosts: Hosts) -> Parts:
     n = len(host) - 1
     is_body = host[:n] == np.arange(n)
     number = np.append(np.where(is_body, np.cumsum(is_body) - 1, -1), -1)  # the world is -1
-    joints, motions = parts.joints, parts.joints.prescribed
+    joints = parts.joints
     ends = np.stack([joints.predecessor, joints.successor])
     kept = np.flatnonzero(host[ends[0]] != host[ends[1]])
     on_hosts = number[host[ends[:, kept]]]
@@ -142,15 +142,11 @@ def _on_hosts(parts: Parts, hosts: Hosts) -> Parts:
         _added_up(parts.bodies, hosts, np.flatnonzero(is_body)),
         _chosen(parts.joint_names, kept),
         replace(
-            joints,
-            type_index=joints.type_index[kept],
+            joints.take(kept),
             predecessor=on_hosts[0],
             successor=on_hosts[1],
             predecessor_frame=frames[0],
             successor_frame=frames[1],
-            prescribed={k: motions[j] for k, j in enumerate(kept.tolist()) if j in motions},
-            compliance=joints.compliance[kept],
-            damping=joints.damping[kept],
         ),
         [moved for force in parts.forces if (moved := _moved(force, parts, hosts)) is not None],
     )
@@ -167,12 +163,12 @@ def _added_up(bodies: BodyColumns, hosts: Hosts, chosen: IntArray) -> BodyColumn
     turned = R @ bodies.inertia @ np.swapaxes(R, 1, 2)
     mass, middle, inertia = summed_inertias(host, n + 1, np.asarray(bodies.mass), center, turned)
     is_alone = (np.bincount(host, minlength=n + 1) == 1)[chosen]  # to the last bit as given
-    columns = {field.name: getattr(bodies, field.name)[chosen] for field in fields(bodies)}
-    columns["mass"] = mass[chosen]
+    columns = bodies.take(chosen)
+    changes: dict[str, Any] = {"mass": mass[chosen]}
     for name, summed in (("center_of_mass", middle), ("inertia", inertia)):
         same = is_alone.reshape(-1, *[1] * (summed.ndim - 1))
-        columns[name] = np.where(same, columns[name], summed[chosen])
-    return BodyColumns(**columns)
+        changes[name] = np.where(same, getattr(columns, name), summed[chosen])
+    return replace(columns, **changes)
 
 
 def _moved(force: Force, parts: Parts, hosts: Hosts) -> Force | None:

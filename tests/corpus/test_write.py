@@ -7,9 +7,9 @@ import pytest
 from exact_solution import exact_solution, relative_difference
 from scipy.io import mmread
 
+from sparsebody import schemas
 from sparsebody.analysis.order_comparison import compare_pattern
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody import schemas
 from sparsebody.corpus import corpus_files
 from sparsebody.corpus.corpus_families import FAMILIES, CorpusPlan
 from sparsebody.corpus.corpus_files import broken_files, read_corpus, write_corpus
