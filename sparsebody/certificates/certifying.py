@@ -10,7 +10,10 @@ import numpy as np
 
 from sparsebody.certificates.certificate import (
     MEASURED,
+    TREES,
     Certificate,
+    InertiaCertificate,
+    InertiaSize,
     Measured,
     asymptotic,
     column,
@@ -29,6 +32,7 @@ from sparsebody.certificates.eliminations import (
     measured_values,
     ordered,
     recursed,
+    system_of,
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -41,16 +45,17 @@ from sparsebody.study.families import Problem
 from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
 from sparsebody.study.plan import Settings
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.tree_choice import TREE_CHOICES
+from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
+from sparsebody.tree.tree_choice import TREE_CHOICES, joint_freedoms, spanning_tree
 
 METHODS = {"sparse": ordered, "loops-aba": recursed}
-LARGEST = {"sparse": 4096, "loops-aba": 1024}
+LARGEST = {"sparse": 4096, "loops-aba": 1024, "crba": 1024}  # bodies
 _LARGEST_BOUNDED = 1_100  # bodies of members whose fronts are bounded from below
 _SMALL_BOUNDED = 130  # the same where fronts are bounded from above anyway
 FITTED = (*MEASURED, "front_bound", "seconds")
 _NOTHING = BlockPattern(np.zeros(0, dtype=np.intp), np.zeros((0, 2), dtype=np.intp))
 
-Timer = Callable[[Member], float]
+Timer = Callable[[Member], float | None]
 _SETTINGS = Settings(repeats=3, batch_seconds=0.01, longest=2.0)
 
 
@@ -94,8 +99,8 @@ def certify(
     OrderingError
         If the ordering takes fewer than four of these.
     """
-    if method not in LARGEST:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(LARGEST)}")
+    if method not in METHODS:
+        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(METHODS)}")
     if method == "sparse" and isinstance(ordering, str) and ordering != "auto":
         order(_NOTHING, ordering)
     if method != "sparse" and isinstance(tree, str) and tree not in TREE_CHOICES:
@@ -116,7 +121,7 @@ def certify(
         choice = automatic[-1]
     at = partial(METHODS[method], choice=choice)
     eliminated = [at(member) for member in members]
-    seconds = timer(method, choice) if time else None
+    seconds = timer(method, choice) if time else lambda member: None
     proof = proof_of_bounded_fronts(lambda value: at(grown.member(value)), FIRST, eliminated)
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
     sizes = tuple(_measured(one, most, seconds) for one in eliminated)
@@ -129,7 +134,7 @@ def certify(
         family=grown.name,
         method=method,
         ordering=_name(choice),
-        asked=requested,
+        requested=requested,
         sizes=sizes,
         growth={name: fit for name, fit in fits.items() if fit is not None},
         fill=logarithmic_growth(*(column(sizes, name) for name in ("n_bodies", "nnz_l"))),
@@ -159,7 +164,7 @@ def _is_admissible(one: Eliminated) -> bool:
     return one.order is not None and is_admissible(one.member.pattern, one.order)
 
 
-def _measured(one: Eliminated, most: int, seconds: Timer | None) -> Measured:
+def _measured(one: Eliminated, most: int, seconds: Timer) -> Measured:
     """Return the numbers of one member, its lower bound if it has `most` bodies at most."""
     member, bound = one.member, None
     if one.order is not None and member.n_bodies <= most:
@@ -171,7 +176,53 @@ def _measured(one: Eliminated, most: int, seconds: Timer | None) -> Measured:
         nnz_l=one.nnz_l,
         flops=one.flops,
         front_bound=bound,
-        seconds=None if seconds is None else seconds(member),
+        seconds=seconds(member),
+    )
+
+
+def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> InertiaCertificate:
+    """Return how the nonzeros of H grow on every spanning tree of a family.
+
+    Parameters
+    ----------
+    family : Family, str or callable
+        As of `certify`, of mechanisms.
+    largest : int, optional
+        Bodies of the largest member, up to 2,000: distances between all of them are looked at;
+        default 1024.
+
+    Raises
+    ------
+    ModelError
+        If the family does not grow to four sizes up to the largest, or that is too large.
+    """
+    largest = LARGEST["crba"] if largest is None else largest
+    if largest > MOST_BODIES:
+        raise ModelError(
+            f"largest is {largest}; distances between all bodies are looked at, so give "
+            f"{MOST_BODIES} or fewer"
+        )
+    grown = growing_family(family)
+    sizes = tuple(_inertia_size(grown.member(value)) for value in measured_values(grown, largest))
+    n = np.array([one.n_bodies for one in sizes], dtype=float)
+    columns = {"every_tree": [one.every_tree for one in sizes]}
+    columns |= {name: [one.nonzeros[name] for one in sizes] for name in TREES}
+    fits = {name: asymptotic(n, np.array(values, float)) for name, values in columns.items()}
+    return InertiaCertificate(
+        grown.name, sizes, {name: fit for name, fit in fits.items() if fit is not None}
+    )
+
+
+def _inertia_size(member: Member) -> InertiaSize:
+    system = system_of(member)
+    bound = nonzero_bound(system)
+    return InertiaSize(
+        n_bodies=member.n_bodies,
+        every_tree=bound.nonzeros,
+        from_world=bound.from_world,
+        widest_layer=bound.widest_layer,
+        fewest_freedoms=int(joint_freedoms(system).min(initial=6)),
+        nonzeros={name: spanning_tree(system, name).n_inertia_nonzeros for name in TREES},
     )
 
 
@@ -193,10 +244,12 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
         assert member.system is not None
         system, state = member.system, member.system.initial_state
         problem = Problem(system.name, system, state)
-        if method != "sparse":
-            dynamics = tree_dynamics(method, system, choice, reactions="basic")
-            return float(timings(TreePrepared(problem, dynamics), _SETTINGS)["seconds_min"])
-        sparse = ForwardDynamics(system, state, ordering=choice, reactions="basic")
-        return float(timings(SparsePrepared(problem, sparse), _SETTINGS)["seconds_min"])
+        if method == "sparse":
+            sparse = ForwardDynamics(system, state, ordering=choice, reactions="basic")
+            prepared: Any = SparsePrepared(problem, sparse)
+        else:
+            of_tree = tree_dynamics(method, system, choice, reactions="basic")
+            prepared = TreePrepared(problem, of_tree)
+        return float(timings(prepared, _SETTINGS)["seconds_min"])
 
     return seconds

@@ -56,24 +56,18 @@ def proof_of_bounded_fronts(
     `at`: the elimination at a value of the size parameter. `first`: the least value of it.
     `measured`: members of growing size, much larger ones than the first SAMPLE among them.
     """
-    if is_growing(measured):
+    largest, most = measured[-1], measured[-1].member.n_bodies / 2
+    halves = [one for one in measured if one.member.n_bodies <= most]
+    if all(one.largest_front < largest.largest_front for one in halves):
         return None
-    most = measured[-1].member.n_bodies / 2
     consecutive = map(at, range(first, first + SAMPLE))
     sample = list(takewhile(lambda one: one.member.n_bodies <= most, consecutive))
     forest = _forest([*sample, *measured])
     if forest is not None:
         return forest
-    largest = max((one.member.n_bodies for one in sample), default=0)
-    larger = [one for one in measured if one.member.n_bodies > largest]
+    known = max((one.member.n_bodies for one in sample), default=0)
+    larger = [one for one in measured if one.member.n_bodies > known]
     return _by_rules(sample, larger) or _by_types(sample, measured, larger)
-
-
-def is_growing(measured: Sequence[Eliminated]) -> bool:
-    """Tell whether the largest fronts are wider than those of members half their size or less."""
-    largest = measured[-1]
-    others = [one for one in measured if 2 * one.member.n_bodies <= largest.member.n_bodies]
-    return all(one.largest_front < largest.largest_front for one in others)
 
 
 def _forest(measured: Sequence[Eliminated]) -> Proof | None:
@@ -135,19 +129,12 @@ def _read_off(
         grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
         if len(grown) != 1 or min(grown) <= 0:
             continue
-        begin, rules = _closed(affine_rules(table, grown.pop()), blocks, n_steps)
-        if rules is not None:
-            return rules, begin, n_steps
+        affine = affine_rules(table, grown.pop())
+        for begin in range(len(blocks) - 2 * n_steps):
+            rules = closed(affine, blocks[begin : begin + n_steps])
+            if rules is not None:
+                return rules, begin, n_steps
     return None
-
-
-def _closed(known: Rules, blocks: Sequence[int], n_steps: int) -> tuple[int, Rules | None]:
-    """Return the first member of the sample from which on rules do, and those that are needed."""
-    for begin in range(len(blocks) - 2 * n_steps):
-        rules = closed(known, blocks[begin : begin + n_steps])
-        if rules is not None:
-            return begin, rules
-    return 0, None
 
 
 def _ruled(

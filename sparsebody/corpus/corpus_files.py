@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,10 @@ def write_corpus(
         check_writable(folder / UNFINISHED)
         write_json(_marker(plan), folder / UNFINISHED)
         (folder / INDEX).unlink(missing_ok=True)
-        if overwrite:
-            _remove_problems(folder)
+        for other in folder.iterdir() if overwrite else ():
+            is_draft = other.name.startswith(".") and other.suffix == ".part"
+            if other.is_dir() and (is_draft or problem_facts(other)):
+                shutil.rmtree(other)
     problems, documents = plan.problems, []
     for name, (entry, value) in problems.items():
         facts = finished(folder / name, plan.request)
@@ -81,9 +83,14 @@ def write_corpus(
         documents.append(facts)
         if report is not None:
             report(name, len(documents), len(problems))
-    index = corpus_index(plan.request, documents)
-    with replaced(folder / README) as draft:
-        draft.write_text(readme(index), encoding="utf-8", newline="\n")
+    index = {
+        **{key: plan.request[key] for key in ("format", "version", "generator")},
+        "license": LICENSE,
+        "seed": plan.seed,
+        "problems": [document["problem"] for document in documents],
+        "matrices": [record for document in documents for record in document["matrices"]],
+    }
+    _write_text(readme(index), folder / README)
     write_json(index, folder / INDEX)
     with write_errors(folder):
         (folder / UNFINISHED).unlink(missing_ok=True)
@@ -124,14 +131,6 @@ def check_directory(folder: Path, plan: CorpusPlan, overwrite: bool = False) -> 
 def _marker(plan: CorpusPlan) -> Record:
     """Return what an unfinished corpus says of itself."""
     return plan.request | {"families": list(plan.families), "sizes": list(plan.sizes)}
-
-
-def _remove_problems(folder: Path) -> None:
-    """Remove the problems of an earlier corpus, and what was being written of one."""
-    for other in folder.iterdir():
-        is_draft = other.name.startswith(".") and other.suffix == ".part"
-        if other.is_dir() and (is_draft or problem_facts(other)):
-            shutil.rmtree(other)
 
 
 # ---- the folder of one problem -----------------------------------------------------------------
@@ -188,8 +187,11 @@ def is_intact(folder: Path, record: Record) -> bool:
 
 def write_json(document: Record, path: Path) -> None:
     """Write a JSON document, whole or not at all."""
+    _write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False), path)
+
+
+def _write_text(text: str, path: Path) -> None:
     with replaced(path) as draft:
-        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         draft.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
@@ -206,7 +208,8 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
         facts, f"independent rows of A, counted from 1: {facts['rank']} of {rows.shape[0]}"
     )
     write_array(kept, folder / files["kept_rows"], what)
-    write_graphml(body_joint_graph(problem), folder / files["graph"])
+    text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
+    _write_text(text, folder / files["graph"])
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
     return files
 
@@ -236,19 +239,15 @@ def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
             write_array(values, target, what)
         else:
             write_matrix(values, target, what, symmetric=True)
-    write_json(_block_structure(problem, form), folder / files["blocks"])
-    return record | {"sha256": digests(folder, list(files.values()))}
-
-
-def _block_structure(problem: CorpusProblem, form: Form) -> Record:
-    """Return offsets, counted from 0, sizes, kinds and names of the blocks, in columns."""
     n, names = problem.system.n_bodies, [*problem.system.body_names, *problem.system.joint_names]
-    return {
+    blocks = {  # offsets are counted from 0
         "offsets": (np.cumsum(form.sizes) - form.sizes).tolist(),
         "sizes": form.sizes.tolist(),
         "kinds": ["body" if block < n else "joint" for block in form.blocks.tolist()],
         "names": [names[block] for block in form.blocks.tolist()],
     }
+    write_json(blocks, folder / files["blocks"])
+    return record | {"sha256": digests(folder, list(files.values()))}
 
 
 # ---- graphs for other programs -----------------------------------------------------------------
@@ -276,13 +275,6 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
     return graph
 
 
-def write_graphml(graph: nx.MultiDiGraph, path: Path) -> None:
-    """Save a graph as GraphML."""
-    text = "\n".join(nx.generate_graphml(graph, named_key_ids=True))
-    with replaced(path) as draft:
-        draft.write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
 def write_metis(pattern: BlockPattern, path: Path) -> None:
     """Save the quotient graph, bodies before joints, for METIS; vertices weigh their rows."""
     indptr, indices = pattern.adjacency
@@ -290,23 +282,10 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
     lines = [f"{pattern.n_blocks} {len(indices) // 2} 010 1"]
     for i, size in enumerate(sizes):
         lines.append(" ".join(map(str, [size, *neighbours[indptr[i] : indptr[i + 1]]])))
-    with replaced(path) as draft:
-        draft.write_text("\n".join(lines) + "\n", newline="\n")
+    _write_text("\n".join(lines), path)
 
 
 # ---- the index ---------------------------------------------------------------------------------
-
-
-def corpus_index(request: Record, documents: Sequence[Record]) -> Record:
-    """Return the index of the problems that folders hold."""
-    about = {key: request[key] for key in ("format", "version", "generator")}
-    return {
-        **about,
-        "license": LICENSE,
-        "seed": request["seed"],
-        "problems": [document["problem"] for document in documents],
-        "matrices": [record for document in documents for record in document["matrices"]],
-    }
 
 
 def read_corpus(directory: str | os.PathLike[str]) -> Record:
@@ -350,11 +329,9 @@ def readme(index: Record) -> str:
         license=index["license"],
         name=f"{example['folder']}/{example['name']}",
     )
-    return text + "\n".join(map(_line, index["problems"])) + "\n"
-
-
-def _line(problem: Record) -> str:
-    counts = ("name", "n_bodies", "n_joints", "constraint_rows", "redundant_rows")
-    kappa = "" if problem["kappa"] is None else f"{problem['kappa']:.3g}"
-    cells = [*(problem[key] for key in counts), kappa, problem["summary"]]
-    return f"| {' | '.join(map(str, cells))} |"
+    lines, counts = [], ("name", "n_bodies", "n_joints", "constraint_rows", "redundant_rows")
+    for problem in index["problems"]:
+        kappa = "" if problem["kappa"] is None else f"{problem['kappa']:.3g}"
+        cells = [*(problem[key] for key in counts), kappa, problem["summary"]]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return text + "\n".join(lines)

@@ -92,12 +92,14 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     state = family.problem(system, seed).state
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
+    defaults = GALLERY[family.mechanism].defaults
+    parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
     constraint = constraint_rows(system, state, motion, coordinates)
     force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
     return CorpusProblem(
         f"{family.name}_{system.n_bodies}",
         entry,
-        _parameters(entry, value, seed),
+        parameters | ({"seed": seed} if "seed" in defaults else {}),
         mechanism,
         system,
         state,
@@ -112,13 +114,6 @@ def _rounded(rows: FloatArray) -> FloatArray:
     size = np.abs(rows)
     largest = size.max(axis=tuple(range(1, rows.ndim)), keepdims=True)
     return np.where(size < ENTRY_TOLERANCE * largest, 0.0, rows)
-
-
-def _parameters(entry: CorpusFamily, value: int, seed: int) -> dict[str, Any]:
-    """Return all parameters of the mechanism, those left at their defaults included."""
-    family, defaults = entry.family, GALLERY[entry.family.mechanism].defaults
-    parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
-    return parameters | ({"seed": seed} if "seed" in defaults else {})
 
 
 # ---- forms ------------------------------------------------------------------------------------

@@ -39,7 +39,10 @@ def problem_record(problem: CorpusProblem, seed: int) -> Record:
         "family": family.name,
         "summary": problem.entry.summary,
         "mechanism": family.mechanism,
-        "parameters": {key: _plain(value) for key, value in problem.parameters.items()},
+        "parameters": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in problem.parameters.items()
+        },
         "motion": family.motion,
         "seed": seed,
         "n_bodies": system.n_bodies,
@@ -122,10 +125,6 @@ def header(record: Mapping[str, Any], what: str) -> list[str]:
         f"author: {GENERATOR}; license: {LICENSE}",
         "notes: facts, block structure and digests are in corpus.json, explanations in README.md",
     ]
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 # ---- spectra ----------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
 
 def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     """Return the problem of a case, and what it took to make it."""
-    before, marks = machine.memory_in_use(), [time.perf_counter()]
+    before, marks = machine.memory(), [time.perf_counter()]
     built = study.families[case.series.family].build(case.size, case.series.seed)
     marks.append(time.perf_counter())
     system = built.compile()
@@ -269,14 +269,14 @@ def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     problem = problem_of(study, case, system, folder)
     gc.collect()
     spent = {"build_seconds": marks[1] - marks[0], "compile_seconds": marks[2] - marks[1]}
-    return problem, {**spent, "system_mb": machine.memory_in_use() - before}
+    return problem, {**spent, "system_mb": machine.memory() - before}
 
 
 def measure(study: Study, case: Case, folder: Path) -> Row:
     """Build, prepare, check and time one case."""
     problem, columns = _set_up(study, case, folder)
     machine.reset_peak_memory()
-    before, start = machine.memory_in_use(), time.perf_counter()
+    before, start = machine.memory(), time.perf_counter()
     prepared = prepare(study, case.series, problem)
     analyze_seconds = time.perf_counter() - start
     with warnings.catch_warnings(record=True) as heard:
@@ -284,51 +284,35 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
         acceleration = prepared.accelerations()
     warnings.simplefilter("ignore", UserWarning)
     times = timings(prepared, study.settings)
-    memory_mb = machine.peak_memory() - before
+    memory_mb = machine.memory("VmHWM") - before
     gc.collect()
-    if isinstance(prepared, SparsePrepared):
-        columns |= _sparse_columns(study, case, problem, prepared)
-    return blank_row(
-        case,
-        n_bodies=problem.system.n_bodies,
-        n_joints=problem.system.n_joints,
-        analyze_seconds=analyze_seconds,
-        memory_mb=memory_mb,
-        held_mb=machine.memory_in_use() - before,
-        message=str(heard[0].message)[:_MESSAGE] if heard else "",
-        detail=getattr(prepared, "detail", ""),
-        **columns,
-        **times,
-        **_accuracy(study, case, folder, problem, acceleration),
-        **getattr(prepared, "predicted", {}),
-    )
-
-
-def _accuracy(
-    study: Study, case: Case, folder: Path, problem: Problem, acceleration: FloatArray
-) -> Row:
-    columns: Row = {}
+    if isinstance(prepared, SparsePrepared) and study.settings.details:
+        columns["forces_seconds"] = median_seconds(prepared.forces, study.settings)
+        columns |= phase_seconds(prepared.phases, study.settings)
+    if isinstance(prepared, SparsePrepared) and case.series.rivals_auto:
+        automatic = prepare(study, case.automatic, problem)
+        same = prepared.is_equivalent(automatic)
+        ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
+        columns["auto_ratio"] = ratio
     if study.violation is not None and study.has_reference(case):
         columns["violation"] = study.violation.load()(problem, acceleration)
     exact = load_reference(case, folder)
     if exact is not None and exact.error < TRUSTED:
         columns["error"] = relative_error(acceleration, exact)
         columns |= {"reference_error": exact.error, "kappa": exact.kappa}
-    return columns
-
-
-def _sparse_columns(study: Study, case: Case, problem: Problem, prepared: SparsePrepared) -> Row:
-    """Return what is measured of the sparse method alone."""
-    columns: Row = {}
-    if study.settings.details:
-        columns["forces_seconds"] = median_seconds(prepared.forces, study.settings)
-        columns |= phase_seconds(prepared.phases, study.settings)
-    if case.series.rivals_auto:
-        automatic = prepare(study, case.automatic, problem)
-        same = prepared.is_equivalent(automatic)
-        ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
-        columns["auto_ratio"] = ratio
-    return columns
+    return blank_row(
+        case,
+        n_bodies=problem.system.n_bodies,
+        n_joints=problem.system.n_joints,
+        analyze_seconds=analyze_seconds,
+        memory_mb=memory_mb,
+        held_mb=machine.memory() - before,
+        message=str(heard[0].message)[:_MESSAGE] if heard else "",
+        detail=getattr(prepared, "detail", ""),
+        **columns,
+        **times,
+        **getattr(prepared, "predicted", {}),
+    )
 
 
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:

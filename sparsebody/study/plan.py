@@ -130,18 +130,11 @@ class Study:
     def limited(self, time_limit: float | None, memory_limit: float | None) -> Study:
         """Return the same study with other limits of all cases [s, MB], where they are given."""
         limits = {"time_limit": time_limit, "memory_limit": memory_limit}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        runs = [
-            {name: value for name, value in run.items() if name not in given}
-            for run in self.document["runs"]
-        ]
+        given: dict[str, Any] = {name: n for name, n in limits.items() if n is not None}
+        runs = [{k: v for k, v in run.items() if k not in given} for run in self.document["runs"]]
         return replace(
             self,
-            settings=replace(
-                self.settings,
-                time_limit=time_limit or self.settings.time_limit,
-                memory_limit=memory_limit or self.settings.memory_limit,
-            ),
+            settings=replace(self.settings, **given),
             time_limits={} if time_limit else self.time_limits,
             document={**self.document, **given, "runs": runs},
         )
@@ -149,13 +142,6 @@ class Study:
     def time_limit(self, case: Case) -> float:
         """Return how long a case may take [s]."""
         return self.time_limits.get(case, self.settings.time_limit)
-
-    def ordered_family(self, name: str) -> str:
-        """Return the family with the same mechanisms in order as one that is shuffled; or ""."""
-        family = self.families[name]
-        same = replace(family, shuffled=False)
-        others = (key for key, one in self.families.items() if replace(one, name=name) == same)
-        return next(others, "") if family.shuffled else ""
 
     def has_reference(self, case: Case) -> bool:
         """Tell whether the errors of a case are measured."""
@@ -200,12 +186,12 @@ def study_of(document: Mapping[str, Any]) -> Study:
         if ":" not in entry["mechanism"]:
             _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
     reference = document.get("reference", {})
-    names = [field.name for field in fields(Settings) if field.name in document]
+    settings = {f.name: document[f.name] for f in fields(Settings) if f.name in document}
     study = Study(
         title=document.get("title", "study"),
         families={name: _family(name, entry) for name, entry in document["families"].items()},
         cases=(),
-        settings=Settings(**{name: document[name] for name in names}),
+        settings=Settings(**settings),
         document=document,
         peers={name: Hook(**entry) for name, entry in document.get("peers", {}).items()},
         reference=_hook(reference.get("function")),

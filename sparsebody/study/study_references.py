@@ -82,9 +82,9 @@ def store_reference(reference: Reference, case: Case, folder: Path) -> None:
 def load_reference(case: Case, folder: Path) -> Reference | None:
     """Return the stored reference."""
     stored = _stored(reference_file(case, folder))
-    return (
-        None if stored is None else Reference(stored["acceleration"], *stored["numbers"].tolist())
-    )
+    if stored is None:
+        return None
+    return Reference(stored["acceleration"], *stored["numbers"].tolist())
 
 
 def give_up_reference(case: Case, folder: Path, reason: str) -> None:
@@ -132,16 +132,12 @@ def is_settled(study: Study, case: Case, folder: Path) -> bool:
 
 def reference_file(case: Case, folder: Path) -> Path:
     """Return where the reference solution of a case is stored."""
-    return folder / "references" / _file_name(case)
+    return folder / "references" / f"{'-'.join(map(str, case.reference))}.npz"
 
 
 def state_file(case: Case, folder: Path) -> Path:
     """Return where the state of a case is stored."""
-    return folder / "states" / _file_name(case)
-
-
-def _file_name(case: Case) -> str:
-    return "-".join(map(str, case.reference)) + ".npz"
+    return folder / "states" / reference_file(case, folder).name
 
 
 def _store(target: Path, **arrays: FloatArray) -> None:
