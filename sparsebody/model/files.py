@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import inspect
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,13 +43,6 @@ NOTHING = object()
 Document = dict[str, Any]
 Table = Mapping[str, type[Any]]
 
-FORCES: dict[str, type[Force]] = {
-    "joint": JointForce,
-    "point": PointForce,
-    "external": ExternalForce,
-    "bushing": Bushing,
-    "beam": Beam,
-}
 ADD: dict[type[Force], Callable[..., Force]] = {
     JointForce: Mechanism.add_joint_force,
     PointForce: Mechanism.add_point_force,
@@ -58,6 +50,7 @@ ADD: dict[type[Force], Callable[..., Force]] = {
     Bushing: Mechanism.add_bushing,
     Beam: Mechanism.add_beam,
 }
+FORCES = dict(zip(("joint", "point", "external", "bushing", "beam"), ADD, strict=True))
 ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
     name: (BODY_NUMBERS.get(name, (3, 3)), None if given.default is given.empty else given.default)
@@ -362,16 +355,10 @@ def _check(document: Any, source: str) -> None:
             stack.extend(((*place, key), item) for key, item in value.items())
         elif isinstance(value, list):
             stack.extend(((*place, index), item) for index, item in enumerate(value))
-        elif _is_no_float(value):
+        elif type(value) in (int, float) and not abs(value) <= LARGEST:
             raise FileFormatError(
                 f"{source}: {place_in(place)}: found {value}; give a finite number"
             )
-
-
-def _is_no_float(value: Any) -> bool:
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    return isinstance(value, int) and abs(value) > LARGEST
 
 
 # ---- document -> mechanism ------------------------------------------------------------------

@@ -135,7 +135,7 @@ def add_joints(
             kind = layout.type.name
             source.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
         for j in {joint.index for joint in joints} & set(constants) - set(layout.coordinates):
-            source.unsupported(f"the constant joint {source.joint_names[j]!r} in {name!r}")
+            source.unsupported.append(f"the constant joint {source.joint_names[j]!r} in {name!r}")
         names.append(name)
         layouts.append(layout)
         ends.append((source.rigid_name(source.model.body_parentid[body]), source.body_names[body]))
@@ -311,9 +311,9 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
         joint, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
         coefficients = model.eq_data[equality, :5]
         if kind != "joint":
-            source.unsupported(f"the {kind} equality {source.label('equality', equality)!r}")
+            source.unsupported.append(f"the {kind} equality {source.label('equality', equality)!r}")
         elif other >= 0 and np.any(coefficients[1:] != 0.0):
-            source.unsupported(
+            source.unsupported.append(
                 f"the coupling of joint {source.joint_names[joint]!r} to joint "
                 f"{source.joint_names[other]!r} with the coefficients {coefficients.tolist()}"
             )
@@ -334,39 +334,28 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
         kind = source.kind("mjtEq", model.eq_type[equality])
         if kind not in ("connect", "weld"):
             continue
-        name = source.label("equality", equality)
-        joint_type, bodies, frames = _loop_joint(source, equality, kind)
+        name, data = source.label("equality", equality), np.array(model.eq_data[equality])
+        ids = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
+        is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
+        if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
+            bodies = [int(model.site_bodyid[site]) for site in ids]
+            places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
+        else:
+            bodies = ids
+            points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
+            turn = NO_ROTATION if kind == "connect" else data[6:10]
+            places = [(points[0], turn), (points[1], NO_ROTATION)]
+        first, second = (source.frame(b, *at) for b, at in zip(bodies, places, strict=True))
         ends = [source.rigid_name(body) for body in bodies]
         if ends[0] == ends[1]:
             source.note("equality constraints within one rigid body are left out", repr(name))
             continue
-        if kind == "weld" and model.eq_data[equality, 10] not in (0.0, 1.0):
+        if kind == "weld" and data[10] not in (0.0, 1.0):
             source.note("welds are rigid here, so their torquescale has no meaning", repr(name))
         mechanism.add_joint(
             unique_name(name, [*mechanism.joint_names, *source.joint_names]),
-            joint_type,
+            Spherical() if is_ball else Fixed(),
             *ends,
-            predecessor_frame=frames[0],
-            successor_frame=frames[1],
+            predecessor_frame=first,
+            successor_frame=second,
         )
-
-
-def _loop_joint(
-    source: RobotSource, equality: int, kind: str
-) -> tuple[JointType, list[int], list[Frame]]:
-    """Type, the two bodies, and the joint frame in the root frame of either."""
-    model = source.model
-    data = np.array(model.eq_data[equality])
-    ids = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
-    is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
-    joint_type = Spherical() if is_ball else Fixed()
-    if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
-        bodies = [int(model.site_bodyid[site]) for site in ids]
-        places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
-    else:
-        bodies = ids
-        points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
-        turn = NO_ROTATION if kind == "connect" else data[6:10]
-        places = [(points[0], turn), (points[1], NO_ROTATION)]
-    frames = [source.frame(b, *place) for b, place in zip(bodies, places, strict=True)]
-    return joint_type, bodies, frames
