@@ -164,17 +164,15 @@ def _violation(
     That is what `acceleration` contributes, or those `free` of constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
-    terms, of_free = (_row_terms(system, constraint.rows, a) for a in (acceleration, free))
+    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
+    is_body = (ends >= 0)[:, :, None]
+    terms, of_free = (  # (n_rows, 2, 6) the products that A a sums
+        constraint.rows * np.where(is_body, a[ends], 0.0) for a in (acceleration, free)
+    )
     scale = np.maximum(np.abs(terms), np.abs(of_free)).sum(axis=(1, 2))
     error = np.abs(terms.sum(axis=(1, 2)) - constraint.acceleration)
     largest = (scale + np.abs(constraint.acceleration)).max(initial=0.0)
     return float(error.max(initial=0.0) / max(largest, 1e-300))
-
-
-def _row_terms(system: System, rows: FloatArray, acceleration: FloatArray) -> FloatArray:
-    """Return (n_rows, 2, 6) the products that A a sums."""
-    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
-    return np.asarray(rows * np.where((ends >= 0)[:, :, None], acceleration[ends], 0.0))
 
 
 @dataclass(frozen=True, eq=False)

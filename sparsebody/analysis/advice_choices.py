@@ -73,7 +73,10 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
     freedoms are tried first.
     """
     rng = np.random.default_rng(0)
-    poses = [plucker_parts(old.transform(_random_position(rng, old))) for _ in range(N_POSES)]
+    positions = rng.uniform(-1.0, 1.0, (N_POSES, old.n_positions))
+    if old.n_positions >= 4:  # these start with a quaternion
+        positions[:, :4] /= np.linalg.norm(positions[:, :4], axis=1, keepdims=True)
+    poses = [plucker_parts(old.transform(q)) for q in positions]
     types = [kind() for name, kind in JOINT_TYPES.items() if name != "free" and not fields(kind)]
     types.sort(key=lambda joint_type: joint_type.n_velocities)
     replacements: list[Relaxation] = []
@@ -98,14 +101,6 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
 
 def _is_same(one: FloatArray, other: FloatArray) -> bool:
     return np.allclose(one, other, atol=RELAXATION_TOLERANCE)
-
-
-def _random_position(rng: np.random.Generator, joint_type: JointType) -> FloatArray:
-    """Return a position q; four or more numbers start with a quaternion."""
-    q = rng.uniform(-1.0, 1.0, joint_type.n_positions)
-    if joint_type.n_positions >= 4:
-        q[:4] /= np.linalg.norm(q[:4])
-    return q
 
 
 def _motions(
@@ -300,25 +295,16 @@ def choose_in_loop(
                 suits = relaxation.n_removed == size if n == 1 else relaxation.n_removed < size
                 if suits and (varies or relaxation.extra is not None):
                     choice = Choice(j, relaxation)
-                    works.append((choice, _works(system, loop, choice, poses, wrenches)))
+                    work = [  # of new freedoms on what circulates (n_removed, dimension)
+                        pose.extra(system, choice, float(pose.circulations.length[loop]))
+                        @ wrench[j]
+                        for pose, wrench in zip(poses, wrenches, strict=True)
+                    ]
+                    works.append((choice, work))
         choices = _together(works, n, size)
         if choices:
             return choices
     return []
-
-
-def _works(
-    system: System,
-    loop: int,
-    choice: Choice,
-    poses: list[Pose],
-    wrenches: list[dict[int, FloatArray]],
-) -> list[FloatArray]:
-    """Return (n_removed, dimension) what new freedoms do on what circulates, pose by pose."""
-    return [
-        pose.extra(system, choice, float(pose.circulations.length[loop])) @ wrench[choice.joint]
-        for pose, wrench in zip(poses, wrenches, strict=True)
-    ]
 
 
 def _together(

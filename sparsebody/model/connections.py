@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -129,13 +129,19 @@ def joint_columns(
     damping: Any = 0.0,
 ) -> JointColumns:
     """Return the columns of joints that can be."""
-    n, who = len(names), shown("joints", names)
+    n = len(names)
     types, type_index = distinct_types(names, joint_type)
-    motions = {
-        j: _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion)
-        for j, motion in _motions(prescribed, n, who)
+    is_one = not isinstance(prescribed, list | tuple | np.ndarray)
+    motions: Any = [prescribed] * (n * (prescribed is not None)) if is_one else prescribed
+    if not is_one and len(motions) != n:
+        message = f"prescribed has {len(motions)} entries; give one for all, or {n}"
+        raise ModelError(f"{shown('joints', names)}: {message}")
+    given = {
+        j: functions
+        for j, motion in enumerate(motions)
+        if motion is not None
+        if (functions := _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion))
     }
-    given = {j: functions for j, functions in motions.items() if functions}
     matrices = (
         row_matrices(names, types, type_index, compliance, "compliance"),
         row_matrices(names, types, type_index, damping, "damping"),
@@ -304,14 +310,3 @@ def _prescribed(who: str, joint_type: JointType, given: Any) -> dict[int, TimeFu
             )
         functions[coordinate] = time_function(value, f"{who}, coordinate {coordinate}")
     return functions
-
-
-def _motions(given: Any, n: int, who: str) -> Iterable[tuple[int, Any]]:
-    """Return what is prescribed to which joint."""
-    if given is None:
-        return []
-    if not isinstance(given, list | tuple | np.ndarray):
-        return [(j, given) for j in range(n)]
-    if len(given) != n:
-        raise ModelError(f"{who}: prescribed has {len(given)} entries; give one for all, or {n}")
-    return [(j, motion) for j, motion in enumerate(given) if motion is not None]

@@ -25,6 +25,12 @@ _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
 # Of these, rigid rows close exactly if those of the joint do.
 
 
+FRAMES = (  # of joints and elements, as kernels take them
+    *("predecessor", "successor", "predecessor_rotation", "predecessor_point"),
+    *("successor_rotation", "successor_point"),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class ElasticElements:
     """Compliant joints, bushings and beams: rows z = B (e - e_0) on forces z + D dz/dt.
@@ -54,12 +60,8 @@ class ElasticElements:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """All that kernels need."""
-        frames = (
-            *(self.predecessor, self.successor, self.predecessor_rotation, self.predecessor_point),
-            *(self.successor_rotation, self.successor_point),
-        )
         numbers = self.kind, self.parameter, self.n_rows, self.rest, self.root, self.damping
-        return (frames, *numbers)
+        return (tuple(getattr(self, name) for name in FRAMES), *numbers)
 
 
 # ---- what the user gives ------------------------------------------------------------------------

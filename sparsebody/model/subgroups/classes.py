@@ -11,7 +11,6 @@ and nothing is left out that something else was left out for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,10 +24,8 @@ from sparsebody.model.subgroups.links import (
     Geometry,
     Kind,
     Links,
-    PartNumbers,
     Sliding,
     all_links,
-    count,
     geometry,
     joint_codes,
     rows_within,
@@ -49,11 +46,6 @@ class Forest:
     links: Links
     label: IntArray  # (n_elements,) class of each
     closes: BoolArray  # (m,) whether a joint closes a loop
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return count(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +91,7 @@ class Classes:
         element = forest.links.ends[1, forest.closes]
         joint = forest.links.joint[forest.closes]
         group = g.group[1, joint]
-        normal = s.normal[s.planes.keys[element] // max(s.n_groups, 1)]
+        normal = s.normal[s.planes.keys[element] // max(len(s.at_will.label), 1)]
         turn = s.at_will.rotation[group] @ g.rotation[1, joint]
         in_joint = np.einsum("kab,ka->kb", turn, normal)  # in the plane across z: normal x z
         is_across[joint] = np.abs(in_joint[:, 1]) > np.abs(in_joint[:, 0])
@@ -141,16 +133,16 @@ class Members:
 
     def __init__(self, classes: Classes) -> None:
         g, s = classes.geometry, classes.sliding
-        self.begin = begin = PartNumbers.of(s)
+        begin = s.begin
         parts = np.concatenate(
             [
-                np.arange(s.n_groups),
+                np.arange(len(s.at_will.label)),
                 begin.lines + s.lines.label,
                 begin.planes + s.planes.label,
                 begin.at_will + s.at_will.label,
             ]
         )
-        every = np.arange(s.n_groups)
+        every = np.arange(len(s.at_will.label))
         groups = np.concatenate([every, s.lines.group, s.planes.group, every])
         of_slides = (
             begin.lines + s.lines.label[s.lines.ends[0]],
@@ -268,8 +260,13 @@ class Subgroup:
 
 def redundant_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
     """Return the classes that make rows redundant, smaller subgroups first."""
-    members = Members(classes)
-    return tuple(_subgroup(classes, members, *found) for found in _with_redundancy(classes))
+    members, subgroups = Members(classes), []
+    for kind, forest in zip(Kind, classes.forests, strict=True):
+        edge = _closing(forest)
+        has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
+        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
+            subgroups.append(_subgroup(classes, members, kind, int(label)))
+    return tuple(subgroups)
 
 
 def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
@@ -282,14 +279,6 @@ def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
         many = f"{kind}, about {n} moving bodies, each: {counts}"
         lines.append(line if n == 1 else many)
     return lines
-
-
-def _with_redundancy(classes: Classes) -> Iterator[tuple[Kind, int]]:
-    for kind, forest in zip(Kind, classes.forests, strict=True):
-        edge = _closing(forest)
-        has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
-        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
-            yield kind, int(label)
 
 
 def _closing(forest: Forest) -> IntArray:
@@ -305,7 +294,7 @@ def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Sub
     joints = links.joint[of_class]
     parts = np.unique(links.part[forest.label == label])
     if kind == Kind.RIGID:
-        bodies = parts - members.begin.bodies
+        bodies = parts - classes.sliding.begin.bodies
     else:
         groups = np.unique(members.groups.of(parts))
         bodies = members.bodies.of(groups)

@@ -20,7 +20,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.subgroups.classes import Classes, Members
-from sparsebody.model.subgroups.links import Kind, find, joint_codes, paired
+from sparsebody.model.subgroups.links import Kind, count, find, joint_codes, paired
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -130,7 +130,7 @@ def ground_motion(classes: Classes) -> GroundMotion:
             continue
         links = forest.links
         at_rest = np.isin(links.part, grounded)
-        has_world = np.zeros(forest.n_classes, dtype=bool)
+        has_world = np.zeros(count(forest.label), dtype=bool)
         has_world[forest.label[at_rest]] = True
         element = np.flatnonzero(has_world[forest.label] & ~at_rest)
         which, group = members.groups.pairs(links.part[element])
@@ -160,7 +160,7 @@ def _place(
     if kind in (Kind.SPHERE, Kind.TRANSLATION):
         direction = np.zeros_like(axis)
     elif kind == Kind.SLIDES:
-        normal = s.normal[s.planes.keys[element] // s.n_groups]
+        normal = s.normal[s.planes.keys[element] // len(s.at_will.label)]
         direction = np.einsum("kba,kb->ka", s.at_will.rotation[own], normal)
     else:
         direction = np.einsum("kab,kb->ka", turn, axis)
@@ -183,7 +183,7 @@ def _slid(
 ) -> FloatArray:
     """Return points of lines in the frames of groups that slide along them."""
     s = classes.sliding
-    n = s.directions.n
+    n = len(s.directions.vector)
     near, far = (find(s.lines.keys, paired(group, direction, n)) for group in (shown, own))
     moved = (shown != own) & (near >= 0) & (far >= 0)
     near, far, x = near[moved], far[moved], x.copy()
