@@ -119,10 +119,10 @@ def certify(
     if choice == "auto":
         automatic = tuple(map(automatic_ordering, members))
         choice = automatic[-1]
-    at = partial(METHODS[method], choice=choice)
-    eliminated = [at(member) for member in members]
+    eliminate = partial(METHODS[method], choice=choice)
+    eliminated = [eliminate(member) for member in members]
     seconds = timer(method, choice) if time else lambda member: None
-    proof = proof_of_bounded_fronts(lambda value: at(grown.member(value)), FIRST, eliminated)
+    proof = proof_of_bounded_fronts(lambda value: eliminate(grown.member(value)), FIRST, eliminated)
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
     sizes = tuple(_measured(one, most, seconds) for one in eliminated)
     known = {name: [one for one in sizes if getattr(one, name) is not None] for name in FITTED}

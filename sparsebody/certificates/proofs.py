@@ -49,18 +49,18 @@ class Proof:
 
 
 def proof_of_bounded_fronts(
-    at: Callable[[int], Eliminated], first: int, measured: Sequence[Eliminated]
+    eliminate: Callable[[int], Eliminated], first: int, measured: Sequence[Eliminated]
 ) -> Proof | None:
     """Return a proof that fronts stay bounded, None where none is found.
 
-    `at`: the elimination at a value of the size parameter. `first`: the least value of it.
+    `eliminate`: the elimination at a value of the size parameter. `first`: the least value of it.
     `measured`: members of growing size, much larger ones than the first SAMPLE among them.
     """
     largest, most = measured[-1], measured[-1].member.n_bodies / 2
     halves = [one for one in measured if one.member.n_bodies <= most]
     if all(one.largest_front < largest.largest_front for one in halves):
         return None
-    consecutive = map(at, range(first, first + SAMPLE))
+    consecutive = map(eliminate, range(first, first + SAMPLE))
     sample = list(takewhile(lambda one: one.member.n_bodies <= most, consecutive))
     forest = _forest([*sample, *measured])
     if forest is not None:

@@ -1,7 +1,7 @@
 """Mechanisms in files: NetworkX node-link JSON of plain lists, numbers and words; robot files.
 
-Files are written and read by columns. A schema tells what is wrong with a document; of a good one
-it sees only what is not made of columns.
+Files are written and read by columns. A schema tells what is wrong with nodes and edges, of which
+it sees nothing in a good document.
 """
 
 from __future__ import annotations
@@ -145,10 +145,10 @@ def mechanism_from_text(text: str, source: str) -> Mechanism:
         document = _parsed(text, source)
         _check_version(document, source)
         try:
-            _check(_without_columns(document), source)
+            _check({**document, "nodes": [], "edges": []}, source)
             return _mechanism(document, source)
-        except ModelError:  # the schema says what and where
-            _check(document, source)
+        except (ModelError, LookupError, TypeError, AttributeError):
+            _check(document, source)  # the schema says what is wrong and where
             return _mechanism(document, source)
 
 
@@ -320,26 +320,6 @@ def _check_version(document: Any, source: str) -> None:
             f"{source}: graph.version is {header.get('version')!r}, but this sparsebody reads "
             f"version {VERSION}; use the sparsebody that wrote the file, or a newer one"
         )
-
-
-def _without_columns(document: Any) -> Document:
-    """Return the rest of a document: its graph, and whatever is made of objects.
-
-    Its nodes are one for each different shape, its edges one for each different `options`, and
-    those with prescribed coordinates or with matrices on their rows.
-    """
-    if not isinstance(document, dict) or not {"nodes", "edges"} <= document.keys():
-        raise Unfit("entries")
-    for items in (document["nodes"], document["edges"]):
-        if not isinstance(items, list) or not set(map(type, items)) <= {dict}:
-            raise Unfit("objects")
-    shapes = {repr(node["shape"]): node["shape"] for node in document["nodes"] if "shape" in node}
-    options = {repr(edge["options"]): edge for edge in document["edges"] if "options" in edge}
-    others = {"prescribed", *ROW_MATRICES}
-    prescribed = [edge for edge in document["edges"] if not others.isdisjoint(edge)]
-    body = {"id": "any", "mass": 1, "inertia": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
-    nodes = [{**body, "shape": shape} for shape in shapes.values()]
-    return {**document, "nodes": nodes, "edges": [*options.values(), *prescribed]}
 
 
 def _check(document: Any, source: str) -> None:

@@ -81,18 +81,15 @@ class SparsePrepared:
         is_same_order = np.array_equal(one.choice.order, two.choice.order)
         return is_same_order and one.factorization == two.factorization
 
-    def forces(self) -> None:
-        """Compute accelerations, multipliers, joint wrenches and residuals."""
-        self.dynamics(self.problem.state)
-
     def phases(self) -> dict[str, float]:
-        """Return the CPU time [s] of kinematics with assembly, factorization, solution."""
+        """Return the CPU time [s] of assembly, factorization, solution, and of all with forces."""
         evaluator, state = self.dynamics.evaluator, self.problem.state
         no_forces = np.zeros(0)
         phases: dict[str, Callable[[], object]] = {
             "kinematics_seconds": lambda: evaluator.assembler.assemble(state, None, no_forces),
             "factorize_seconds": lambda: evaluator.factorize(state.time),
             "solve_seconds": lambda: evaluator.solve_assembled(state, self.result, no_forces),
+            "forces_seconds": lambda: self.dynamics(state),  # multipliers and joint wrenches too
         }
         return {name: cpu_seconds(phase, 1) for name, phase in phases.items()}
 
@@ -181,23 +178,16 @@ def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
 
 
 def typical_ratio(one: Any, other: Any, settings: Settings) -> float:
-    """Return the ratio of two times, the median of `time_ratios`."""
-    return statistics.median(time_ratios(one, other, settings))
-
-
-def time_ratios(
-    one: Any, other: Any, settings: Settings, quicker: float = _QUICKER, pairs: int = _PAIRS
-) -> list[float]:
-    """Return the ratio of two times; where `one` seems quicker than that, of several pairs.
+    """Return the ratio of two times; where `one` seems quicker, the median of several pairs.
 
     Each pair is a copy at another place in memory, which is worth some percent.
     """
     ratios = [time_ratio(one, other, settings)]
-    while ratios[0] < quicker and len(ratios) < pairs:
+    while ratios[0] < _QUICKER and len(ratios) < _PAIRS:
         one, other = copy.deepcopy((one, other))
         one.evaluate(), other.evaluate()
         ratios.append(time_ratio(one, other, settings))
-    return ratios
+    return statistics.median(ratios)
 
 
 def time_ratio(one: Any, other: Any, settings: Settings) -> float:
@@ -236,12 +226,6 @@ def cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
     for _ in range(calls):
         evaluate()
     return (time.process_time() - start) / calls
-
-
-def median_seconds(evaluate: Callable[[], object], settings: Settings) -> float:
-    """Return the median CPU time [s] of a call."""
-    calls = _calls(evaluate, settings.batch_seconds)
-    return statistics.median(cpu_seconds(evaluate, calls) for _ in range(settings.repeats))
 
 
 def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) -> dict[str, float]:
@@ -287,7 +271,6 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     memory_mb = machine.memory("VmHWM") - before
     gc.collect()
     if isinstance(prepared, SparsePrepared) and study.settings.details:
-        columns["forces_seconds"] = median_seconds(prepared.forces, study.settings)
         columns |= phase_seconds(prepared.phases, study.settings)
     if isinstance(prepared, SparsePrepared) and case.series.rivals_auto:
         automatic = prepare(study, case.automatic, problem)

@@ -254,7 +254,7 @@ def test_functions_of_time_are_made_of_numbers(action: Callable[[], Any], messag
         (("f", "ball"), {"stiffness": 1.0}, "'f' on joint 'ball'.*no position to stretch a spring"),
         (("f", "hinge"), {"stiffness": NAN}, "joint force 'f': stiffness is nan; it must be fin"),
         (("f", "hinge"), {"damping": "much"}, "joint force 'f': damping is 'much'; give a num"),
-        (("f", "hinge"), {"effort": "full"}, "joint force 'f': the given value is 'full'; give"),
+        (("f", "hinge"), {"effort": "full"}, "joint force 'f': effort is 'full'; give"),
         (("", "hinge"), {}, "the name of a force is ''; give a non-empty string"),
     ],
 )
