@@ -289,7 +289,7 @@ def check_state(system: System, state: State) -> None:
         return
     for field in _STATE:
         array = getattr(state, field)
-        finite = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+        finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
         if not finite.all():
             bad = int(np.argmin(finite))
             of_joint = [system.joint_names[j] for j in system.coordinates.joint]
