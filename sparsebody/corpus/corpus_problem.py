@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array, tril
 
+from sparsebody.analysis.null_space import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
@@ -31,7 +32,7 @@ from sparsebody.corpus.reference_solution import (
     refined,
 )
 from sparsebody.dynamics.reductions import classes_of, rank_decision
-from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
@@ -77,11 +78,8 @@ class CorpusProblem:
 
     def positions(self) -> FloatArray:
         """Return (n_bodies + n_joints, 3) centers of mass and joint points in the world [m]."""
-        system, place = self.system, self.state.position
-        on = system.successor
-        turned = np.einsum("nij,nj->ni", body_rotations(self.state)[on], system.successor_point)
-        joint = np.where(on[:, None] >= 0, place[on] + turned, system.successor_point)
-        return np.concatenate([place, joint])
+        joint = successor_frames(self.system, self.state)[1]
+        return np.concatenate([self.state.position, joint])
 
 
 def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:

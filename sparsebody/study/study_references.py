@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import diags_array
+from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
@@ -53,10 +53,13 @@ def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
     scale[:n] = 1.0 / np.sqrt(K.diagonal()[:n])
     lengths = np.sqrt((K[n:, :n].power(2) @ diags_array(scale[:n] ** 2)).sum(axis=1))
     scale[n:] = 1.0 / np.asarray(lengths).ravel()
-    scaled = (diags_array(scale) @ K @ diags_array(scale)).tocsc()
-    solve = splu(scaled).solve
-    largest = float(abs(scaled).sum(axis=0).max())
-    return largest * largest_row_sum(solve, solve, K.shape[0])  # of a symmetric matrix
+    return symmetric_condition((diags_array(scale) @ K @ diags_array(scale)).tocsc())
+
+
+def symmetric_condition(K: csc_array) -> float:
+    """Estimate the 1-norm condition number of a symmetric matrix."""
+    solve = splu(K).solve
+    return float(abs(K).sum(axis=0).max()) * largest_row_sum(solve, solve, K.shape[0])
 
 
 def reference_solution(study: Study, problem: Problem) -> Reference:

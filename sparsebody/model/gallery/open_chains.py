@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.gallery.parameters import (
@@ -23,16 +24,6 @@ from sparsebody.model.gallery.parameters import (
     at_least,
     between,
     named_joint,
-)
-from sparsebody.model.joints import (
-    Cylindrical,
-    Helical,
-    JointType,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
@@ -146,7 +137,7 @@ def tree(
         **_placed(parent, frames, Frames.repeated(Frame(), bodies), E, np.zeros_like(q), v_J),
     )
     mechanism.add_joints(
-        numbered("joint-{}", i), Revolute(), parent, body, predecessor_frame=frames
+        numbered("joint-{}", i), types.Revolute(), parent, body, predecessor_frame=frames
     )
     return mechanism
 
@@ -201,7 +192,8 @@ def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     return np.einsum("nij,nj->ni", matrices, vectors)
 
 
-RANDOM_TYPES = (Revolute(), Prismatic(), Cylindrical(), Planar(), Spherical(), Universal())
+_RANDOM = ("revolute", "prismatic", "cylindrical", "planar", "spherical", "universal")
+RANDOM_TYPES = tuple(types.JOINT_TYPES[name]() for name in _RANDOM)
 
 
 def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: Vector) -> Mechanism:
@@ -238,10 +230,10 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
     return mechanism
 
 
-def _random_joint(rng: np.random.Generator) -> tuple[JointType, FloatArray]:
+def _random_joint(rng: np.random.Generator) -> tuple[types.JointType, FloatArray]:
     """A type, and numbers in [0, 1): 12 for its frames, some for its motion, 10 for its body."""
     pitch = float(rng.uniform(0.05, 0.2))
-    kinds = (*RANDOM_TYPES, Helical(pitch=pitch))
+    kinds = (*RANDOM_TYPES, types.Helical(pitch=pitch))
     kind = kinds[rng.integers(len(kinds))]
     return kind, rng.random(22 + kind.n_velocities + min(kind.n_positions, 3))
 
@@ -255,7 +247,7 @@ def _random_frames(numbers: FloatArray, reach: float) -> Frames:
 
 
 def _joint_motion(
-    kind: JointType, numbers: FloatArray, moving: bool
+    kind: types.JointType, numbers: FloatArray, moving: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(E, r) of a joint and v_J = S qd, from its numbers, those of velocities first."""
     numbers = 2.0 * numbers[12:-10] - 1.0
