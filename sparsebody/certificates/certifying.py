@@ -1,13 +1,16 @@
-"""Certificates of growth: how fronts, entries and work of a family grow in one order, and why."""
+"""Certificates of growth: how fronts, entries and work of a family grow, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from sparsebody.arrays import FloatArray
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.certificates.certificate import (
     MEASURED,
     TREES,
@@ -28,7 +31,7 @@ from sparsebody.certificates.eliminations import (
     Ordering,
     Tree,
     automatic_ordering,
-    growing_family,
+    as_growing,
     measured_values,
     ordered,
     recursed,
@@ -36,12 +39,17 @@ from sparsebody.certificates.eliminations import (
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import ModelError, OrderingError, UnknownNameError
+from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
+from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ORDERINGS, is_admissible, order
 from sparsebody.ordering.entry import ANY_SIZE
+from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
+from sparsebody.plots.curves import Line
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
-from sparsebody.study.families import Problem
+from sparsebody.study.families import Family, Problem, check_family
+from sparsebody.study.fits import Growth, growth
 from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
 from sparsebody.study.plan import Settings
 from sparsebody.tree import tree_dynamics
@@ -105,7 +113,7 @@ def certify(
         order(_NOTHING, ordering)
     if method != "sparse" and isinstance(tree, str) and tree not in TREE_CHOICES:
         raise UnknownNameError(f"tree is {tree!r}; give one of {', '.join(TREE_CHOICES)}")
-    grown = growing_family(family)
+    grown = as_growing(family)
     values = measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree
     members = _taken([grown.member(value) for value in values], requested := _name(choice))
@@ -202,7 +210,7 @@ def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> Inerti
             f"largest is {largest}; distances between all bodies are looked at, so give "
             f"{MOST_BODIES} or fewer"
         )
-    grown = growing_family(family)
+    grown = as_growing(family)
     sizes = tuple(_inertia_size(grown.member(value)) for value in measured_values(grown, largest))
     n = np.array([one.n_bodies for one in sizes], dtype=float)
     columns = {"every_tree": [one.every_tree for one in sizes]}
@@ -253,3 +261,94 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
         return float(timings(prepared, _SETTINGS)["seconds_min"])
 
     return seconds
+
+
+# ---- algorithms of the literature ------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AlgorithmGrowth:
+    """The predicted flops of one algorithm, and the power of the number of bodies that fits."""
+
+    name: str
+    n_bodies: FloatArray  # (k,)
+    flops: FloatArray  # (k,)
+    fit: Growth | None  # None with one size
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        return {
+            "algorithm": self.name,
+            "bodies": self.n_bodies.tolist(),
+            "flops": self.flops.tolist(),
+            "exponent": None if self.fit is None else self.fit.exponent,
+        }
+
+    @property
+    def line(self) -> Line:
+        """For plot_growth."""
+        ends = np.array([] if self.fit is None else [self.fit.smallest, self.fit.largest])
+        values = ends if self.fit is None else self.fit(ends)
+        return Line(self.name, self.n_bodies, self.flops, ends, values, self.name == "auto")
+
+
+def growing_family(mechanism: str, parameters: Mapping[str, Any]) -> Family:
+    """Return the family of a gallery mechanism whose size parameters above one grow together.
+
+    A lattice of one layer stays in its plane. What is one everywhere grows as a whole.
+
+    Raises
+    ------
+    UnknownNameError
+        If the gallery has no such mechanism.
+    ModelError
+        If it does not grow.
+    """
+    build(mechanism, **parameters)
+    entry = GALLERY[mechanism]
+    size = {
+        name: float(parameters.get(name, entry.defaults[name])) for name in entry.size_parameters
+    }
+    grows = tuple(name for name, value in size.items() if value > 1.0) or tuple(size)
+    fixed = {name: value for name, value in parameters.items() if name not in grows}
+    family = Family(mechanism, mechanism, fixed, grows)
+    check_family(family)
+    return family
+
+
+def algorithm_growth(
+    family: Family, sizes: Sequence[int], names: Sequence[str] = ()
+) -> tuple[AlgorithmGrowth, ...]:
+    """Return the growth of the predicted flops with all constraint rows, dependent ones too.
+
+    Parameters
+    ----------
+    family : Family
+        A gallery mechanism that grows.
+    sizes : sequence of int
+        Wanted numbers of bodies; the nearest that the family has are taken.
+    names : sequence of str
+        Keys of ALGORITHMS; default: all.
+
+    Raises
+    ------
+    ShapeError
+        If there is no size, or one that is not positive.
+    UnknownNameError
+        For an algorithm that is not there.
+    ModelError
+        If the family cannot be built.
+    """
+    if len(sizes) == 0 or min(sizes) < 1:
+        raise ShapeError(f"sizes are {list(sizes)}; give numbers of bodies, such as 64, 256, 1024")
+    check_family(family)
+    values = sorted({family.parameter(size) for size in sizes})
+    patterns = [kkt_structure(family.of_parameter(k).compile()).pattern for k in values]
+    n_bodies = np.array([pattern.n_primal for pattern in patterns], dtype=float)
+    growths = []
+    for name in dict.fromkeys(names or ALGORITHMS):
+        orders = (algorithm_order(pattern, name) for pattern in patterns)
+        metrics = map(ordering_metrics, patterns, orders)
+        flops = np.array([one.flops for one in metrics])
+        growths.append(AlgorithmGrowth(name, n_bodies, flops, growth(n_bodies, flops)))
+    return tuple(growths)
