@@ -204,7 +204,7 @@ def _ends(what: str, names: Sequence[str], given: Any, bodies: Names, side: str)
         given = list(given)
         index = bodies.find_all(given)
         wrong = (index < 0) & np.fromiter((body != WORLD for body in given), bool, len(given))
-        remedy = "add it with add_body first"
+        remedy = f"add it with add_body first (bodies: {', '.join(bodies[:5]) or 'none'}, ...)"
     if index.shape != (n,):
         who = shown(what, names)
         raise ModelError(f"{who}: {side} has shape {index.shape}; give one body, or {n}")

@@ -476,9 +476,7 @@ class Mechanism:
         """Add a spring, damper or actuator between points of two bodies (see PointForce)."""
         spring = stiffness, rest_length, damping
         force = PointForce(name, first, second, first_point, second_point, *spring, effort)
-        self._to_world(first, Frame()), self._to_world(second, Frame())
-        if first == second:
-            raise ModelError(f"point force {name!r}: acts within {first!r}; give two bodies")
+        joint_ends("point forces", [name], [first], [second], self._bodies.names)
         return self._add_force(force)
 
     def add_external_force(

@@ -267,8 +267,14 @@ def test_a_joint_force_needs_a_coordinate_and_numbers(
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda m: m.add_point_force("f", "a", "z"), "there is no body 'z'; add_body it first"),
-        (lambda m: m.add_point_force("f", "a", "a"), "point force 'f': acts within 'a'; give two"),
+        (
+            lambda m: m.add_point_force("f", "a", "z"),
+            "force 'f': there is no body 'z'; add it",
+        ),
+        (
+            lambda m: m.add_point_force("f", "a", "a"),
+            "force 'f': connects 'a' to itself; give",
+        ),
         (
             lambda m: m.add_point_force("f", "a", "b", first_point=[1]),
             r"point force 'f': first point has shape \(1,\); give 3 numbers",
