@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
@@ -626,12 +626,14 @@ class Mechanism:
         like: Mechanism,
         bodies: tuple[Sequence[str], BodyColumns],
         joints: tuple[Sequence[str], JointColumns],
+        forces: Iterable[Force] | None = None,
     ) -> Mechanism:
-        """Return a mechanism of names and checked columns, with gravity and forces of another."""
+        """Return a mechanism of names and checked columns, all else as of another."""
         mechanism = cls(like.name, like.gravity)
         mechanism._bodies.extend(*bodies)
         mechanism._joints.extend(*joints)
-        mechanism.forces.update(like.forces)
+        some = like.forces.values() if forces is None else forces
+        mechanism.forces = {force.name: force for force in some}
         return mechanism
 
     def columns(self) -> tuple[BodyColumns, JointColumns]:
