@@ -112,39 +112,10 @@ def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Pro
     if derivation is None:
         return None
     rules, begin, n_steps = derivation
-    if all(rules.predicts(productions.derivations(one.elimination, one.labels)) for one in larger):
-        return _ruled(rules, productions, sample[begin:], n_steps, larger)
-    return None
-
-
-def _read_off(
-    sample: Sequence[Eliminated], productions: Productions, exact: bool
-) -> tuple[Rules, int, int] | None:
-    """Return closed rules, the member from which on they hold, and their period in members."""
-    table = merged(productions.derivations(one.elimination, one.labels) for one in sample)
-    if exact and any(len(values) > 1 for values in table.values()):
+    derivations = (productions.derivations(one.elimination, one.labels) for one in larger)
+    if not all(map(rules.predicts, derivations)):
         return None
-    blocks = [len(one.kinds) for one in sample]
-    for n_steps in _PERIODS:
-        grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
-        if len(grown) != 1 or min(grown) <= 0:
-            continue
-        affine = affine_rules(table, grown.pop())
-        for begin in range(len(blocks) - 2 * n_steps):
-            rules = closed(affine, blocks[begin : begin + n_steps])
-            if rules is not None:
-                return rules, begin, n_steps
-    return None
-
-
-def _ruled(
-    rules: Rules,
-    productions: Productions,
-    sample: Sequence[Eliminated],
-    n_steps: int,
-    larger: Sequence[Eliminated],
-) -> Proof:
-    """Return the proof by rules; `sample` begins where they do."""
+    sample = sample[begin:]
     used = rules.productions
     width = max(productions.widths[number] for number in used)
     smallest = sample[0].member.n_bodies
@@ -170,6 +141,26 @@ def _ruled(
         is_exact=rules.is_exact,
         is_sweep=rules.is_sweep,
     )
+
+
+def _read_off(
+    sample: Sequence[Eliminated], productions: Productions, exact: bool
+) -> tuple[Rules, int, int] | None:
+    """Return closed rules, the member from which on they hold, and their period in members."""
+    table = merged(productions.derivations(one.elimination, one.labels) for one in sample)
+    if exact and any(len(values) > 1 for values in table.values()):
+        return None
+    blocks = [len(one.kinds) for one in sample]
+    for n_steps in _PERIODS:
+        grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
+        if len(grown) != 1 or min(grown) <= 0:
+            continue
+        affine = affine_rules(table, grown.pop())
+        for begin in range(len(blocks) - 2 * n_steps):
+            rules = closed(affine, blocks[begin : begin + n_steps])
+            if rules is not None:
+                return rules, begin, n_steps
+    return None
 
 
 def _by_types(

@@ -262,22 +262,13 @@ def frames_of_world(
             turned = all_axes(e_z, e_x)
         for i in np.flatnonzero(~np.isfinite(turned).all(axis=(1, 2))).tolist():
             one(i)
-    return tuple(frames_in_bodies(origin, turned, *pose) for pose in poses)
-
-
-def frames_in_bodies(
-    point: FloatArray, axes: FloatArray, position: FloatArray, orientation: FloatArray
-) -> Frames:
-    """Return frames in the world, origins (n, 3) [m] and axes (n, 3, 3) as columns, on bodies.
-
-    Their poses are origins (n, 3) [m] and nearly unit quaternions (n, 4), body to world.
-    """
-    to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
-    turn = quaternion_from_rotation(distinct(to_body) @ distinct(axes))
-    return Frames.trusted(
-        np.einsum("nij,nj->ni", to_body, point - position),
-        turn if len(turn) == len(point) else repeated(turn[0], len(point)),
-    )
+    frames = []
+    for position, orientation in poses:
+        to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
+        turn = quaternion_from_rotation(distinct(to_body) @ distinct(turned))
+        turn = turn if len(turn) == n else repeated(turn[0], n)
+        frames.append(Frames.trusted(np.einsum("nij,nj->ni", to_body, origin - position), turn))
+    return tuple(frames)
 
 
 # ---- prescribed motions -------------------------------------------------------------------------

@@ -295,7 +295,15 @@ def sliding(g: Geometry) -> Sliding:
     group = (keys // max(len(directions.vector), 1)).astype(np.intp)
     lines = Slides(np.arange(len(joint)), ends, keys, group, placed.label)
     rank, of_pair, normal = _normals(directions, np.unique(directions.label[:, joint]))
-    planes = _planes(g, directions, joint, rank, of_pair, normal)
+    along = directions.label[0, joint]  # the slides within every plane that two of them span
+    edge, other = np.nonzero(of_pair[along] >= 0)
+    once = np.unique(paired(edge, of_pair[along[edge], other], max(len(normal), 1)))
+    edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
+    n_groups = count(g.bodies.label)
+    keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], n_groups))
+    label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
+    group = (keys % n_groups).astype(np.intp)
+    planes = Slides(edge.astype(np.intp), ends, keys, group, label)
     sizes = (len(at_will.label), *(count(of.label) for of in (lines, planes, at_will)))
     begin = PartNumbers(*np.cumsum(sizes).tolist())
     return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank, begin)
@@ -347,26 +355,6 @@ def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, Float
     normals = np.zeros((count(label), 3))
     normals[label] = normal
     return rank, of_pair, normals
-
-
-def _planes(
-    g: Geometry,
-    d: Directions,
-    joint: IntArray,
-    rank: IntArray,
-    of_pair: IntArray,
-    normal: FloatArray,
-) -> Slides:
-    """Return the slides within every plane that two of them span."""
-    along = d.label[0, joint]
-    edge, place = np.nonzero(of_pair[along] >= 0)
-    across = of_pair[along[edge], place]
-    once = np.unique(paired(edge, across, max(len(normal), 1)))
-    edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
-    keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], count(g.bodies.label)))
-    label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
-    group = (keys % count(g.bodies.label)).astype(np.intp)
-    return Slides(edge.astype(np.intp), ends, keys, group, label)
 
 
 MANY = 8  # hinges and balls on a group that are not tried in pairs
