@@ -68,11 +68,7 @@ class ElasticElements:
 
 
 def row_matrices(
-    names: Sequence[str],
-    types: Sequence[JointType],
-    type_index: IntArray,
-    given: Any,
-    what: str,
+    names: Sequence[str], types: Sequence[JointType], type_index: IntArray, given: Any, what: str
 ) -> FloatArray:
     """(n, 6, 6) symmetric positive semidefinite matrices on the rows of joints, else zero.
 

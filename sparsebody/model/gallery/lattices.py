@@ -211,12 +211,7 @@ def _neighbours(cube: IntArray) -> tuple[IntArray, IntArray]:
     return first[first >= 0], second[second >= 0]
 
 
-def _kept(
-    first: IntArray,
-    second: IntArray,
-    keep: Share,
-    rng: np.random.Generator,
-) -> IntArray:
+def _kept(first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator) -> IntArray:
     """Return which pairs stay: a random spanning tree and a random part of the others."""
     if keep == 1.0 or len(first) == 0:
         return np.arange(len(first))
@@ -307,9 +302,5 @@ def _add_boxes(
 ) -> IntArray:
     """Add n boxes of 1 kg centred at (n, 3) [m]."""
     return mechanism.add_bodies(
-        names,
-        mass=1.0,
-        inertia=box_inertia(1.0, sides)[None],
-        position=position,
-        shape=Box(sides),
+        names, mass=1.0, inertia=box_inertia(1.0, sides)[None], position=position, shape=Box(sides)
     )

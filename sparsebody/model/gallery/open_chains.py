@@ -241,8 +241,7 @@ def _random_joint(rng: np.random.Generator) -> tuple[types.JointType, FloatArray
 def _random_frames(numbers: FloatArray, reach: float) -> Frames:
     """Frames of (n, 6) numbers in [0, 1): origins within `reach` along each axis."""
     return Frames(
-        -reach + 2.0 * reach * numbers[:, :3],
-        quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:]),
+        -reach + 2.0 * reach * numbers[:, :3], quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:])
     )
 
 
