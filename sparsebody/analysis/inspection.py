@@ -123,27 +123,21 @@ def inspect_mechanism(
     gap = np.abs(SystemMotion(system, system.initial_state).position_error)
     worst = int(np.argmax(gap)) if len(gap) else None
     redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
+    of_counts = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows")
+    of_dynamics = ("reduced_bodies", "subgroups", "rank", "ordering", "factorization")
+    of_choices = ("redundancy_gap", "redundancy_method", "redundancy_doubt", "why")
     return Inspection(
         name=system.name,
-        bodies=counts.bodies,
-        joints=counts.joints,
+        **{name: getattr(counts, name) for name in of_counts},
+        **{name: getattr(dynamics, name) for name in of_dynamics},
+        **{name: explained[name] for name in of_choices},
         joint_types=dict(Counter(joint_type.name for joint_type in system.joint_types)),
         prescribed=len(system.coordinates.prescribed),
-        loops=counts.loops,
-        mobility=counts.mobility,
         planar=dynamics.is_planar,
-        reduced_bodies=dynamics.reduced_bodies,
-        subgroups=dynamics.subgroups,
-        constraint_rows=counts.constraint_rows,
-        rank=dynamics.rank,
-        redundant_rows=counts.redundant_rows,
         redundant_joints=dict(Counter(system.joint_names[j] for j in redundant)),
         generic=generic_mobility(system),
         generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
-        redundancy_gap=explained["redundancy_gap"],
-        redundancy_method=str(explained["redundancy_method"]),
-        redundancy_doubt=str(explained["redundancy_doubt"]),
         initial_error=0.0 if worst is None else float(gap[worst]),
         initial_error_joint=(
             None if worst is None else system.joint_names[system.row_joint[worst]]
@@ -152,10 +146,7 @@ def inspect_mechanism(
         dropped_residual=float(solution.dropped_residual),
         condition_number=condition.kappa,
         forward_error=condition.forward_error,
-        ordering=dynamics.ordering,
-        factorization=dynamics.factorization,
         predicted_seconds=float(explained["predicted_seconds"]),
-        why=str(explained["why"]),
         orderings=ordering_lines(dynamics.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=determined_reactions(system, state, dynamics=dynamics),
