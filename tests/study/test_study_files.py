@@ -26,15 +26,11 @@ def study(tmp_path, text):
 
 
 def test_a_run_is_the_product_of_its_lists_small_cases_first(tmp_path):
-    found = study(
-        tmp_path,
-        GOOD.replace(
-            "[4]", "[8, 4]\nseeds = [0, 1]\nmethods = ['sparse', 'aba']\npeers = ['mine']"
-        ),
-    )
-    assert found.title == "mine"
-    assert [case.size for case in found.cases] == 10 * [4] + 10 * [8]
-    assert {case.series for case in found.cases if case.size == 4 and case.series.seed == 1} == {
+    lists = "[8, 4]\nseeds = [0, 1]\nmethods = ['sparse', 'aba']\npeers = ['mine']"
+    plan = study(tmp_path, GOOD.replace("[4]", lists))
+    assert plan.title == "mine"
+    assert [case.size for case in plan.cases] == 10 * [4] + 10 * [8]
+    assert {case.series for case in plan.cases if case.size == 4 and case.series.seed == 1} == {
         Series("chain", "sparse", "auto", "auto", "", 1),
         Series("chain", "aba", "", "", "", 1),
         Series("chain", "peer", "", "", "mine", 1),
@@ -56,9 +52,7 @@ def test_the_largest_size_of_methods_and_factorizations_is_kept_to(tmp_path):
     assert {case.size for case in found.cases} == {4, 8}
 
 
-def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(
-    tmp_path,
-):
+def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(tmp_path):
     run = "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
     found = study(tmp_path, GOOD + run + "[largest]\nrandom = 16\n")
     sizes = {(case.series.ordering, case.size) for case in found.cases}
@@ -95,11 +89,7 @@ def test_the_examples_make_sense(path):
         ("sizes = [4]", "sizes = [4]\norderings = ['best']", "there is no 'best'; there are auto"),
         ("sizes = [4]", "sizes = [4]\nfactorizations = ['x']", r"runs\[0\].factorizations"),
         ("sizes = [4]", "sizes = [4]\npeers = ['his']", "there is no 'his'; there are mine"),
-        (
-            "sizes = [4]",
-            "sizes = [4]\nfamilies = ['x']",
-            "there is no 'x'; there are chain",
-        ),
+        ("sizes = [4]", "sizes = [4]\nfamilies = ['x']", "there is no 'x'; there are chain"),
         ("sizes = [4]", "sizes = [4]\n[largest]\nfast = 3", "largest: there is no 'fast'"),
         ('"ladder"', '"lader"', "families.ladder.mechanism: there is no 'lader'; there are"),
         ('"ladder"', '"ladder"\nmotion = "fast"', "motion: 'fast' does not match"),
