@@ -4,8 +4,6 @@ Every family grows on a random tree, whose constraints are independent whatever 
 the number is known from the construction; half of the mechanisms are regular.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -20,7 +18,7 @@ from random_mechanisms import (
     random_tree,
 )
 
-from sparsebody.model.joints import Fixed, JointType, Prismatic, Revolute, Spherical
+from sparsebody.model.joints import Fixed, Prismatic, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import System
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
@@ -47,20 +45,20 @@ class Garden:
     n_dependent: int = 0
     n_plants: int = 0
 
-    def host(self) -> str:
+    def host(self):
         """A body at random, or the world."""
         return str(self.rng.choice([WORLD, *self.mechanism.bodies]))
 
-    def axes(self, host: str) -> tuple[np.ndarray, np.ndarray]:
+    def axes(self, host):
         """Random axes (columns) and a random point near a body, in the world."""
         place = np.zeros(3) if host == WORLD else np.asarray(self.mechanism.body(host).position)
         return random_rotation(self.rng), place + self.rng.normal(size=3)
 
-    def name(self) -> str:
+    def name(self):
         self.n_plants += 1
         return f"plant {self.n_plants}"
 
-    def body(self, name: str, place: np.ndarray, size: float) -> str:
+    def body(self, name, place, size):
         """Add a body of about that size, its center of mass not quite at `place`."""
         mass = float(self.rng.uniform(0.5, 2.0)) * size**3
         self.mechanism.add_body(
@@ -75,13 +73,11 @@ class Garden:
         )
         return name
 
-    def join(
-        self, kind: JointType, first: str, second: str, point: np.ndarray, axis: np.ndarray
-    ) -> None:
+    def join(self, kind, first, second, point, axis):
         name = f"{first} - {second} {len(self.mechanism.joints)}"
         self.mechanism.add_joint(name, kind, first, second, point=point, axis=axis)
 
-    def loop(self, host: str, corners: Points, axes: Points, size: float) -> list[str]:
+    def loop(self, host, corners, axes, size):
         """Hinge bars from corner to corner, the first and the last one to the host."""
         plant, joints = self.name(), len(corners)
         bars = [
@@ -97,14 +93,14 @@ class Garden:
 # ---- plants: each adds to the mechanism and returns how many rows it makes dependent -----------
 
 
-def twin(garden: Garden, size: float) -> int:
+def twin(garden, size):
     """A joint declared twice."""
     name = str(garden.rng.choice(list(garden.mechanism.joints)))
     add_twin(garden.mechanism, name, garden.name())
     return garden.mechanism.joints[name].type.n_constraints
 
 
-def double_weld(garden: Garden, size: float) -> int:
+def double_weld(garden, size):
     """A body welded to another at two places."""
     host = garden.host()
     _, x = garden.axes(host)
@@ -115,7 +111,7 @@ def double_weld(garden: Garden, size: float) -> int:
     return 6
 
 
-def double_slide(garden: Garden, size: float) -> int:
+def double_slide(garden, size):
     """A body on two parallel slides."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -125,7 +121,7 @@ def double_slide(garden: Garden, size: float) -> int:
     return 5
 
 
-def coaxial_hinges(garden: Garden, size: float) -> int:
+def coaxial_hinges(garden, size):
     """A door on three hinges."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -135,12 +131,12 @@ def coaxial_hinges(garden: Garden, size: float) -> int:
     return 10
 
 
-def planar_loop(garden: Garden, size: float) -> int:
+def planar_loop(garden, size):
     """Four to six bars hinged in a plane."""
     return _planar_loop(garden, garden.host(), size)
 
 
-def _planar_loop(garden: Garden, host: str, size: float) -> int:
+def _planar_loop(garden, host, size):
     R, x = garden.axes(host)
     n = int(garden.rng.integers(3, 6))
     angle = np.linspace(0.0, 1.6 * np.pi, n + 1) + garden.rng.uniform(-0.25, 0.25, n + 1)
@@ -150,14 +146,14 @@ def _planar_loop(garden: Garden, host: str, size: float) -> int:
     return 3
 
 
-def nested_loops(garden: Garden, size: float) -> int:
+def nested_loops(garden, size):
     """A planar loop on a bar of another one, whose joint is declared twice."""
     first = _planar_loop(garden, garden.host(), size)
     bar = list(garden.mechanism.bodies)[-1]
     return first + _planar_loop(garden, bar, size / 3) + twin(garden, size)
 
 
-def spherical_loop(garden: Garden, size: float) -> int:
+def spherical_loop(garden, size):
     """Five hinges whose axes meet in a point."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -168,7 +164,7 @@ def spherical_loop(garden: Garden, size: float) -> int:
     return 3
 
 
-def translational_loop(garden: Garden, size: float) -> int:
+def translational_loop(garden, size):
     """Slides in four directions between bodies that never turn."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -180,7 +176,7 @@ def translational_loop(garden: Garden, size: float) -> int:
     return 3
 
 
-def parallel_cranks(garden: Garden, size: float) -> int:
+def parallel_cranks(garden, size):
     """A coupler on three or four equal and parallel cranks: more than its symmetry needs."""
     host, n = garden.host(), int(garden.rng.integers(3, 5))
     R, x = garden.axes(host)
@@ -195,7 +191,7 @@ def parallel_cranks(garden: Garden, size: float) -> int:
     return 4 * n - 5
 
 
-def sarrus(garden: Garden, size: float) -> int:
+def sarrus(garden, size):
     """A platform on two or three folding legs, each of which keeps it level in one direction."""
     host, n = garden.host(), int(garden.rng.integers(2, 4))
     R, x = garden.axes(host)
@@ -219,7 +215,7 @@ def sarrus(garden: Garden, size: float) -> int:
     return 3 * n - 5
 
 
-def bricard(garden: Garden, size: float) -> int:
+def bricard(garden, size):
     """Six hinges along edges of a cube, each across the next: one row too many, but not locally."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -230,7 +226,7 @@ def bricard(garden: Garden, size: float) -> int:
     return 1
 
 
-def four_spheres(garden: Garden, size: float) -> int:
+def four_spheres(garden, size):
     """A body on four spheres, where two and a rod would do."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -262,7 +258,7 @@ PLANTS: dict[str, Callable[[Garden, float], int]] = {
 # ---- mechanisms --------------------------------------------------------------------------------
 
 
-def planted(seed: int) -> Planted:
+def planted(seed):
     """One mechanism: three in eight with one plant, one with two, the others with none.
 
     Masses, sizes and places differ by seed: masses of neighbours by up to 1e6, a plant from a
@@ -281,7 +277,7 @@ def planted(seed: int) -> Planted:
     return Planted(system, garden.n_dependent, " and ".join(names) or "regular")
 
 
-def plants(seed: int) -> tuple[str, ...]:
+def plants(seed):
     """What is planted in the mechanism with that seed."""
     kind, names = seed % 8, list(PLANTS)
     if kind == 7:
@@ -290,7 +286,7 @@ def plants(seed: int) -> tuple[str, ...]:
     return tuple(names[(seed // 8 + 5 * k + kind) % len(names)] for k in range(count))
 
 
-def _rescaled(system: System, rng: np.random.Generator) -> System:
+def _rescaled(system, rng):
     """Return a system with other masses, of another size and somewhere else."""
     n, length = system.n_bodies, 10.0 ** rng.uniform(-3.0, 2.0)
     decades = 3.0 if rng.random() < 0.5 else 0.5

@@ -1,15 +1,11 @@
 """Random mechanisms with every joint type, in consistent poses and velocities, for the tests."""
 
-from __future__ import annotations
-
-from collections.abc import Container, Mapping
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
 from sparsebody.model.frames import Frame
-from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
+from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.spatial import (
     plucker_parts,
@@ -21,13 +17,7 @@ from sparsebody.spatial import (
 TREE_TYPES = tuple(name for name in JOINT_TYPES if name not in ("free",))
 
 
-def copied(
-    mechanism: Mechanism,
-    *,
-    masses: Any = 1.0,
-    without: Container[str] = (),
-    prescribed: Mapping[str, Any] | None = None,
-) -> Mechanism:
+def copied(mechanism, *, masses=1.0, without=(), prescribed=None):
     """The mechanism with masses times a factor, for all bodies or each, or with other joints.
 
     `without` are joints that are left out, `prescribed` the motions given to some.
@@ -52,21 +42,21 @@ def copied(
     return copy
 
 
-def random_rotation(rng: np.random.Generator) -> np.ndarray:
+def random_rotation(rng):
     return rotation_exponential(rng.normal(size=3))
 
 
-def random_frame(rng: np.random.Generator, size: float = 0.5) -> Frame:
+def random_frame(rng, size=0.5):
     return Frame(size * rng.normal(size=3), quaternion_from_rotation(random_rotation(rng)))
 
 
-def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
+def random_inertia(rng, mass):
     moments = np.sort(rng.uniform(0.5, 1.0, size=3)) * mass * 0.1
     R = random_rotation(rng)
     return R @ np.diag(moments) @ R.T
 
 
-def random_type(rng: np.random.Generator, name: str) -> JointType:
+def random_type(rng, name):
     if name == "helical":
         return Helical(float(rng.uniform(0.05, 0.3)))
     if name == "constant-distance":
@@ -74,7 +64,7 @@ def random_type(rng: np.random.Generator, name: str) -> JointType:
     return JOINT_TYPES[name]()
 
 
-def random_position(rng: np.random.Generator, joint_type: JointType) -> np.ndarray:
+def random_position(rng, joint_type):
     """A joint position q that lies on the joint's manifold."""
     q = rng.uniform(-1.0, 1.0, size=joint_type.n_positions)
     if joint_type.n_positions >= 4:
@@ -82,14 +72,7 @@ def random_position(rng: np.random.Generator, joint_type: JointType) -> np.ndarr
     return q
 
 
-def random_tree(
-    rng: np.random.Generator,
-    n_bodies: int,
-    names: tuple[str, ...] = TREE_TYPES,
-    *,
-    moving: bool = True,
-    mass: tuple[float, float] = (0.5, 2.0),
-) -> Mechanism:
+def random_tree(rng, n_bodies, names=TREE_TYPES, *, moving=True, mass=(0.5, 2.0)):
     """A random tree in a random consistent pose; joint frames, types and velocities at random."""
     mechanism = Mechanism("random tree", gravity=rng.normal(size=3))
     pose = {WORLD: (np.eye(3), np.zeros(3))}
@@ -136,14 +119,7 @@ def random_tree(
     return mechanism
 
 
-def close_loop(
-    mechanism: Mechanism,
-    rng: np.random.Generator,
-    name: str,
-    joint_type_name: str,
-    predecessor: str,
-    successor: str,
-) -> None:
+def close_loop(mechanism, rng, name, joint_type_name, predecessor, successor):
     """Add a loop joint that is closed in the present pose (its velocity error may be anything)."""
     joint_type = random_type(rng, joint_type_name)
     q = random_position(rng, joint_type)
@@ -172,14 +148,8 @@ def close_loop(
 
 
 def random_loops(
-    rng: np.random.Generator,
-    n_bodies: int,
-    n_loops: int,
-    tree_names: tuple[str, ...] = TREE_TYPES,
-    loop_names: tuple[str, ...] = tuple(JOINT_TYPES),
-    *,
-    moving: bool = False,
-) -> Mechanism:
+    rng, n_bodies, n_loops, tree_names=TREE_TYPES, loop_names=tuple(JOINT_TYPES), *, moving=False
+):
     """A random tree with random loop joints, closed in the initial pose."""
     mechanism = random_tree(rng, n_bodies, tree_names, moving=moving)
     bodies = [WORLD, *mechanism.bodies]
