@@ -126,3 +126,12 @@ def n_four_bar_state(system, phi, rate=-1.2):
         velocity.append([0.0, 0.0, rate if upright else 0.0, *along_body])
     arrays = (np.array(rows) for rows in (position, orientation, velocity))
     return sb.State(*arrays, system.initial_state.coordinate)
+
+
+def scissor_with_pendulum():
+    """A planar lift that carries a bob on a ball joint."""
+    mechanism = sb.build("scissor", pairs=8)
+    x = np.asarray(mechanism.body("left-3").position)
+    mechanism.add_body("bob", mass=0.3, inertia=[0.01, 0.01, 0.01], position=x - [0, 0, 0.4])
+    mechanism.add_joint("ball", sb.Spherical(), "left-3", "bob", point=x)
+    return mechanism

@@ -4,7 +4,6 @@ Every family grows on a random tree, whose constraints are independent whatever 
 the number is known from the construction; half of the mechanisms are regular.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,9 +17,7 @@ from random_mechanisms import (
     random_tree,
 )
 
-from sparsebody.model.joints import Fixed, Prismatic, Revolute, Spherical
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import System
+import sparsebody as sb
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 RANDOM_LOOP = "random loop"
@@ -31,7 +28,7 @@ Points = np.ndarray  # (n, 3)
 class Planted:
     """A mechanism, and how many of its rows depend on others; None where only numbers tell."""
 
-    system: System
+    system: sb.System
     n_dependent: int | None
     family: str
 
@@ -41,17 +38,17 @@ class Garden:
     """A mechanism under construction, which things are planted in."""
 
     rng: np.random.Generator
-    mechanism: Mechanism
+    mechanism: sb.Mechanism
     n_dependent: int = 0
     n_plants: int = 0
 
     def host(self):
         """A body at random, or the world."""
-        return str(self.rng.choice([WORLD, *self.mechanism.bodies]))
+        return str(self.rng.choice([sb.WORLD, *self.mechanism.bodies]))
 
     def axes(self, host):
         """Random axes (columns) and a random point near a body, in the world."""
-        place = np.zeros(3) if host == WORLD else np.asarray(self.mechanism.body(host).position)
+        place = np.zeros(3) if host == sb.WORLD else np.asarray(self.mechanism.body(host).position)
         return random_rotation(self.rng), place + self.rng.normal(size=3)
 
     def name(self):
@@ -86,7 +83,7 @@ class Garden:
         ]
         names = [host, *bars, host]
         for i in range(joints):
-            self.join(Revolute(), names[i], names[i + 1], corners[i], axes[i])
+            self.join(sb.Revolute(), names[i], names[i + 1], corners[i], axes[i])
         return bars
 
 
@@ -107,7 +104,7 @@ def double_weld(garden, size):
     body = garden.body(garden.name(), x, size)
     for k in range(2):
         point = x + size * garden.rng.normal(size=3)
-        garden.join(Fixed(), host, body, point, random_rotation(garden.rng)[:, k])
+        garden.join(sb.Fixed(), host, body, point, random_rotation(garden.rng)[:, k])
     return 6
 
 
@@ -117,7 +114,7 @@ def double_slide(garden, size):
     R, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for _ in range(2):
-        garden.join(Prismatic(), host, body, x + size * garden.rng.normal(size=3), R[:, 0])
+        garden.join(sb.Prismatic(), host, body, x + size * garden.rng.normal(size=3), R[:, 0])
     return 5
 
 
@@ -127,7 +124,7 @@ def coaxial_hinges(garden, size):
     R, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for height in (0.0, 1.0, 2.5):
-        garden.join(Revolute(), host, body, x + size * height * R[:, 2], R[:, 2])
+        garden.join(sb.Revolute(), host, body, x + size * height * R[:, 2], R[:, 2])
     return 10
 
 
@@ -172,7 +169,9 @@ def translational_loop(garden, size):
     names = [host, *bodies, host]
     axes = [*R.T, R @ np.array([0.5, -0.6, 0.7])]
     for i, axis in enumerate(axes):
-        garden.join(Prismatic(), names[i], names[i + 1], x + size * garden.rng.normal(size=3), axis)
+        garden.join(
+            sb.Prismatic(), names[i], names[i + 1], x + size * garden.rng.normal(size=3), axis
+        )
     return 3
 
 
@@ -186,8 +185,8 @@ def parallel_cranks(garden, size):
     for i in range(n):
         foot = x + size * R @ np.array([1.3 * i, 0.4 * i * (-1) ** i, 0.0])
         bar = garden.body(f"{plant} crank {i}", foot + crank / 2, size)
-        garden.join(Revolute(), host, bar, foot, R[:, 2])
-        garden.join(Revolute(), bar, coupler, foot + crank, R[:, 2])
+        garden.join(sb.Revolute(), host, bar, foot, R[:, 2])
+        garden.join(sb.Revolute(), bar, coupler, foot + crank, R[:, 2])
     return 4 * n - 5
 
 
@@ -211,7 +210,7 @@ def sarrus(garden, size):
         for point, ends in zip(
             corners, ((host, shins[0]), tuple(shins), (shins[1], platform)), strict=True
         ):
-            garden.join(Revolute(), ends[0], ends[1], point, axis)
+            garden.join(sb.Revolute(), ends[0], ends[1], point, axis)
     return 3 * n - 5
 
 
@@ -232,11 +231,11 @@ def four_spheres(garden, size):
     R, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for _ in range(4):
-        garden.join(Spherical(), host, body, x + size * garden.rng.normal(size=3), R[:, 2])
+        garden.join(sb.Spherical(), host, body, x + size * garden.rng.normal(size=3), R[:, 2])
     return 6
 
 
-PLANTS: dict[str, Callable[[Garden, float], int]] = {
+PLANTS = {
     function.__name__: function
     for function in (
         twin,

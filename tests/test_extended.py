@@ -30,8 +30,8 @@ def random_numbers(seed):
 @pytest.mark.parametrize("operation", ["+", "-", "*", "/"])
 def test_operations_round_at_the_31st_digit(operation):
     a, b = random_numbers(1), random_numbers(2)
-    found = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[operation]
-    for x, y, z in zip(fractions(a), fractions(b), fractions(found), strict=True):
+    result = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[operation]
+    for x, y, z in zip(fractions(a), fractions(b), fractions(result), strict=True):
         exact = {"+": x + y, "-": x - y, "*": x * y, "/": x / y}[operation]
         scale = abs(x) + abs(y) if operation in "+-" else abs(exact)
         assert abs(z - exact) <= 4 * Fraction(EPS) * scale
@@ -45,8 +45,8 @@ def test_roots_are_as_accurate():
         assert abs(z - exact) <= 8 * Fraction(EPS) * exact
 
 
-def relative(found, exact):
-    return (found - exact).largest() / exact.largest()
+def relative(result, exact):
+    return (result - exact).largest() / exact.largest()
 
 
 def scissor_accelerations(system, exact):
@@ -74,11 +74,11 @@ def scissor_accelerations(system, exact):
 @pytest.mark.parametrize("pairs", [1, 3, 50, 400])
 def test_a_scissor_moves_as_its_one_equation_says_to_28_digits(pairs):
     given = problem("scissor", 2 * pairs)
-    found = extended_reference(given.system, given.state)
-    exact = scissor_accelerations(given.system, found)
-    assert relative(found.exact[2], exact) < DIGITS * max(1.0, (pairs / 50) ** 2)
-    assert found.closure < 1e-29 * pairs
-    assert found.violation < 1e-30 * pairs
+    result = extended_reference(given.system, given.state)
+    exact = scissor_accelerations(given.system, result)
+    assert relative(result.exact[2], exact) < DIGITS * max(1.0, (pairs / 50) ** 2)
+    assert result.closure < 1e-29 * pairs
+    assert result.violation < 1e-30 * pairs
 
 
 def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits():
@@ -97,8 +97,8 @@ def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits():
         "pin", sb.Revolute(), sb.WORLD, "bar", predecessor_frame=near, successor_frame=far
     )
     system = mechanism.compile()
-    found = extended_reference(system, system.initial_state)
-    R, _, a = found.exact
+    result = extended_reference(system, system.initial_state)
+    R, _, a = result.exact
     inertia = doubled(1.3) * doubled(arm) * doubled(arm) + 0.3
     turning = -(doubled(1.3) * 9.81 * arm * R[0][0, 0] / inertia)
     assert (a[0, 2] - turning).largest() < 1e-30 * turning.largest()
@@ -113,16 +113,16 @@ def test_rows_left_out_hold_to_as_many_digits(name, parameters):
     state = system.initial_state
     velocity = np.random.default_rng(1).normal(size=state.velocity.shape)
     state = sb.consistent_state(system, state.with_(velocity=velocity))
-    found = extended_reference(system, state)
-    assert max(found.closure, found.violation, found.imbalance) < DIGITS
+    result = extended_reference(system, state)
+    assert max(result.closure, result.violation, result.imbalance) < DIGITS
 
 
 def test_a_row_too_few_is_betrayed_by_a_violation():
     given = problem("scissor", 6)
     exact = extended_reference(given.system, given.state)
     assert exact.violation < DIGITS
-    found = extended_reference(given.system, given.state, only_middles(given.system))
-    assert found.violation > 1e-3
+    result = extended_reference(given.system, given.state, only_middles(given.system))
+    assert result.violation > 1e-3
 
 
 def only_middles(system):

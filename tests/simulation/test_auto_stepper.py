@@ -62,9 +62,10 @@ def test_the_rate_of_a_spring_counts_how_its_body_turns(mass, inertia, ends, com
     assert rate == pytest.approx(np.sqrt(100.0 * compliance))
 
 
-def test_singular_poses_that_follow_on_each_other_are_passed_by_implicit_steps():
+def test_singular_poses_that_follow_on_each_other_are_passed_by_implicit_steps(monkeypatch):
+    monkeypatch.setattr(auto_stepper, "_MOST_CUMBERSOME", 0.5)
     run = sb.simulate(sb.build("four-bar-torus").compile(), duration=1.0, step=0.002)
-    turn = next(event for event in run.events if event.kind == "implicit steps")
+    (turn,) = [event for event in run.events if event.kind == "implicit steps"]
     assert "singular poses follow on each other" in turn.message
     assert run.position_error.max() < 1e-5
     assert run.energy_error < 1e-3
