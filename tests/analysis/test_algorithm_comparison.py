@@ -51,8 +51,8 @@ def test_the_reference_is_that_of_gauss_in_motion():
 def test_joints_first_lose_digits_in_proportion_to_1_over_eps_and_the_others_gain_them():
     ladder = sb.build("ladder", rungs=12, gravity=TILTED)
     eps = (1e-8, 1e-10, 1e-12, 1e-14)
-    found = sb.compare_algorithms(ladder, ("penalty", "minimum-degree"), eps=eps)
-    penalty, dual = (np.array([*line.errors.values()]) for line in found.lines)
+    comparison = sb.compare_algorithms(ladder, ("penalty", "minimum-degree"), eps=eps)
+    penalty, dual = (np.array([*line.errors.values()]) for line in comparison.lines)
     np.testing.assert_allclose(dual[1:] / dual[:-1], 1e-2, rtol=0.05)
     np.testing.assert_allclose(penalty[:2], dual[:2], rtol=0.05)
     assert 10.0 < penalty[2] / penalty[1] < 1000.0  # what rounding does has taken over

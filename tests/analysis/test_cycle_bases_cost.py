@@ -168,9 +168,9 @@ def test_no_basis_makes_the_product_with_h_sparse_where_all_stand_on_one_joint()
 
 
 def test_a_lattice_of_three_layers_has_no_faces():
-    found = sb.compare_loop_bases(sb.build("lattice", rows=3, columns=3, layers=3))
-    assert found.is_planar is False
-    assert "faces" not in found.cycles
+    comparison = sb.compare_loop_bases(sb.build("lattice", rows=3, columns=3, layers=3))
+    assert comparison.is_planar is False
+    assert "faces" not in comparison.cycles
     assert sb.compare_loop_bases(sb.build("ladder"), ("minimum",)).is_planar is None
 
 

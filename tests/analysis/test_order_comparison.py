@@ -83,8 +83,8 @@ def test_orders_of_all_rows_serve_the_kept_ones_too():
     comparison = compare_orderings(system, ["natural"])
     whole = kkt_structure(system).pattern
     given = np.arange(whole.n_blocks)
-    found = judge_order_of_mechanism(comparison, whole.scalar_order(given), "theirs")
-    assert line(found, "theirs").metrics == line(comparison, "natural").metrics
+    judged = judge_order_of_mechanism(comparison, whole.scalar_order(given), "theirs")
+    assert line(judged, "theirs").metrics == line(comparison, "natural").metrics
     assert whole.n_rows > dynamics.structure.pattern.n_rows
 
 
@@ -100,22 +100,22 @@ def test_orders_of_matrices_come_back_in_the_blocks_of_the_file():
     """Joint first, then its bodies."""
     row, column = np.array([1, 2, 1, 2]), np.array([1, 2, 0, 0])
     pattern = symmetric_pattern(row, column, np.array([1, 1, 1]))
-    found = compare_pattern(pattern, ["natural"])
-    assert "[D A'; A 0] of 2 bodies and 1 joints" in found.description
-    np.testing.assert_array_equal(found.order("natural"), [1, 2, 0])
-    judged = found.judged(found.order("natural"), "theirs")
+    comparison = compare_pattern(pattern, ["natural"])
+    assert "[D A'; A 0] of 2 bodies and 1 joints" in comparison.description
+    np.testing.assert_array_equal(comparison.order("natural"), [1, 2, 0])
+    judged = comparison.judged(comparison.order("natural"), "theirs")
     theirs, ours = (line(judged.comparison, name) for name in ("theirs", "natural"))
     assert theirs.metrics == ours.metrics
     assert theirs.remark == "admissible"
     with pytest.raises(ShapeError, match="fits neither"):
-        found.judged(np.arange(5), "theirs")
+        comparison.judged(np.arange(5), "theirs")
 
 
 def test_matrices_of_other_kinds_have_general_orderings():
     n = 30
     pattern = symmetric_pattern(np.arange(1, n), np.arange(n - 1), np.ones(n, dtype=np.intp))
-    found = compare_pattern(pattern, ["natural", "minimum-degree"])
-    assert "not a matrix of bodies and joints" in found.description
-    assert {one.metrics.nnz_l for one in found.comparison.lines} == {2 * n - 1}
-    judged = found.judged(np.arange(n)[::-1], "theirs")
+    comparison = compare_pattern(pattern, ["natural", "minimum-degree"])
+    assert "not a matrix of bodies and joints" in comparison.description
+    assert {one.metrics.nnz_l for one in comparison.comparison.lines} == {2 * n - 1}
+    judged = comparison.judged(np.arange(n)[::-1], "theirs")
     assert line(judged.comparison, "theirs").metrics.nnz_l == 2 * n - 1

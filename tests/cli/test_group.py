@@ -69,7 +69,7 @@ def test_a_command_takes_an_ordering_that_a_module_registers(module, tmp_path, m
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "my_orderings.py").write_text(SOURCE)
     try:
-        found = document("--import", module, "inspect", "ladder", "--ordering", "mine")
+        inspection = document("--import", module, "inspect", "ladder", "--ordering", "mine")
     finally:
         ORDERINGS.pop("mine", None)
-    assert found["ordering"] == "mine"
+    assert inspection["ordering"] == "mine"

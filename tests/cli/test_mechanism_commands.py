@@ -49,20 +49,22 @@ def test_joint_types_and_what_special_geometry_adds_are_given():
 def test_every_mechanism_of_the_gallery_can_be_inspected(name):
     entry = GALLERY[name]
     sizes = [f"{key}={SMALL[key]}" for key in entry.size_parameters]
-    found = document("inspect", name, *(word for size in sizes for word in ("-p", size)))
-    assert all(isinstance(found[key], int) for key in COUNTS)
-    assert all(isinstance(found[key], str) for key in ("name", "ordering", "factorization", "why"))
-    assert found["rank"] == found["constraint_rows"] - found["redundant_rows"]
-    assert found["residual"] < 1e-9
-    assert found["dropped_residual"] < 1e-7
-    assert found["initial_error"] < 1e-6
-    assert found["ordering"] in [line["name"] for line in found["orderings"]]
+    inspection = document("inspect", name, *(word for size in sizes for word in ("-p", size)))
+    assert all(isinstance(inspection[key], int) for key in COUNTS)
+    assert all(
+        isinstance(inspection[key], str) for key in ("name", "ordering", "factorization", "why")
+    )
+    assert inspection["rank"] == inspection["constraint_rows"] - inspection["redundant_rows"]
+    assert inspection["residual"] < 1e-9
+    assert inspection["dropped_residual"] < 1e-7
+    assert inspection["initial_error"] < 1e-6
+    assert inspection["ordering"] in [line["name"] for line in inspection["orderings"]]
 
 
 def test_the_ordering_and_the_factorization_asked_for_are_taken():
-    found = document("inspect", "chain", "--ordering", "natural", "--factorization", "superlu")
-    assert (found["ordering"], found["factorization"]) == ("natural", "superlu")
-    assert [line["name"] for line in found["orderings"]] == ["natural"]
+    inspection = document("inspect", "chain", "--ordering", "natural", "--factorization", "superlu")
+    assert (inspection["ordering"], inspection["factorization"]) == ("natural", "superlu")
+    assert [line["name"] for line in inspection["orderings"]] == ["natural"]
 
 
 def test_a_file_is_inspected_as_the_mechanism_that_it_was_written_from(tmp_path):
@@ -83,11 +85,11 @@ def test_large_mechanisms_are_advised_when_asked_to(tmp_path):
     words = ("scissor", "-p", "pairs=40")
     assert "advice" not in document("inspect", *words)
     target = tmp_path / "advised.json"
-    found = document("inspect", *words, "--advice", "--save-advised", str(target))
-    assert found["advice"]["verified"] is True
-    assert len(found["reactions"]["joints"]) == 118
+    inspection = document("inspect", *words, "--advice", "--save-advised", str(target))
+    assert inspection["advice"]["verified"] is True
+    assert len(inspection["reactions"]["joints"]) == 118
     again = document("inspect", str(target))
-    assert (again["redundant_rows"], again["mobility"]) == (0, found["mobility"])
+    assert (again["redundant_rows"], again["mobility"]) == (0, inspection["mobility"])
     assert again["reactions"]["dimension"] == 0
 
 

@@ -37,8 +37,8 @@ def corpus(tmp_path_factory):
 
 def test_scripts_are_told_what_is_written_and_whether_it_is_whole(corpus):
     folder, words = corpus
-    found = document(*words, "--overwrite")
-    assert found == {"index": str(folder / "corpus.json"), "problems": 1, "matrices": 4}
+    written = document(*words, "--overwrite")
+    assert written == {"index": str(folder / "corpus.json"), "problems": 1, "matrices": 4}
     assert document("corpus", folder, "--verify") == {"files": 24, "broken": []}
     readme = (folder / "README.md").read_text()
     assert "4 symmetric matrices of 1 mechanisms" in readme

@@ -64,8 +64,8 @@ def test_the_velocity_of_a_point_is_the_rate_of_its_position(seed):
     for name in system.body_names:
         ahead = sb.point_position(system, sb.displaced(state, h * state.velocity), name, point)
         behind = sb.point_position(system, sb.displaced(state, -h * state.velocity), name, point)
-        found = sb.point_velocity(system, state, name, point)
-        np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-8)
+        rate = sb.point_velocity(system, state, name, point)
+        np.testing.assert_allclose(rate, (ahead - behind) / (2 * h), atol=1e-8)
 
 
 def free_flight(t):
@@ -93,6 +93,6 @@ def test_linear_acceleration_is_the_second_difference_of_the_path(t):
     state, acceleration = free_flight(t)
     places = [free_flight(t + step)[0].position for step in (-h, 0.0, h)]
     expected = (places[0] - 2 * places[1] + places[2]) / h**2
-    found = sb.linear_accelerations(state, acceleration)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
-    np.testing.assert_allclose(found, [[0, 0, -9.81]], atol=1e-13)
+    linear = sb.linear_accelerations(state, acceleration)
+    np.testing.assert_allclose(linear, expected, atol=1e-7)
+    np.testing.assert_allclose(linear, [[0, 0, -9.81]], atol=1e-13)

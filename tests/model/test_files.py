@@ -7,6 +7,7 @@ from operator import getitem
 import networkx as nx
 import numpy as np
 import pytest
+from compliant_mechanisms import deformed
 from exact_equality import assert_same
 
 import sparsebody as sb
@@ -14,6 +15,7 @@ import sparsebody.model.columns as tables
 import sparsebody.model.files as files
 from sparsebody.errors import FileFormatError, ModelError, OutputError
 from sparsebody.model.gallery import GALLERY
+from sparsebody.simulation.records.samples import fingerprint
 from sparsebody.spatial import quaternion_exponential
 
 
@@ -105,6 +107,22 @@ def test_file_is_networkx_node_link_data(tmp_path):
     assert graph.is_multigraph()
     assert set(graph.nodes) == set(mechanism.graph.nodes)
     assert set(graph.edges(keys=True)) == set(mechanism.graph.edges(keys=True))
+
+
+def test_files_hold_compliance_bushings_and_beams_exactly(tmp_path):
+    mechanism, path = deformed(3, ["revolute", "fixed"], damping=True), tmp_path / "m.json"
+    mechanism.add_joint("soft", sb.Spherical(), "b0", "b2", compliance=1e-3, damping=[1, 2, 3])
+    sb.write_mechanism(mechanism, path)
+    assert fingerprint(sb.read_mechanism(path).compile()) == fingerprint(mechanism.compile())
+    text = path.read_text()
+    assert '"compliance": 0.001, "damping": [1.0, 2.0, 3.0]' in text
+    for value, message in (
+        ("-0.001", r"edges\[2\]: joint 'soft': compliance is -0.001"),
+        ('"x"', r"edges\[2\].compliance: 'x' is not of type"),
+    ):
+        path.write_text(text.replace('"compliance": 0.001', f'"compliance": {value}'))
+        with pytest.raises(FileFormatError, match=message):
+            sb.read_mechanism(path)
 
 
 # ---- writing --------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ def test_a_family_has_the_mechanism_nearest_to_any_number_of_bodies(name):
     assert family.has_loops == has_loops
     for n in (8, 27, 100):
         k = family.parameter(n)
-        found = [family.of_parameter(value).n_bodies for value in (max(k - 1, 3), k, k + 1)]
-        assert family.build(n).n_bodies == found[1]
-        assert abs(found[1] - n) <= min(abs(found[0] - n), abs(found[2] - n))
+        n_bodies = [family.of_parameter(value).n_bodies for value in (max(k - 1, 3), k, k + 1)]
+        assert family.build(n).n_bodies == n_bodies[1]
+        assert abs(n_bodies[1] - n) <= min(abs(n_bodies[0] - n), abs(n_bodies[2] - n))
 
 
 def test_seeds_make_other_mechanisms_where_there_is_something_random():

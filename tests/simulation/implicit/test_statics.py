@@ -38,9 +38,9 @@ def test_one_element_bends_as_a_linear_beam_under_small_loads():
 
 def test_an_end_moment_bends_a_beam_to_a_circle():
     angle = 1.5 * np.pi
-    found = sb.equilibrium(cantilever(100, moment=(0, -EI * angle, 0)))
+    balanced = sb.equilibrium(cantilever(100, moment=(0, -EI * angle, 0)))
     expected = [np.sin(angle) / angle, 0, (1 - np.cos(angle)) / angle]
-    np.testing.assert_allclose(found.state.position[-1], expected, atol=1e-9)
+    np.testing.assert_allclose(balanced.state.position[-1], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 2.0, 3.0])
@@ -85,10 +85,10 @@ def test_a_beam_has_the_frequencies_of_euler_and_bernoulli(options, still, beta,
 
 def test_a_chain_hangs_straight_down():
     """From level, past poses in which it is unstable."""
-    found = sb.equilibrium(sb.build("chain", bodies=4, joint="spherical").compile())
-    np.testing.assert_allclose(found.state.position[:, :2], 0.0, atol=1e-8)
-    assert found.n_unstable == 0
-    assert found.residual < 1e-6
+    balanced = sb.equilibrium(sb.build("chain", bodies=4, joint="spherical").compile())
+    np.testing.assert_allclose(balanced.state.position[:, :2], 0.0, atol=1e-8)
+    assert balanced.n_unstable == 0
+    assert balanced.residual < 1e-6
 
 
 def test_an_equilibrium_may_be_unstable_where_that_is_asked_for():
@@ -99,8 +99,8 @@ def test_an_equilibrium_may_be_unstable_where_that_is_asked_for():
     above = sb.equilibrium(system, stable=False)
     assert above.n_unstable == 1
     below = sb.equilibrium(system, above.state)
-    for sign, found in ((1.0, above), (-1.0, below)):
-        assert found.state.position[0, 2] == pytest.approx(sign * np.hypot(0.1, 1.0), rel=1e-9)
+    for sign, balanced in ((1.0, above), (-1.0, below)):
+        assert balanced.state.position[0, 2] == pytest.approx(sign * np.hypot(0.1, 1.0), rel=1e-9)
 
 
 # ---- paths --------------------------------------------------------------------------------------
