@@ -15,7 +15,7 @@ import sparsebody.model.columns as tables
 import sparsebody.model.files as files
 from sparsebody.errors import FileFormatError, ModelError, OutputError
 from sparsebody.model.gallery import GALLERY
-from sparsebody.simulation.records.samples import fingerprint
+from sparsebody.simulation.trajectory import fingerprint
 from sparsebody.spatial import quaternion_exponential
 
 

@@ -91,7 +91,10 @@ def test_long_rows_of_four_bars_are_as_accurate_as_short_ones():
 def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
     systems, errors = orientations(build("bricard").compile()), []
     for step in (0.02, 0.01):
-        runs = [simulate(one, duration=10.0, step=step, record_step=0.1) for one in systems]
+        runs = [
+            simulate(one, duration=10.0, step=step, record=sb.Recording(step=0.1))
+            for one in systems
+        ]
         for run in runs:
             np.testing.assert_allclose(run.position, runs[0].position, atol=1e-10)
             assert {event.kind for event in run.events} <= {"re-analysis"}
@@ -102,7 +105,7 @@ def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
 
 def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():
     system = build("bricard").compile()
-    options = {"duration": 2.0, "step": 0.0025, "record_step": 0.1}
+    options = {"duration": 2.0, "step": 0.0025, "record": sb.Recording(step=0.1)}
     run = simulate(system, dynamics=sb.ForwardDynamics(system, redundancy="krylov"), **options)
     np.testing.assert_allclose(run.position, simulate(system, **options).position, atol=1e-10)
 
@@ -139,7 +142,7 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
     """They grow as the inverse of the distance; next to the pose, they are not given."""
     loops = 20
     system = build("n-four-bar", loops=loops).compile()
-    run = simulate(system, duration=1.25, step=1e-3, record_reactions=True)
+    run = simulate(system, duration=1.25, step=1e-3, record=sb.Recording(reactions=True))
     assert run.joint_wrench is not None
     phi = crank_angle(loops, run.time)
     near = np.flatnonzero(np.abs(np.sin(phi)) < 0.02)
@@ -170,7 +173,7 @@ def test_neither_long_steps_nor_long_lifts_are_called_singular():
     """Pivots of lifts are small everywhere, as those of everything long and slender."""
     lift = build("scissor", pairs=150, drive=True).compile()
     long_steps = simulate(build("slider-crank").compile(), duration=2.0, step=0.01)
-    rise = simulate(lift, duration=0.05, step=0.005, record_reactions=True)
+    rise = simulate(lift, duration=0.05, step=0.005, record=sb.Recording(reactions=True))
     for run in (long_steps, rise):
         assert not any("singular" in event.message for event in run.events)
     assert np.isfinite(rise.joint_wrench).all()

@@ -11,7 +11,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.plots import Options, trajectory_subject
-from sparsebody.simulation.records.trajectory_structure import (
+from sparsebody.simulation.trajectory_reading import (
     CHANNELS,
     EVENTS,
     OPTIONAL_CHANNELS,
@@ -19,7 +19,7 @@ from sparsebody.simulation.records.trajectory_structure import (
 )
 
 N_SEEDS = int(os.environ.get("SPARSEBODY_DAMAGED_FILES", "80"))  # more on demand
-RUN = {"duration": 0.05, "step": 0.005, "record_reactions": True}
+RUN = {"duration": 0.05, "step": 0.005, "record": sb.Recording(reactions=True)}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def system():
 @pytest.fixture(scope="module")
 def sound(system, tmp_path_factory):
     path = tmp_path_factory.mktemp("sound") / "run.h5"
-    sb.simulate(system, output=path, source="{}", **RUN)
+    sb.simulate(system, output=sb.Output(path, source="{}"), **RUN)
     return path
 
 
@@ -104,7 +104,7 @@ def test_damage_is_named_and_what_is_left_recovered(path, system, seed):
         assert trajectory.events[-1].kind == "recovery"
 
     def resumed():
-        sb.simulate(system, output=path, source="{}", resume=True, **RUN)
+        sb.simulate(system, output=sb.Output(path, source="{}", resume=True), **RUN)
 
     for use in (lambda: sb.Trajectory.load(path), pictures, recovered, resumed):
         assert path.name in (message_of(use) or path.name)
@@ -154,5 +154,7 @@ def test_a_run_of_another_version_is_not_overwritten(path, system):
         file["checkpoint"] = slots
     content = path.read_bytes()
     with pytest.raises(sb.SparsebodyError, match="which this version does not read"):
-        sb.simulate(system, output=path, source="{}", resume=True, **RUN | {"duration": 0.1})
+        sb.simulate(
+            system, output=sb.Output(path, source="{}", resume=True), **RUN | {"duration": 0.1}
+        )
     assert path.read_bytes() == content

@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 import sparsebody as sb
 from sparsebody.model.gallery import build
-from sparsebody.simulation.constraint_errors import constraint_errors
-from sparsebody.simulation.singular_poses import closed_by_all_rows, growing_parts, n_parts_after
+from sparsebody.simulation.rank_changes import closed_by_all_rows, growing_parts, n_parts_after
+from sparsebody.simulation.stabilization import constraint_errors
 
 G = 9.81
 
@@ -126,7 +126,7 @@ def test_the_branch_from_rest_does_not_depend_on_the_step():
     """Cubes on ball joints, beginning at rest: their velocity points nowhere."""
     system = build("lattice", rows=3, columns=4).compile()
     steps = 0.01, 0.005, 0.0025
-    runs = [simulate(system, duration=0.6, step=h, record_step=0.1) for h in steps]
+    runs = [simulate(system, duration=0.6, step=h, record=sb.Recording(step=0.1)) for h in steps]
     for run in runs:
         np.testing.assert_allclose(run.position[:4], runs[0].position[:4], atol=1e-6)
         assert run.position_error.max() < 1e-11
@@ -137,7 +137,9 @@ def test_the_branch_from_rest_does_not_depend_on_the_step():
 def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
     """Some of its rows grow independent as the fourth power of the displacement."""
     system = build("lattice", rows=3, columns=4, layers=2).compile()
-    runs = [simulate(system, duration=0.3, step=h, record_step=0.1) for h in (0.02, 0.01)]
+    runs = [
+        simulate(system, duration=0.3, step=h, record=sb.Recording(step=0.1)) for h in (0.02, 0.01)
+    ]
     np.testing.assert_allclose(runs[0].position, runs[1].position, atol=0.03)
     for run in runs:
         assert run.position_error.max() < 1e-8
@@ -150,7 +152,7 @@ def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
 def test_rows_left_out_at_the_start_are_found_where_they_matter(stabilization):
     system = build("lattice", rows=3, columns=4).compile()
     start = sb.ForwardDynamics(system)
-    run = simulate(system, duration=0.5, step=0.005, stabilization=stabilization)
+    run = simulate(system, duration=0.5, step=0.005, method=sb.Method("rk4", stabilization))
     change = next(event for event in run.events if event.kind == "re-analysis")
     assert change.time < 0.011
     assert f"{start.rank + 2} independent constraint rows" in change.message

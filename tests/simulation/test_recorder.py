@@ -14,13 +14,13 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
-from sparsebody.simulation.records import trajectory_files
+from sparsebody.simulation import trajectory_files
 
 CHANNELS = (
     *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
     *("potential_energy", "momentum", "position_error", "velocity_error"),
 )
-OPTIONS = {"step": 0.01, "record_step": 0.02}
+OPTIONS = {"step": 0.01, "record": sb.Recording(step=0.02)}
 PENDULUM = sb.build("pendulum").compile()
 
 
@@ -41,8 +41,8 @@ def assert_same(one, other):
 
 def test_file_holds_what_memory_would_hold(tmp_path):
     path = tmp_path / "run.h5"
-    options = OPTIONS | {"duration": 0.5, "record_reactions": True}
-    written = sb.simulate(FOUR_BARS, output=path, source="four_bar.json", **options)
+    options = OPTIONS | {"duration": 0.5, "record": sb.Recording(step=0.02, reactions=True)}
+    written = sb.simulate(FOUR_BARS, output=sb.Output(path, source="four_bar.json"), **options)
     memory = sb.simulate(FOUR_BARS, **options)
     assert_same(written, memory)
     np.testing.assert_array_equal(written.joint_wrench, memory.joint_wrench)
@@ -68,7 +68,7 @@ def interruption_after(moment):
 
 
 def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.simulation.progress._PERIOD", 0.0)  # [s] between reports
+    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)  # [s] between reports
     path = tmp_path / "run.h5"
     options = OPTIONS | {"duration": 1.5}
     undisturbed = sb.simulate(FOUR_BARS, **options)
@@ -77,10 +77,10 @@ def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkey
     for moment in (0.3, 0.7, 1.1):
         stop = {"progress": interruption_after(moment)}
         with pytest.warns(InterruptionWarning):
-            run = sb.simulate(FOUR_BARS, output=path, resume=True, **stop, **options)
+            run = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), **stop, **options)
         assert run.interrupted
         assert run.events[-1].kind == "interruption"
-    resumed = sb.simulate(FOUR_BARS, output=path, resume=True, **options)
+    resumed = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), **options)
     assert not resumed.interrupted
     assert_same(resumed, undisturbed)
     assert list(tmp_path.iterdir()) == [path]
@@ -90,9 +90,9 @@ def test_finished_run_can_be_prolonged(tmp_path):
     path = tmp_path / "run.h5"
     short = sb.simulate(FOUR_BARS, output=path, duration=0.155, **OPTIONS)  # ends within a step
     assert short.time[-1] == pytest.approx(0.155)
-    again = sb.simulate(FOUR_BARS, output=path, duration=0.155, resume=True, **OPTIONS)
+    again = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), duration=0.155, **OPTIONS)
     assert_same(short, again)
-    long = sb.simulate(FOUR_BARS, output=path, duration=0.3, resume=True, **OPTIONS)
+    long = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), duration=0.3, **OPTIONS)
     assert_same(long, sb.simulate(FOUR_BARS, duration=0.3, **OPTIONS))
 
 
@@ -100,13 +100,13 @@ def test_finished_run_can_be_prolonged(tmp_path):
 def test_a_run_without_its_newest_checkpoint_resumes_from_before(tmp_path, damage):
     path = tmp_path / "run.h5"
     sb.simulate(FOUR_BARS, output=path, duration=0.2, **OPTIONS)
-    sb.simulate(FOUR_BARS, output=path, duration=0.4, resume=True, **OPTIONS)
+    sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), duration=0.4, **OPTIONS)
     with h5py.File(path, "r+") as file:
         if damage == "torn":
             file["checkpoint"][int(np.argmax(file["checkpoint"][:, 0])), 20] += 1.0
         else:
             file["checkpoint"][:] = 0.0
-    resumed = sb.simulate(FOUR_BARS, output=path, duration=0.4, resume=True, **OPTIONS)
+    resumed = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), duration=0.4, **OPTIONS)
     assert_same(resumed, sb.simulate(FOUR_BARS, duration=0.4, **OPTIONS))
 
 
@@ -135,7 +135,7 @@ def test_killed_run_is_readable_and_resumes_bit_for_bit(tmp_path):
     assert killed.wall_time > 0.4
     assert len(killed) >= killed.steps + 1
     options = {"duration": 0.01 * (killed.steps + 5), "step": 0.01}
-    resumed = sb.simulate(PENDULUM, output=path, resume=True, **options)
+    resumed = sb.simulate(PENDULUM, output=sb.Output(path, resume=True), **options)
     assert_same(resumed, sb.simulate(PENDULUM, **options))
 
 
@@ -157,7 +157,7 @@ def small_disk(size):
 
 @pytest.mark.parametrize("period", [0.0, 1e9])
 def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
-    monkeypatch.setattr("sparsebody.simulation.records.recorder._FLUSH_PERIOD", period)  # [s]
+    monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", period)  # [s]
     monkeypatch.setattr(trajectory_files, "_CHUNK_BYTES", 1 << 12)
     path, start, give_up = tmp_path / "run.h5", PENDULUM, trajectory_files._give_up
     options = {"duration": 5.0, "step": 0.01}
@@ -171,7 +171,7 @@ def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, 
     assert (len(kept) > 50) == (period == 0.0)
     np.testing.assert_array_equal(kept.position, undisturbed.position[: len(kept)])
     np.testing.assert_array_equal(kept.velocity, undisturbed.velocity[: len(kept)])
-    assert_same(sb.simulate(start, output=path, resume=True, **options), undisturbed)
+    assert_same(sb.simulate(start, output=sb.Output(path, resume=True), **options), undisturbed)
 
 
 def test_disk_without_space_for_a_new_file_leaves_none(tmp_path):
@@ -193,10 +193,12 @@ def test_output_that_cannot_be_written_is_refused_before_anything_is_computed(tm
 def test_existing_file_is_only_replaced_on_request(tmp_path):
     path = tmp_path / "run.h5"
     path.write_text("precious")
-    with pytest.raises(SimulationError, match=r"exists; give another name, resume it or overwrite"):
+    with pytest.raises(
+        SimulationError, match=r"exists; give another name, Output.path, resume=True"
+    ):
         sb.simulate(FOUR_BARS, output=path, duration=0.1)
     assert path.read_text() == "precious"
-    run = sb.simulate(FOUR_BARS, output=path, duration=0.1, overwrite=True)
+    run = sb.simulate(FOUR_BARS, output=sb.Output(path, overwrite=True), duration=0.1)
     assert len(run) == 101
 
 
@@ -205,9 +207,12 @@ def test_existing_file_is_only_replaced_on_request(tmp_path):
     [
         ({"step": 0.005}, "its step is 0.01, not 0.005"),
         ({"method": "semi-implicit-euler"}, "its method is 'auto'"),
-        ({"record_step": 0.01}, "its record every is 2, not 1"),
-        ({"record_reactions": True}, "its record reactions is False, not True"),
-        ({"stabilization": "none"}, "its stabilization is 'projection'"),
+        ({"record": sb.Recording(step=0.01)}, "its record every is 2, not 1"),
+        (
+            {"record": sb.Recording(step=0.02, reactions=True)},
+            "its record reactions is False, not True",
+        ),
+        ({"method": sb.Method(stabilization="none")}, "its stabilization is 'projection'"),
     ],
 )
 def test_resuming_with_other_options_is_refused(tmp_path, changes, message):
@@ -215,25 +220,24 @@ def test_resuming_with_other_options_is_refused(tmp_path, changes, message):
     sb.simulate(FOUR_BARS, output=path, duration=0.1, **OPTIONS)
     content = path.read_bytes()
     with pytest.raises(SimulationError, match=message):
-        sb.simulate(FOUR_BARS, output=path, resume=True, **(OPTIONS | {"duration": 0.2} | changes))
+        sb.simulate(
+            FOUR_BARS,
+            output=sb.Output(path, resume=True),
+            **(OPTIONS | {"duration": 0.2} | changes),
+        )
     assert path.read_bytes() == content
 
 
 def test_resuming_another_mechanism_or_start_is_refused(tmp_path):
     path = tmp_path / "run.h5"
     sb.simulate(FOUR_BARS, output=path, duration=0.1, **OPTIONS)
+    options = OPTIONS | {"duration": 0.2, "output": sb.Output(path, resume=True)}
     with pytest.raises(SimulationError, match="mechanism 'n-four-bar' with other bodies"):
-        sb.simulate(
-            sb.build("n-four-bar", loops=2).compile(),
-            output=path,
-            duration=0.2,
-            resume=True,
-            **OPTIONS,
-        )
+        sb.simulate(sb.build("n-four-bar", loops=2).compile(), **options)
     state = sb.consistent_state(FOUR_BARS)
     faster = state.with_(velocity=1.1 * state.velocity)
     with pytest.raises(SimulationError, match="began with another velocity"):
-        sb.simulate(FOUR_BARS, faster, output=path, duration=0.2, resume=True, **OPTIONS)
+        sb.simulate(FOUR_BARS, faster, **options)
 
 
 def test_files_that_are_no_trajectories_are_refused(tmp_path):

@@ -40,7 +40,7 @@ def kill_after(moment, system, path, options):
 
     child = os.fork()
     if child == 0:
-        sb.simulate(system, output=path, resume=True, progress=report, **options)
+        sb.simulate(system, output=sb.Output(path, resume=True), progress=report, **options)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
@@ -48,14 +48,16 @@ def kill_after(moment, system, path, options):
 
 @pytest.mark.parametrize(("method", "step"), RUNS)
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.simulation.progress._PERIOD", 0.0)
-    monkeypatch.setattr("sparsebody.simulation.records.recorder._FLUSH_PERIOD", 0.0)
+    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
+    monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)
     system, path = four_bars(), tmp_path / "run.h5"
-    options = {"duration": 0.9, "step": step, "method": method, "record_step": 0.01}
+    options = {"duration": 0.9, "step": step, "method": method, "record": sb.Recording(step=0.01)}
     undisturbed = sb.simulate(system, **options)
     for moment in (0.3, 0.725):
         kill_after(moment, system, path, options)
-    assert_same_bits(sb.simulate(system, output=path, resume=True, **options), undisturbed)
+    assert_same_bits(
+        sb.simulate(system, output=sb.Output(path, resume=True), **options), undisturbed
+    )
 
 
 def crank_in_line():
@@ -76,12 +78,12 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
     "steps chosen by errors": (
         lambda: (sb.build("four-bar").compile(), None),
         (0.105, 0.21),
-        {"step": "auto", "rtol": 1e-5, "record_step": 0.007},
+        {"step": "auto", "rtol": 1e-5, "record": sb.Recording(step=0.007)},
     ),
     "steps chosen by errors, of a lattice": (
         lambda: lattice(columns=3),
         (0.105, 0.21),
-        {"step": "auto", "rtol": 1e-5, "record_step": 0.007},
+        {"step": "auto", "rtol": 1e-5, "record": sb.Recording(step=0.007)},
     ),
     "implicit steps, then explicit ones": (
         lambda: lattice(columns=3),
@@ -91,7 +93,7 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
     "rows chosen anew": (
         lambda: lattice(columns=4),
         (0.04, 0.08),
-        {"step": 0.01, "record_step": 0.02, "method": "rk4"},
+        {"step": 0.01, "record": sb.Recording(step=0.02), "method": "rk4"},
     ),
     "a singular pose": (crank_in_line, (0.05, 0.2), {"step": 0.01, "method": "rk4"}),
     "joints that become stiffer": (
@@ -115,6 +117,6 @@ def test_a_run_is_prolonged_bit_for_bit(case, tmp_path, monkeypatch):
     system, state = make()
     whole = sb.simulate(system, state, duration=end, **options)
     for part in parts:
-        into = options | {"output": tmp_path / f"{part}.h5"}
+        into = options | {"output": sb.Output(tmp_path / f"{part}.h5", resume=True)}
         sb.simulate(system, state, duration=part, **into)
-        assert_same_bits(sb.simulate(system, state, duration=end, resume=True, **into), whole)
+        assert_same_bits(sb.simulate(system, state, duration=end, **into), whole)

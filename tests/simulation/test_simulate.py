@@ -56,7 +56,9 @@ def test_records_are_taken_every_record_step_from_the_start_and_at_the_end():
     run = sb.simulate(system, state, duration=0.0105, step=0.002)
     np.testing.assert_allclose(run.time - 2.0, [0, 0.002, 0.004, 0.006, 0.008, 0.01, 0.0105])
     assert run.steps == 6
-    coarse = sb.simulate(system, state, duration=0.0105, step=0.002, record_step=0.004)
+    coarse = sb.simulate(
+        system, state, duration=0.0105, step=0.002, record=sb.Recording(step=0.004)
+    )
     np.testing.assert_allclose(coarse.time - 2.0, [0, 0.004, 0.008, 0.0105])
     np.testing.assert_array_equal(coarse.position, run.position[[0, 2, 4, 6]])
 
@@ -98,7 +100,9 @@ def test_control_acts_as_a_force_on_the_bodies():
 def test_reactions_of_a_resting_body_carry_its_weight():
     mechanism = free_body(mass=3.0, gravity=(0, 0, -9.81))
     mechanism.add_joint("shelf", sb.Fixed(), sb.WORLD, "cart")
-    run = sb.simulate(mechanism.compile(), duration=0.02, step=0.01, record_reactions=True)
+    run = sb.simulate(
+        mechanism.compile(), duration=0.02, step=0.01, record=sb.Recording(reactions=True)
+    )
     expected = np.tile([0, 0, 0, 0, 0, 29.43], (3, 1, 1))
     np.testing.assert_allclose(run.joint_wrench, expected, atol=1e-12)
     assert sb.simulate(mechanism.compile(), duration=0.01).joint_wrench is None
@@ -195,20 +199,38 @@ PREPARED = sb.ForwardDynamics(PENDULUM)
         ({"duration": -1.0}, SimulationError, "duration is -1.0; give a positive"),
         ({"duration": float("inf")}, SimulationError, "duration is inf"),
         ({"method": "rk5"}, UnknownNameError, "method is 'rk5'; give one of .*rk4"),
-        ({"stabilization": "glue"}, UnknownNameError, "'glue'; give one of projection"),
-        ({"time_constant": 0.0}, SimulationError, "time constant is 0.0"),
-        ({"record_step": -0.1}, SimulationError, "record step is -0.1"),
-        ({"record_step": 0.0125}, SimulationError, "not a multiple of the step 0.01; try 0.01"),
-        ({"record_step": 0.001}, SimulationError, "not a multiple of the step 0.01; try 0.01"),
+        (
+            {"method": sb.Method(stabilization="glue")},
+            UnknownNameError,
+            "'glue'; give one of projection",
+        ),
+        ({"method": sb.Method(time_constant=0.0)}, SimulationError, "time constant is 0.0"),
+        ({"record": sb.Recording(step=-0.1)}, SimulationError, "record step is -0.1"),
+        (
+            {"record": sb.Recording(step=0.0125)},
+            SimulationError,
+            "not a multiple of the step 0.01; try 0.01",
+        ),
+        (
+            {"record": sb.Recording(step=0.001)},
+            SimulationError,
+            "not a multiple of the step 0.01; try 0.01",
+        ),
         ({"control": 3}, SimulationError, "control is 3; give a function"),
         ({"control": lambda t, state: np.zeros(6)}, StoppedSimulationError, "body_force"),
         ({"events": 3}, SimulationOptionError, "an event is 3; give a function"),
-        ({"ordering": "best"}, UnknownNameError, "best"),
-        ({"factorization": "best"}, UnknownNameError, "best"),
+        ({"dynamics": sb.Solver(ordering="best")}, UnknownNameError, "best"),
+        ({"dynamics": sb.Solver(factorization="best")}, UnknownNameError, "best"),
+        ({"dynamics": "best"}, SimulationError, "dynamics is 'best'; give Solver"),
+        ({"record": 0.1}, SimulationError, "record is 0.1; give Recording"),
         ({"output": "missing/run.h5"}, SimulationError, "there is no directory 'missing'"),
         ({"output": "."}, SimulationError, "is a directory; give a file name"),
         ({"system": pendulum().compile(), "dynamics": PREPARED}, SimulationError, "another system"),
-        ({"dynamics": PREPARED, "stabilization": "baumgarte"}, SimulationError, "Baumgarte"),
+        (
+            {"dynamics": PREPARED, "method": sb.Method(stabilization="baumgarte")},
+            SimulationError,
+            "Baumgarte",
+        ),
         ({"state": sb.consistent_state(chain(bodies=3).compile())}, ShapeError, "position"),
         ({"state": state_with(velocity=np.full((1, 6), np.nan))}, ModelError, "'mass'"),
         (
@@ -219,20 +241,24 @@ PREPARED = sb.ForwardDynamics(PENDULUM)
         ({"method": "semi-implicit-euler", **AUTO}, SimulationOptionError, "does not tell its err"),
         ({"rtol": 0.0, **AUTO}, SimulationOptionError, "rtol is 0.0"),
         ({"atol": -1.0, **AUTO}, SimulationOptionError, "atol is -1.0"),
-        ({"record_step": -1.0, **AUTO}, SimulationOptionError, "record step is -1.0"),
+        ({"record": sb.Recording(step=-1.0), **AUTO}, SimulationOptionError, "record step is -1.0"),
         (
-            {"method": "variational", "stabilization": "baumgarte"},
+            {"method": sb.Method("variational", stabilization="baumgarte")},
             SimulationOptionError,
             "closes the joints itself",
         ),
         (
-            {"compliance": -1.0, **ALPHA},
+            {"method": sb.Method(compliance=-1.0)},
             SimulationError,
             "compliance is -1.0; give a positive numb",
         ),
-        ({"spectral_radius": 1.5, **ALPHA}, SimulationError, "radius is 1.5; give a number from 0"),
         (
-            {"factorization": "dense", **ALPHA},
+            {"method": sb.Method(spectral_radius=1.5)},
+            SimulationError,
+            "radius is 1.5; give a number from 0",
+        ),
+        (
+            {"dynamics": sb.Solver(factorization="dense"), **ALPHA},
             UnknownNameError,
             "one of auto, block-ldl, multifrontal",
         ),

@@ -5,17 +5,24 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.simulation import auto_stepper
-from sparsebody.simulation.implicit.stiffness import fastest_spring
+from sparsebody.simulation.auto_stepper import fastest_spring
 
 
 @pytest.mark.parametrize("name", ["four-bar", "bricard"])
 def test_errors_fall_with_the_tolerance(name):
     system = sb.build(name).compile()
-    exact = sb.simulate(system, duration=1.0, step=5e-4, record_step=0.05, method="rk4")
+    exact = sb.simulate(
+        system, duration=1.0, step=5e-4, record=sb.Recording(step=0.05), method="rk4"
+    )
     errors = []
     for rtol in (1e-4, 1e-6, 1e-8):
         run = sb.simulate(
-            system, duration=1.0, step="auto", rtol=rtol, atol=1e-2 * rtol, record_step=0.05
+            system,
+            duration=1.0,
+            step="auto",
+            rtol=rtol,
+            atol=1e-2 * rtol,
+            record=sb.Recording(step=0.05),
         )
         np.testing.assert_allclose(run.time, exact.time, atol=1e-15)
         errors.append(np.abs(run.position - exact.position).max())
@@ -28,7 +35,9 @@ def test_errors_fall_with_the_tolerance(name):
 def test_records_between_steps_lie_on_the_parabola_of_a_free_fall():
     mechanism = sb.Mechanism("ball")
     mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1], linear_velocity=[1, 0, 2])
-    run = sb.simulate(mechanism.compile(), duration=1.0, step="auto", record_step=0.003)
+    run = sb.simulate(
+        mechanism.compile(), duration=1.0, step="auto", record=sb.Recording(step=0.003)
+    )
     t = run.time
     np.testing.assert_allclose(run.position[:, 0, 2], 2.0 * t - 4.905 * t**2, atol=1e-13)
     np.testing.assert_allclose(run.velocity[:, 0, 5], 2.0 - 9.81 * t, atol=1e-12)

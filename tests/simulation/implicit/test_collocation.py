@@ -8,8 +8,10 @@ from random_mechanisms import random_loops
 import sparsebody as sb
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.simulation.implicit.collocation import CollocationState, CollocationSteps
-from sparsebody.simulation.implicit.stage_matrix import StageMatrix
-from sparsebody.simulation.integrators.radau_iia import RADAU_IIA
+from sparsebody.simulation.implicit.newton import StageMatrix
+from sparsebody.simulation.integrators import RADAU_IIA
+from sparsebody.simulation.options import simulation_options
+from sparsebody.simulation.stepping import Problem
 
 RADAU = {"method": "radau-iia"}
 # Test Set for IVP Solvers, Andrews: beta, Theta, gamma, Phi, delta, Omega, epsilon at 0.03 s.
@@ -65,7 +67,7 @@ def test_poses_and_velocities_are_of_order_five_and_joints_stay_closed(name):
     make, duration, n = MECHANISMS[name]
     system = make().compile()
     ends = []
-    options = {"duration": duration, "record_step": duration} | RADAU
+    options = {"duration": duration, "record": sb.Recording(step=duration)} | RADAU
     for steps in (n, 2 * n, 4 * n, 16 * n):
         run = sb.simulate(system, step=duration / steps, **options)
         assert run.position_error.max() < 1e-13
@@ -79,7 +81,10 @@ def test_poses_and_velocities_are_of_order_five_and_joints_stay_closed(name):
 
 
 def test_tolerances_are_kept_and_records_lie_on_the_motion():
-    system, options = spatial_chain().compile(), {"duration": 1.0, "record_step": 0.05} | RADAU
+    system, options = (
+        spatial_chain().compile(),
+        {"duration": 1.0, "record": sb.Recording(step=0.05)} | RADAU,
+    )
     exact = sb.simulate(system, step=0.0025, **options)
     errors, steps = [], []
     for tolerance in (1e-5, 1e-7, 1e-9):
@@ -93,7 +98,12 @@ def test_tolerances_are_kept_and_records_lie_on_the_motion():
 
 def test_squeezer_agrees_with_the_ivp_test_set_to_seven_digits():
     """Positions, velocities and multipliers' wrenches follow; published to 1.5e-9."""
-    options = {"step": "auto", "rtol": 1e-10, "atol": 1e-10, "record_step": 0.03} | RADAU
+    options = {
+        "step": "auto",
+        "rtol": 1e-10,
+        "atol": 1e-10,
+        "record": sb.Recording(step=0.03),
+    } | RADAU
     run = sb.simulate(sb.build("andrews").compile(), duration=0.03, **options)
     rates = (
         *(1139.920302151208, -1424.379294994111, 11.03291221937134, 19.29337464421385),
@@ -111,7 +121,7 @@ def test_squeezer_agrees_with_the_ivp_test_set_to_seven_digits():
 
 def test_motion_and_reactions_are_those_of_runge_kutta_steps():
     system = spatial_chain().compile()
-    options = {"duration": 0.4, "record_reactions": True, "record_step": 0.1}
+    options = {"duration": 0.4, "record": sb.Recording(step=0.1, reactions=True)}
     run = sb.simulate(system, step=0.01, **RADAU, **options)
     exact = sb.simulate(system, step=2.5e-4, method="rk4", **options)
     for name in ("position", "velocity", "joint_wrench"):
@@ -121,19 +131,26 @@ def test_motion_and_reactions_are_those_of_runge_kutta_steps():
 def test_four_bars_pass_their_flat_poses_whatever_the_steps():
     system, options = sb.build("n-four-bar", loops=4).compile(), {"duration": 1.5} | RADAU
     fixed = sb.simulate(system, step=0.01, **options)
-    chosen = sb.simulate(system, step="auto", rtol=1e-8, atol=1e-8, record_step=0.01, **options)
+    chosen = sb.simulate(
+        system, step="auto", rtol=1e-8, atol=1e-8, record=sb.Recording(step=0.01), **options
+    )
     for run in (fixed, chosen):
         assert run.energy_error < 1e-7
         assert run.position_error.max() < 1e-7
     np.testing.assert_allclose(chosen.position, fixed.position, atol=1e-5)
 
 
+def radau_steps(system, state):
+    options = simulation_options(1e-3, (0.0, 0.0), "radau-iia", sb.Solver(), sb.Recording())
+    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
+    return CollocationSteps(Problem(system, state, options, None, print), RADAU_IIA, matrix)
+
+
 def test_multipliers_of_dependent_rows_do_not_grow():
     """A row too many, all along: nothing but their smallness determines some multipliers."""
     system = sb.build("bricard").compile()
     state = sb.consistent_state(system)
-    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
-    method = CollocationSteps(system, state, RADAU_IIA, matrix, None)
+    method = radau_steps(system, state)
     now = CollocationState(state, *method.accelerations(state), None)
     least = [np.linalg.norm(now.multiplier)]
     for k in range(1, 60):
@@ -155,8 +172,7 @@ def test_newtons_method_converges_fast_by_either_matrix(is_whole):
     rng = np.random.default_rng(2)
     system = random_loops(rng, 5, 3, ("revolute", "spherical", "universal")).compile()
     state = sb.consistent_state(system)
-    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
-    steps = CollocationSteps(system, state, RADAU_IIA, matrix, None)
+    steps = radau_steps(system, state)
     steps.is_whole = is_whole
     now = CollocationState(state, *steps.accelerations(state), None)
     for k in range(4):

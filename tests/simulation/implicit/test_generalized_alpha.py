@@ -40,18 +40,18 @@ def test_coefficients_are_of_second_order_and_dissipate_as_asked(radius):
 
 
 @pytest.mark.parametrize(
-    "options", [{"compliance": 1e-13, **ALPHA}, {"method": "generalized-alpha-2"}]
+    "method", [sb.Method("generalized-alpha", compliance=1e-13), "generalized-alpha-2"]
 )
-def test_poses_velocities_and_reactions_are_of_order_two_from_the_first_step_on(options):
+def test_poses_velocities_and_reactions_are_of_order_two_from_the_first_step_on(method):
     """Against Runge-Kutta steps of order 4 with projection, forty times shorter."""
     system = spatial_chain().compile()
     velocity = 2.0 * np.random.default_rng(0).normal(size=(2, 6))
     state = sb.consistent_state(system, system.initial_state.with_(velocity=velocity))
-    shared = {"duration": 0.4, "record_step": 0.02, "record_reactions": True}
+    shared = {"duration": 0.4, "record": sb.Recording(step=0.02, reactions=True)}
     exact = sb.simulate(system, state, step=0.4 / 1600, **shared)
     errors = []
     for step in (0.02, 0.01, 0.005):
-        run = sb.simulate(system, state, step=step, **options, **shared)
+        run = sb.simulate(system, state, step=step, method=method, **shared)
         names = "position", "velocity", "joint_wrench"
         errors.append([np.abs(getattr(run, n) - getattr(exact, n)).max() for n in names])
     order = np.log2(np.divide(errors[:-1], errors[1:]))
@@ -75,8 +75,8 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
     mechanism.add_body("bob", mass=mass, inertia=[1, 1, 1])
     mechanism.add_joint("mount", sb.Fixed(), sb.WORLD, "bob")
     step = 2 * np.pi * np.sqrt(C * mass) / 200
-    options = {"step": step, "compliance": C, "spectral_radius": 1} | ALPHA
-    run = sb.simulate(mechanism.compile(), duration=200 * step, **options)
+    method = sb.Method("generalized-alpha", compliance=C, spectral_radius=1)
+    run = sb.simulate(mechanism.compile(), duration=200 * step, step=step, method=method)
     exact = -mass * 9.81 * C * (1.0 - np.cos(run.time / np.sqrt(C * mass)))
     np.testing.assert_allclose(run.position[:, 0, 2], exact, atol=2e-3 * np.ptp(exact))
     stored = run.position[:, 0, 2] ** 2 / (2.0 * C)
@@ -86,9 +86,8 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
 
 @pytest.mark.parametrize("radius", [0.0, 0.7, 1.0])
 def test_a_pendulum_keeps_its_energy_but_for_what_steps_dissipate(radius):
-    run = sb.simulate(
-        pendulum().compile(), duration=2.0, step=0.01, spectral_radius=radius, **ALPHA
-    )
+    method = sb.Method("generalized-alpha", spectral_radius=radius)
+    run = sb.simulate(pendulum().compile(), duration=2.0, step=0.01, method=method)
     assert run.energy_error < 2e-3
     assert run.position_error.max() < 4e-7
 

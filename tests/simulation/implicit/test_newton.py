@@ -8,9 +8,8 @@ import sparsebody as sb
 from sparsebody.equations.system_motion import SystemMotion, joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.simulation.implicit.compliance import uniform_compliance
 from sparsebody.simulation.implicit.newton import NewtonMatrix
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
 from sparsebody.spatial import quaternion_from_rotation, skew
 
 B, C = 700.0, 25.0
