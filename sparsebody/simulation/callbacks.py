@@ -196,22 +196,20 @@ class EventFinder:
     """
 
     def __init__(self, events: list[UserEvent]) -> None:
-        self._events, self._values = events, [0.0] * len(events)
+        self.events, self._values = events, [0.0] * len(events)
         self.changes_states = any(event.change is not None for event in events)
 
     def begin(self, state: State, made_by: UserEvent | None = None) -> None:
         """Begin at a state, maybe one that an event has made, at which its function is zero."""
-        values = zip(self._events, self._at(state), strict=True)
+        values = zip(self.events, self._at(state), strict=True)
         self._values = [0.0 if event is made_by else value for event, value in values]
 
     def find(self, motion: Motion, before: State, after: State) -> list[tuple[UserEvent, State]]:
         """Return what happens between the state before and one after it."""
-        if not self._events:
-            return []
         old, self._values = self._values, self._at(after)
         crossed = [
             event
-            for event, a, b in zip(self._events, old, self._values, strict=True)
+            for event, a, b in zip(self.events, old, self._values, strict=True)
             if (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
         ]
         if not crossed:
@@ -229,7 +227,7 @@ class EventFinder:
         return sorted(zeros, key=lambda zero: zero[1].time)
 
     def _at(self, state: State) -> list[float]:
-        return [float(event.function(state.time, state)) for event in self._events]
+        return [float(event.function(state.time, state)) for event in self.events]
 
 
 # ---- progress, and requests to stop -------------------------------------------------------------

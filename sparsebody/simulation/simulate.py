@@ -246,7 +246,7 @@ class _Run:
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
         self._recorded_at = -float("inf")
-        self._clock = time.perf_counter()
+        self._clock = 0.0  # when the loop began, wall time spent before taken off
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
@@ -261,7 +261,7 @@ class _Run:
 
     def to(self, duration: float, progress: bool | Report) -> Trajectory:
         """Run for `duration` from the first state and return the trajectory."""
-        end = self._first_time + duration
+        end, self._clock = self._first_time + duration, time.perf_counter() + self._clock
         with (
             np.errstate(all="ignore"),  # a blow-up is reported by name, not by warnings
             progress_report(progress, end) as report,
@@ -316,7 +316,9 @@ class _Run:
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion."""
         after = self.stepper.advance(time)
-        for event, here in self._finder.find(self.stepper, self._state, after):
+        finder = self._finder
+        crossings = finder.find(self.stepper, self._state, after) if finder.events else []
+        for event, here in crossings:
             self._note(Event(here.time, "event", event.name))
             if event.is_terminal:
                 self._state, self._is_ended, self._is_whole = here, True, False
@@ -326,7 +328,7 @@ class _Run:
                 check_state(self._system, changed)
                 self._state = consistent_state(self._system, changed)
                 self.stepper.restart(self._state)
-                self._finder.begin(self._state, event)
+                finder.begin(self._state, event)
                 self._advance(time)
                 return
         self._state = after
