@@ -25,22 +25,32 @@ def near(rng, place):
     )
 
 
+def spatial_chain():
+    """A hinge about a skew axis, then a ball."""
+    mechanism = sb.Mechanism("chain")
+    mechanism.add_body("a", mass=1.0, inertia=[0.1, 0.2, 0.15], position=[0.5, 0, 0])
+    mechanism.add_body("b", mass=2.0, inertia=[0.05, 0.1, 0.12], position=[1.0, 0.5, 0])
+    mechanism.add_joint("A", sb.Revolute(), sb.WORLD, "a", point=[0, 0, 0], axis=[0.3, 1, 0.1])
+    mechanism.add_joint("B", sb.Spherical(), "a", "b", point=[1, 0, 0])
+    return mechanism
+
+
 def deformed(seed, names, damping=False):
     """Bodies in a row, turned a little, with joints of all names open by some 0.2 m and 0.2 rad."""
     rng = np.random.default_rng(seed)
     mechanism = sb.Mechanism("deformed")
     n = len(names) + 3
     place = np.arange(n)[:, None] * [1.0, 0.2, -0.1]
-    for i in range(n):
-        mechanism.add_body(
-            f"b{i}",
-            mass=1.0 + 0.1 * i,
-            inertia=[0.1, 0.12, 0.2],
-            position=place[i],
-            orientation=quaternion_exponential(0.1 * rng.normal(size=3)),
-            linear_velocity=rng.normal(size=3),
-            angular_velocity=rng.normal(size=3),
-        )
+    turn, linear, angular = (rng.normal(size=(n, 3, 3)) * [[0.1], [1.0], [1.0]]).swapaxes(0, 1)
+    mechanism.add_bodies(
+        "b{}",
+        mass=1.0 + 0.1 * np.arange(n),
+        inertia=[0.1, 0.12, 0.2],
+        position=place,
+        orientation=quaternion_exponential(turn),
+        linear_velocity=linear,
+        angular_velocity=angular,
+    )
     ends = ["world", *(f"b{i}" for i in range(n))]
     half = np.array([0.5, 0.1, -0.05])
     for k, name in enumerate(names):
@@ -56,23 +66,14 @@ def deformed(seed, names, damping=False):
             compliance=0.1 * semidefinite(rng, m) + 0.01 * np.eye(m),
             damping=semidefinite(rng, m) if damping else 0.0,
         )
-    mechanism.add_bushing(
-        "bush",
-        f"b{n - 3}",
-        f"b{n - 2}",
-        predecessor_frame=near(rng, half),
-        successor_frame=near(rng, -half),
-        stiffness=semidefinite(rng, 6, 4),
-    )
-    mechanism.add_bushing(
-        "mount",
-        f"b{n - 2}",
-        "world",
-        predecessor_frame=near(rng, half),
-        successor_frame=near(rng, place[n - 2] + half),
-        stiffness=semidefinite(rng, 6),
-        damping=semidefinite(rng, 6) if damping else 0.0,
-    )
+    frames = {"predecessor_frame": near(rng, half), "successor_frame": near(rng, -half)}
+    stiffness = semidefinite(rng, 6, 4)
+    mechanism.add_bushing("bush", f"b{n - 3}", f"b{n - 2}", stiffness=stiffness, **frames)
+    frames["predecessor_frame"] = near(rng, half)
+    frames["successor_frame"] = near(rng, place[n - 2] + half)
+    stiffness, damper = semidefinite(rng, 6), semidefinite(rng, 6) if damping else 0.0
+    options = {"stiffness": stiffness, "damping": damper}
+    mechanism.add_bushing("mount", f"b{n - 2}", "world", **options, **frames)
     mechanism.add_beam(
         "beam",
         f"b{n - 2}",

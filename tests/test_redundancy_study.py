@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import sparsebody as sb
 from benchmarks.cases import FORWARD_DYNAMICS
@@ -23,12 +22,8 @@ def rows_of(name, largest, folder):
     return [measure(study, case, folder) for case in cases]
 
 
-@pytest.fixture(scope="module")
-def redundancy(tmp_path_factory):
-    return rows_of("redundancy", 24, tmp_path_factory.mktemp("redundancy"))
-
-
-def test_families_have_what_is_expected_of_them(redundancy):
+def test_families_have_what_is_expected_of_them_and_wrong_counts_break_a_promise(tmp_path):
+    redundancy = rows_of("redundancy", 24, tmp_path)
     assert {row["family"] for row in redundancy} == {
         "scissor", "rotating-squares", "n-four-bar", "five-bar-array", "four-bar-torus", "bricard"
     }  # fmt: skip
@@ -36,9 +31,6 @@ def test_families_have_what_is_expected_of_them(redundancy):
     for row in redundancy:
         assert row["violation"] < 1e-12
         assert row["error"] < max(1e-10, 10 * row["kappa"] * np.finfo(float).eps)
-
-
-def test_a_wrong_count_breaks_a_promise(redundancy):
     wrong = [row | {"redundant_rows": 9} for row in redundancy if row["family"] == "bricard"]
     assert [one.verdict for one in counts(wrong)] == ["NOT MET at 5", "met"]
 

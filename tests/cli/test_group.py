@@ -22,21 +22,23 @@ def test_every_command_explains_itself(command):
     assert "Usage: sparsebody" in printed(*command, "--help")
 
 
-def test_the_examples_keep_their_lines():
+def test_the_examples_keep_their_lines_and_the_version_is_that_of_the_package():
     assert "\n    sparsebody inspect scissor -p pairs=100\n" in printed("--help")
+    assert printed("--version") == f"sparsebody {sparsebody.__version__}\n"
 
 
 def test_help_needs_none_of_the_heavy_modules():
-    check = "import sys; from sparsebody.cli import main\n"
-    check += "try: main(['--help'])\nexcept SystemExit: pass\n"
-    heavy = "{'numpy', 'scipy', 'matplotlib', 'h5py', 'networkx'}"
-    check += f"print(sorted({heavy} & set(sys.modules)))"
+    heavy = {"numpy", "scipy", "matplotlib", "h5py", "networkx"}
+    check = f"""if True:
+        import sys
+        from sparsebody.cli import main
+        try:
+            main(["--help"])
+        except SystemExit:
+            print(sorted({heavy} & set(sys.modules)))
+    """
     result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
     assert result.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_version_is_that_of_the_package():
-    assert printed("--version") == f"sparsebody {sparsebody.__version__}\n"
 
 
 def test_debug_shows_the_traceback():
@@ -67,7 +69,7 @@ def test_a_command_takes_an_ordering_that_a_module_registers(module, tmp_path, m
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "my_orderings.py").write_text(SOURCE)
     try:
-        found = document("--import", module, "inspect", "ladder", "--ordering", "mine")
+        inspection = document("--import", module, "inspect", "ladder", "--ordering", "mine")
     finally:
         ORDERINGS.pop("mine", None)
-    assert found["ordering"] == "mine"
+    assert inspection["ordering"] == "mine"

@@ -1,27 +1,13 @@
-import dataclasses
-
 import pytest
-from command_line import document, printed, run
+from command_line import document, printed, refusal
 
-from sparsebody.analysis.inspection import inspect_mechanism
-from sparsebody.cli.mechanism_commands import _redundancy
-from sparsebody.model.files import read_mechanism
-from sparsebody.model.gallery import GALLERY, build
-from sparsebody.simulation import simulate
+import sparsebody as sb
+from sparsebody.model.gallery import GALLERY
 
-SMALL = {
-    "bodies": 4,
-    "rungs": 3,
-    "elements": 3,
-    "pairs": 3,
-    "rings": 3,
-    "loops": 3,
-    "rows": 3,
-    "columns": 3,
-    "layers": 1,
-}
+SMALL = dict.fromkeys(("rungs", "elements", "pairs", "rings", "loops", "rows", "columns"), 3)
+SMALL |= {"bodies": 4, "layers": 1}
+EVERY_KIND = ("motion", "trajectory", "energy", "drift", "spy")
 COUNTS = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows", "rank")
-MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
 def test_the_list_for_scripts_has_every_mechanism_with_its_parameters():
@@ -31,158 +17,80 @@ def test_the_list_for_scripts_has_every_mechanism_with_its_parameters():
     assert scissor["size_parameters"] == ["pairs"]
     assert scissor["parameters"]["drive"] is False
     assert scissor["summary"]
+    ladder = document("gallery", "ladder", "-p", "rungs=4")
+    assert (ladder["bodies"], ladder["joints"]) == (8, 12)
 
 
-def test_the_list_for_people_has_every_mechanism():
-    listed = printed("gallery")
-    assert all(name in listed for name in GALLERY)
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        (["four-bar"], (3, 4, 1, 1, 20, 3, 17)),
+        (["scissor", "-p", "pairs=4", "-p", "drive=yes"], (8, 12, 4, 0, 57, 9, 48)),
+        (["scissor", "-p", "pairs=6", "--reduction", "none"], (12, 18, 6, 1, 86, 15, 71)),
+    ],
+)
+def test_mechanisms_are_inspected_by_their_counts(words, counts):
+    inspection = document("inspect", *words)
+    assert tuple(inspection[key] for key in COUNTS) == counts
+    assert sum(inspection["redundant_joints"].values()) == inspection["redundant_rows"]
+    assert inspection["certain"] is True
+    if "none" in words:
+        assert (inspection["subgroups"], inspection["planar"]) == ([], False)
 
 
-def test_a_mechanism_is_described_with_its_counts():
-    found = document("gallery", "ladder", "-p", "rungs=4")
-    assert (found["bodies"], found["joints"]) == (8, 12)
-    assert "8 bodies, 12 joints" in printed("gallery", "ladder", "-p", "rungs=4")
-
-
-def test_a_mechanism_is_written_to_a_file_in_a_new_directory(tmp_path):
-    path = tmp_path / "new" / "chain.json"
-    printed("gallery", "chain", "-p", "bodies=3", "--output", path)
-    assert read_mechanism(path).n_bodies == 3
-
-
-def test_a_driven_scissor_has_three_redundant_rows_for_each_loop_between_pairs():
-    found = document("inspect", "scissor", "-p", "pairs=4", "-p", "drive=yes")
-    assert found["bodies"] == 8
-    assert found["joints"] == 12
-    assert found["loops"] == 4
-    assert found["mobility"] == 0
-    assert found["redundant_rows"] == 9
-    assert sum(found["redundant_joints"].values()) == 9
-    assert found["certain"] is True
-
-
-def test_a_four_bar_of_spatial_hinges_has_mobility_1_and_3_redundant_rows():
-    found = document("inspect", "four-bar")
-    counts = {key: found[key] for key in COUNTS}
-    assert counts == {
-        "bodies": 3,
-        "joints": 4,
-        "loops": 1,
-        "mobility": 1,
-        "constraint_rows": 20,
-        "redundant_rows": 3,
-        "rank": 17,
-    }
-    assert found["joint_types"] == {"revolute": 4}
+def test_joint_types_and_what_special_geometry_adds_are_given():
+    assert document("inspect", "four-bar")["joint_types"] == {"revolute": 4}
+    stewart = document("inspect", "stewart")
+    assert stewart["generic"] == {"freedoms": 6, "rows": 72, "rank": 72, "mobility": 6}
+    assert (stewart["generic_in_plane"], stewart["redundancy_doubt"]) == (None, "")
 
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_every_mechanism_of_the_gallery_can_be_inspected(name):
     entry = GALLERY[name]
     sizes = [f"{key}={SMALL[key]}" for key in entry.size_parameters]
-    found = document("inspect", name, *(word for size in sizes for word in ("-p", size)))
-    assert all(isinstance(found[key], int) for key in COUNTS)
-    assert all(isinstance(found[key], str) for key in ("name", "ordering", "factorization", "why"))
-    assert found["rank"] == found["constraint_rows"] - found["redundant_rows"]
-    assert found["residual"] < 1e-9
-    assert found["dropped_residual"] < 1e-7
-    assert found["initial_error"] < 1e-6
-    assert found["ordering"] in [line["name"] for line in found["orderings"]]
+    inspection = document("inspect", name, *(word for size in sizes for word in ("-p", size)))
+    assert all(isinstance(inspection[key], int) for key in COUNTS)
+    assert all(
+        isinstance(inspection[key], str) for key in ("name", "ordering", "factorization", "why")
+    )
+    assert inspection["rank"] == inspection["constraint_rows"] - inspection["redundant_rows"]
+    assert inspection["residual"] < 1e-9
+    assert inspection["dropped_residual"] < 1e-7
+    assert inspection["initial_error"] < 1e-6
+    assert inspection["ordering"] in [line["name"] for line in inspection["orderings"]]
 
 
 def test_the_ordering_and_the_factorization_asked_for_are_taken():
-    found = document("inspect", "chain", "--ordering", "natural", "--factorization", "superlu")
-    assert (found["ordering"], found["factorization"]) == ("natural", "superlu")
-    assert [line["name"] for line in found["orderings"]] == ["natural"]
-
-
-def test_people_read_the_same_counts_and_the_orderings():
-    text = printed("inspect", "scissor", "-p", "pairs=3", "-p", "drive=yes")
-    text = " ".join(text.split())
-    assert "redundant rows 6, certain; left out at" in text
-    assert "mobility 0 (with 1 prescribed coordinate)" in text
-    assert "condition number 45; rounding moves accelerations by up to" in text
-    assert "minimum-degree" in text
-
-
-def test_people_read_what_special_geometry_adds():
-    text = " ".join(printed("inspect", "bricard").split())
-    assert "generic rank 30 of 30, mobility 0; special geometry adds 1 redundant row and" in text
-    text = printed("inspect", "rotating-squares", "-p", "rows=5")
-    text = " ".join(text.split())
-    assert "generic in plane rank 59 of 64, mobility 1; special geometry adds 1 redundant" in text
-    found = document("inspect", "stewart")
-    assert found["generic"] == {"freedoms": 6, "rows": 72, "rank": 72, "mobility": 6}
-    assert found["generic_in_plane"] is None
-    assert found["redundancy_doubt"] == ""
-
-
-def test_people_read_why_a_decision_is_in_doubt():
-    found = inspect_mechanism(build("bricard"))
-    doubtful = dataclasses.replace(found, certain=False, redundancy_doubt="nearly singular")
-    assert "1, NOT certain: nearly singular; left out at" in _redundancy(doubtful)
-
-
-def test_people_read_what_closed_loops_do():
-    text = printed("inspect", "four-bar")
-    text = " ".join(text.split())
-    assert "spanning tree 3 freedoms, breadth-first; 1 loop in 1 cluster" in text
-    assert "loop constraints 5, of rank 2: overconstrained by 3" in text
-    assert "pose regular" in text
-    assert "configurations 2 with the same coordinate 0 of joint 'crank-pivot'" in text
-    assert "loop constraints" not in printed("inspect", "chain")
+    inspection = document("inspect", "chain", "--ordering", "natural", "--factorization", "superlu")
+    assert (inspection["ordering"], inspection["factorization"]) == ("natural", "superlu")
+    assert [line["name"] for line in inspection["orderings"]] == ["natural"]
 
 
 def test_a_file_is_inspected_as_the_mechanism_that_it_was_written_from(tmp_path):
-    path = tmp_path / "ring.json"
-    printed("gallery", "ring", "-p", "bodies=5", "--output", path)
-    from_file, from_gallery = (
-        document("inspect", *of) for of in ([path], ["ring", "-p", "bodies=5"])
-    )
+    path, ring = tmp_path / "new" / "ring.json", ["ring", "-p", "bodies=5"]
+    printed("gallery", *ring, "--output", path)
+    from_file, from_gallery = (document("inspect", *words) for words in ([path], ring))
     assert [from_file[key] for key in COUNTS] == [from_gallery[key] for key in COUNTS]
 
 
-def test_subgroups_are_listed_in_words_and_in_json():
-    arguments = ["scissor", "-p", "pairs=6"]
-    (found,) = document("inspect", *arguments)["subgroups"]
-    assert (found["kind"], found["base"], found["loops"]) == ("planar", "world", 5)
-    assert (len(found["bodies"]), len(found["joints"])) == (12, 17)
-    assert sum(found["redundant_joints"].values()) == found["redundant_rows"] == 15
-    told = printed("inspect", *arguments)
-    assert "planar, about the world: 12 bodies, 17 joints, 5 loops: 15 redundant rows" in told
-
-
-def test_subgroups_can_be_switched_off():
-    found = document("inspect", "scissor", "-p", "pairs=6", "--reduction", "none")
-    assert found["subgroups"] == []
-    assert found["planar"] is False
-    assert found["redundant_rows"] == 15
-
-
-def test_reactions_and_remedies_are_told_joint_by_joint():
-    text = printed("inspect", "four-bar")
-    assert "3 dimensions not determined, at 4 of 4 joints" in text
-    assert "joint 'crank-pin': force x, y unique; force z, torque x, y not: " in text
-    assert "; replace by point-on-line to remove them" in text
-    assert "verified in 2 poses: rank 17" in text
+def test_subgroups_are_listed():
+    (subgroup,) = document("inspect", "scissor", "-p", "pairs=6")["subgroups"]
+    assert (subgroup["kind"], subgroup["base"], subgroup["loops"]) == ("planar", "world", 5)
+    assert (len(subgroup["bodies"]), len(subgroup["joints"])) == (12, 17)
+    assert sum(subgroup["redundant_joints"].values()) == subgroup["redundant_rows"] == 15
 
 
 def test_large_mechanisms_are_advised_when_asked_to(tmp_path):
     words = ("scissor", "-p", "pairs=40")
     assert "advice" not in document("inspect", *words)
     target = tmp_path / "advised.json"
-    found = document("inspect", *words, "--advice", "--save-advised", str(target))
-    assert found["advice"]["verified"] is True
-    assert len(found["reactions"]["joints"]) == 118
+    inspection = document("inspect", *words, "--advice", "--save-advised", str(target))
+    assert inspection["advice"]["verified"] is True
+    assert len(inspection["reactions"]["joints"]) == 118
     again = document("inspect", str(target))
-    assert (again["redundant_rows"], again["mobility"]) == (0, found["mobility"])
+    assert (again["redundant_rows"], again["mobility"]) == (0, inspection["mobility"])
     assert again["reactions"]["dimension"] == 0
-
-
-def test_what_the_joints_of_trees_exert_is_determined():
-    text = printed("inspect", "chain")
-    assert "all determined" in text
-    assert "advice" not in text
 
 
 @pytest.fixture(scope="module")
@@ -193,52 +101,45 @@ def trajectory(tmp_path_factory):
     return path
 
 
-def test_a_trajectory_alone_makes_motion_energy_and_spy(trajectory, tmp_path):
-    files = document("plot", trajectory, "--output", tmp_path / "new")["files"]
-    assert [file["kind"] for file in files] == ["motion", "energy", "spy"]
+@pytest.mark.parametrize(
+    ("options", "pictures"),
+    [
+        ([], ["motion.png", "energy.png", "spy.png"]),
+        (["--kind", "drift", "--format", "pdf"], ["drift.pdf"]),
+        (["--kind", "all"], [f"{kind}.png" for kind in EVERY_KIND]),
+    ],
+)
+def test_a_trajectory_makes_the_pictures_asked_for(trajectory, tmp_path, options, pictures):
+    files = document("plot", trajectory, *options, "--output", tmp_path / "new")["files"]
+    assert [file["kind"] for file in files] == [name.partition(".")[0] for name in pictures]
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
-    assert names == ["scissor-energy.png", "scissor-motion.png", "scissor-spy.png"]
+    assert names == sorted(f"scissor-{name}" for name in pictures)
 
 
-def test_all_makes_every_kind(trajectory, tmp_path):
-    assert run("plot", trajectory, "--kind", "all", "--output", tmp_path).exit_code == 0
-    assert len(list(tmp_path.iterdir())) == 5
-
-
-@pytest.mark.parametrize("suffix", MAGIC)
-def test_the_suffix_says_the_format(trajectory, tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_the_suffix_says_the_format(trajectory, tmp_path, suffix, magic):
     path = tmp_path / f"energy.{suffix}"
-    assert run("plot", trajectory, "--kind", "energy", "--output", path).exit_code == 0
-    assert path.read_bytes().startswith(MAGIC[suffix])
-
-
-def test_a_directory_takes_the_format_asked_for(trajectory, tmp_path):
-    run("plot", trajectory, "--kind", "drift", "--format", "pdf", "--output", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["scissor-drift.pdf"]
+    printed("plot", trajectory, "--kind", "energy", "--output", path)
+    assert path.read_bytes().startswith(magic)
 
 
 def test_a_mechanism_makes_its_picture_and_a_spy_plot(tmp_path):
-    result = run("plot", "ladder", "-p", "rungs=3", "--output", tmp_path)
-    assert result.stdout.split() == [
-        str(tmp_path / "ladder-mechanism.png"),
-        str(tmp_path / "ladder-spy.png"),
-    ]
+    words = printed("plot", "ladder", "-p", "rungs=3", "--output", tmp_path).split()
+    assert words == [str(tmp_path / f"ladder-{kind}.png") for kind in ("mechanism", "spy")]
 
 
-def test_a_trajectory_without_a_mechanism_is_drawn_as_far_as_can_be(tmp_path):
+def test_a_trajectory_without_a_mechanism_is_drawn_as_far_as_can_be(tmp_path, trajectory):
     path = tmp_path / "bare.h5"
-    simulate(build("pendulum").compile(), duration=0.02, step=0.01, output=path)
-    assert run("plot", path, "--output", tmp_path / "out").exit_code == 0
-    result = run("plot", path, "--kind", "motion", "--output", tmp_path / "motion.png")
-    assert result.exit_code == 2
-    assert "holds no mechanism" in result.stderr
-
-
-def test_an_unknown_body_is_named(trajectory, tmp_path):
-    result = run("plot", trajectory, "--body", "elbow", "--output", tmp_path)
-    assert result.exit_code == 2
-    assert "no body 'elbow'" in result.stderr
-    assert list(tmp_path.iterdir()) == []
+    sb.simulate(sb.build("pendulum").compile(), duration=0.02, step=0.01, output=path)
+    printed("plot", path, "--output", tmp_path / "out")
+    output = ["--output", tmp_path / "motion.png"]
+    assert "holds no mechanism" in refusal("plot", path, "--kind", "motion", *output)
+    assert "no body 'elbow'" in refusal(
+        "plot", trajectory, "--body", "elbow", *output[:1], tmp_path
+    )
+    assert {file.name for file in tmp_path.iterdir()} == {"bare.h5", "out"}
 
 
 def test_a_picture_that_cannot_be_written_is_named_before_any_is_drawn(
@@ -247,6 +148,5 @@ def test_a_picture_that_cannot_be_written_is_named_before_any_is_drawn(
     monkeypatch.setattr("sparsebody.plots.style.save_figure", None)
     path = tmp_path / "loop.png"
     path.symlink_to(path)
-    result = run("plot", trajectory, "--kind", "energy", "--output", path)
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"sparsebody: error: cannot write {str(path)!r}: ")
+    message = refusal("plot", trajectory, "--kind", "energy", "--output", path, code=1)
+    assert message.startswith(f"sparsebody: error: cannot write {str(path)!r}: ")

@@ -2,28 +2,17 @@
 
 import numpy as np
 import pytest
-from random_mechanisms import random_loops, random_rotation, random_tree
+from random_mechanisms import random_loops, random_rotation
 
-from sparsebody.model.frames import Frame
-from sparsebody.model.joints import (
-    JOINT_TYPES,
-    ConstantDistance,
-    Helical,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import System
+import sparsebody as sb
 from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 
 
-def test_body_coordinates_have_their_origin_at_the_center_of_mass() -> None:
+def test_body_coordinates_have_their_origin_at_the_center_of_mass():
     rng = np.random.default_rng(0)
     R, place, center = random_rotation(rng), rng.normal(size=3), rng.normal(size=3)
     u, w = rng.normal(size=(2, 3))
-    mechanism = Mechanism()
+    mechanism = sb.Mechanism()
     mechanism.add_body(
         "a",
         mass=2.0,
@@ -47,21 +36,17 @@ def test_body_coordinates_have_their_origin_at_the_center_of_mass() -> None:
     np.testing.assert_allclose(product, np.eye(6), atol=1e-15)
 
 
-def test_joint_points_are_seen_from_the_centers_of_mass() -> None:
-    mechanism = Mechanism()
-    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])
-    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1], center_of_mass=[0, 2, 0])
-    turned = (0.6, 0.8, 0.0, 0.0)
-    mechanism.add_joint(
-        "first",
-        Spherical(),
-        WORLD,
-        "a",
-        predecessor_frame=Frame((5, 5, 5)),
-        successor_frame=Frame((0, 0, 3), turned),
-    )
-    mechanism.add_joint(
-        "second", Revolute(), "a", "b", predecessor_frame=Frame((4, 0, 0)), successor_frame=Frame()
+def test_joint_points_are_seen_from_the_centers_of_mass():
+    mechanism, turned = sb.Mechanism(), (0.6, 0.8, 0.0, 0.0)
+    centers = [[1, 0, 0], [0, 2, 0]]
+    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], center_of_mass=centers)
+    mechanism.add_joints(
+        ["first", "second"],
+        [sb.Spherical(), sb.Revolute()],
+        [-1, 0],
+        [0, 1],
+        predecessor_frame=sb.Frames([[5, 5, 5], [4, 0, 0]]),
+        successor_frame=sb.Frames([[0, 0, 3], [0, 0, 0]], [turned, (1, 0, 0, 0)]),
     )
     system = mechanism.compile()
     assert system.predecessor.tolist() == [-1, 0]
@@ -71,13 +56,12 @@ def test_joint_points_are_seen_from_the_centers_of_mass() -> None:
     np.testing.assert_allclose(system.successor_rotation[0], rotation_from_quaternion(turned))
 
 
-def test_rows_follow_the_joints_and_drives_come_last_in_theirs() -> None:
-    mechanism = Mechanism()
-    for name in ("a", "b", "c"):
-        mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("ball", Spherical(), WORLD, "a")
-    mechanism.add_joint("cross", Universal(), "a", "b", prescribed={0: 1.0, 1: 2.0})
-    mechanism.add_joint("slide", Prismatic(), "b", "c")
+def test_rows_follow_the_joints_and_drives_come_last_in_theirs():
+    mechanism = sb.Mechanism()
+    mechanism.add_bodies(["a", "b", "c"], mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("ball", sb.Spherical(), sb.WORLD, "a")
+    mechanism.add_joint("cross", sb.Universal(), "a", "b", prescribed={0: 1.0, 1: 2.0})
+    mechanism.add_joint("slide", sb.Prismatic(), "b", "c")
     mechanism.add_joint_force("spring", "slide", stiffness=1.0)
     system = mechanism.compile()
     assert system.first_row.tolist() == [0, 3, 9, 14]
@@ -93,41 +77,28 @@ def test_rows_follow_the_joints_and_drives_come_last_in_theirs() -> None:
     assert system.initial_state.coordinate.shape == (3,)
 
 
-def test_types_with_a_number_keep_it() -> None:
-    mechanism = Mechanism()
-    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("screw", Helical(0.3), WORLD, "a")
-    mechanism.add_joint("rod", ConstantDistance(0.7), WORLD, "a")
-    mechanism.add_joint("hinge", Revolute(), WORLD, "a")
-    np.testing.assert_array_equal(mechanism.compile().parameter, [0.3, 0.7, 0.0])
-
-
 @pytest.mark.parametrize("seed", range(3))
-def test_every_joint_is_in_one_group_of_its_type(seed: int) -> None:
+def test_every_joint_is_in_one_group_of_its_type_with_its_parameter_and_constant_subspace(seed):
     system = random_loops(np.random.default_rng(seed), 12, 6).compile()
     members = np.concatenate([group.joints for group in system.groups])
     assert sorted(members) == list(range(system.n_joints))
     for group in system.groups:
         assert {system.joint_types[j].name for j in group.joints} == {group.name}
-        assert (system.joint_kind[group.joints] == JOINT_TYPES[group.name].kind).all()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_constant_subspaces_are_those_of_the_types(seed: int) -> None:
-    system = random_tree(np.random.default_rng(seed), 12).compile()
+        assert (system.joint_kind[group.joints] == sb.JOINT_TYPES[group.name].kind).all()
     for j, joint_type in enumerate(system.joint_types):
+        assert system.parameter[j] == (joint_type.parameter or 0.0)
         if not joint_type.has_varying_T:
             zero = joint_type.coordinates(np.eye(3), np.zeros(3))
             T = joint_type.constraint_force_subspace(zero)
             np.testing.assert_array_equal(system.subspace[system.rows(j)], T.T)
 
 
-def test_forces_act_from_the_centers_of_mass() -> None:
-    mechanism = Mechanism()
+def test_forces_act_from_the_centers_of_mass():
+    mechanism = sb.Mechanism()
     mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])
     mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
     mechanism.add_point_force(
-        "tie", WORLD, "a", first_point=[0, 0, 9], second_point=[2, 0, 0], stiffness=3.0
+        "tie", sb.WORLD, "a", first_point=[0, 0, 9], second_point=[2, 0, 0], stiffness=3.0
     )
     mechanism.add_external_force("load", "a", force=[1, 0, 0], moment=[0, 1, 0], point=[0, 5, 0])
     mechanism.add_external_force("thrust", "a", force=[1, 0, 0], axes="body")
@@ -141,9 +112,9 @@ def test_forces_act_from_the_centers_of_mass() -> None:
     assert loads.in_world.tolist() == [True, False]
 
 
-def test_compiling_twice_gives_the_same_and_leaves_the_mechanism_alone() -> None:
+def test_compiling_twice_gives_the_same_and_leaves_the_mechanism_alone():
     mechanism = random_loops(np.random.default_rng(4), 6, 3)
-    first: System = mechanism.compile()
+    first: sb.System = mechanism.compile()
     second = mechanism.compile()
     assert first.body_names == second.body_names == tuple(mechanism.bodies)
     assert first.joint_names == tuple(mechanism.joints)

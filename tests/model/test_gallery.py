@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 from oracles import gauss_accelerations, rank
 
+import sparsebody as sb
 from sparsebody.dynamics.energy import elastic_energy
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.kinematics.joint_motion import body_rotations, prescribed_velocities
-from sparsebody.kinematics.poses import displaced
-from sparsebody.model.bodies import Polyline
 from sparsebody.model.columns import Table
 from sparsebody.model.forces import Beam
-from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.model.joints import Revolute
-from sparsebody.model.mechanism import WORLD
 from sparsebody.spatial import box_inertia, quaternion_exponential
 
 # name, parameters, bodies, joints, rows, mobility, redundant rows
@@ -88,55 +84,39 @@ def identity(case):
     return "-".join(map(str, (case[0], *case[1].items())))
 
 
-def errors(system, state):
-    """Position and velocity errors of all constraint rows."""
-    moving = SystemMotion(system, state)
-    rows = moving.constraint
-    return (
-        moving.position_error,
-        rows.velocity - prescribed_velocities(system, state.time),
-    )
-
-
 @pytest.mark.parametrize("case", COUNTS, ids=identity)
 def test_bodies_joints_rows_and_mobility_are_as_documented(case):
-    name, parameters, bodies, joints, rows, mobility, redundant = case
-    mechanism = build(name, **parameters)
-    system = mechanism.compile()
-    found_rank = rank(system, system.initial_state)
-    assert (mechanism.n_bodies, mechanism.n_joints, system.n_rows) == (bodies, joints, rows)
-    assert (6 * bodies - found_rank, rows - found_rank) == (mobility, redundant)
+    name, parameters, bodies, joints, n_rows, mobility, redundant = case
+    system = build(name, **parameters).compile()
+    independent = rank(system, system.initial_state)
+    assert (system.n_bodies, system.n_joints, system.n_rows) == (bodies, joints, n_rows)
+    assert (6 * bodies - independent, n_rows - independent) == (mobility, redundant)
 
 
 @pytest.mark.parametrize("case", ALL, ids=identity)
 def test_joints_close_at_the_start(case):
     system = build(case[0], **case[1]).compile()
+    moving = SystemMotion(system, system.initial_state)
     reach = 1.0 + np.abs(system.initial_state.position).max()
-    position, velocity = errors(system, system.initial_state)
-    assert np.abs(position).max(initial=0.0) < 2e-15 * reach
-    assert np.abs(velocity).max(initial=0.0) < 1e-14 * reach
+    velocity_error = moving.constraint.velocity - prescribed_velocities(system, 0.0)
+    assert np.abs(moving.position_error).max(initial=0.0) < 2e-15 * reach
+    assert np.abs(velocity_error).max(initial=0.0) < 1e-14 * reach
     assert elastic_energy(system, system.initial_state) < 1e-20
 
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_default_mechanism_is_connected_can_be_drawn_and_has_what_its_entry_says(name):
-    mechanism = build(name)
+    mechanism, entry = build(name), GALLERY[name]
     graph = nx.Graph(mechanism.graph)
     beams = [force for force in mechanism.forces.values() if isinstance(force, Beam)]
     graph.add_edges_from((beam.predecessor, beam.successor) for beam in beams)
     assert nx.is_connected(graph)
     assert all(body.shape is not None for body in mechanism.bodies.values())
-    entry = GALLERY[name]
-    assert set(entry.size_parameters) <= set(entry.defaults)
     assert all(body in mechanism.bodies for body, _ in entry.points.values())
     assert build(name, **entry.defaults).n_bodies == mechanism.n_bodies
-
-
-@pytest.mark.parametrize("name", [name for name in GALLERY if GALLERY[name].size_parameters])
-def test_every_size_parameter_changes_the_number_of_bodies(name):
-    for parameter in GALLERY[name].size_parameters:
-        larger = build(name, **{parameter: GALLERY[name].defaults[parameter] + 1})
-        assert larger.n_bodies > build(name).n_bodies
+    for parameter in entry.size_parameters:
+        larger = build(name, **{parameter: entry.defaults[parameter] + 1})
+        assert larger.n_bodies > mechanism.n_bodies
 
 
 # ---- parameters -----------------------------------------------------------------------------
@@ -169,11 +149,7 @@ def test_strings_are_converted_as_the_parameters_ask():
         ("four-bar", {"coupler": 0.05}, "four-bar: angle is 1.0: coupler .* do not meet"),
         ("chain", {"mass": 10**400}, "chain: mass is 10*; give a number"),
         ("chain", {"bodies": 10**12}, r"bodies is 1e\+12; a mechanism has 10000000 bodies at most"),
-        (
-            "lattice",
-            {"rows": 10**4, "layers": 10**3},
-            r"10000, columns is 4, layers is 1000; a mec",
-        ),
+        ("lattice", {"rows": 10**4, "layers": 10**3}, "10000, columns is 4, layers is 1000; a mec"),
         ("chain", {"length": "1e300"}, r"chain: length = 1e\+300 leads out of the range of num"),
         ("pendulum", {"radius": 1e300}, r"out of the range of numbers \(Numerical result out of"),
         ("tree", {"skew": 1e300}, r"skew = 1e\+300 leads out of .*overflow.*; give moderate ones"),
@@ -184,16 +160,11 @@ def test_unfit_parameter_is_named_with_its_value_and_the_remedy(name, parameters
         build(name, **parameters)
 
 
-def test_joint_type_is_checked_when_the_function_is_called_directly():
+def test_unknown_names_are_answered_with_the_known_ones():
+    with pytest.raises(UnknownNameError, match="no mechanism 'scissors' in the gallery"):
+        build("scissors")
     with pytest.raises(ModelError, match="joint is 'rubber'; give one of: spherical, revolute"):
         GALLERY["ring"].function(joint="rubber")
-
-
-def test_unknown_mechanism_is_answered_with_the_known_ones():
-    with pytest.raises(
-        UnknownNameError, match=r"no mechanism 'scissors' in the gallery; .*scissor"
-    ):
-        build("scissors")
 
 
 def test_more_branching_than_bodies_gives_a_star():
@@ -215,11 +186,7 @@ def test_coordinate_of_the_scissor_base_is_the_angle_of_the_bars():
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [
-        ("ladder", {"disorder": 0.1}),
-        ("tree", {"random": True}),
-        ("lattice", {"keep": 0.5}),
-    ],
+    [("ladder", {"disorder": 0.1}), ("tree", {"random": True}), ("lattice", {"keep": 0.5})],
 )
 def test_same_seed_gives_the_same_mechanism_and_another_seed_another(name, parameters):
     def digest(seed):
@@ -245,16 +212,9 @@ def test_a_disordered_lattice_is_in_general_position(parameters, redundant):
 
 def test_random_trees_use_all_their_joint_types():
     mechanism = build("tree", bodies=60, random=True)
-    kinds = {joint.type.name for joint in mechanism.joints.values()}
-    assert kinds == {
-        "revolute",
-        "prismatic",
-        "helical",
-        "cylindrical",
-        "planar",
-        "spherical",
-        "universal",
-    }
+    types = {joint.type.name for joint in mechanism.joints.values()}
+    others = {"fixed", "free", "constant-distance", "point-on-line", "point-on-plane"}
+    assert types == set(sb.JOINT_TYPES) - others
 
 
 @pytest.mark.parametrize(
@@ -264,12 +224,11 @@ def test_random_trees_use_all_their_joint_types():
 def test_bars_lie_along_their_x_axis(name):
     mechanism = build(name)
     for joint in mechanism.joints.values():
-        for body, frame in (
-            (joint.predecessor, joint.predecessor_frame),
-            (joint.successor, joint.successor_frame),
-        ):
-            bar = mechanism.bodies.get(body)
-            if bar is not None and isinstance(bar.shape, Polyline) and len(bar.shape.points) == 2:
+        for end in ("predecessor", "successor"):
+            bar = mechanism.bodies.get(getattr(joint, end))
+            shape = bar and bar.shape
+            if isinstance(shape, sb.Polyline) and len(shape.points) == 2:
+                frame = getattr(joint, f"{end}_frame")
                 np.testing.assert_allclose(frame.position[1:], 0.0, atol=1e-15)
 
 
@@ -279,16 +238,7 @@ def initial_accelerations(mechanism):
     return system, gauss_accelerations(system, system.initial_state)[0]
 
 
-def place_and_velocity(system, point):
-    """Of a point (body, place in the body frame), in the world."""
-    state, name = system.initial_state, point[0]
-    body = system.body(name)
-    arm = np.asarray(point[1]) - system.center_of_mass[body]
-    R, v = body_rotations(state)[body], state.velocity[body]
-    return state.position[body] + R @ arm, R @ (v[3:] + np.cross(v[:3], arm))
-
-
-# ---- Andrews' squeezer ----------------------------------------------------------------------
+# ---- published numbers ----------------------------------------------------------------------
 
 
 def test_andrews_starts_with_the_published_accelerations():
@@ -298,8 +248,6 @@ def test_andrews_starts_with_the_published_accelerations():
     assert turn["K2"] - turn["K1"] == pytest.approx(-10666.8329399655854029433719415, rel=1e-9)
 
 
-# ---- autoTree -------------------------------------------------------------------------------
-
 # Forward dynamics at q_i = 0.1 i cos(i), qd_i = 0.3 sin(2 i), tau_i = 2 sin(0.9 i); a world-frame
 # Newton-Euler recursion and Pinocchio agree on these numbers to 1e-13.
 TREES = [
@@ -308,61 +256,48 @@ TREES = [
         {"bodies": 7, "branching": 2, "skew": 0.3},
         [0, 1, 1, 2, 2, 3, 3],
         [
-            4.05951768100301,
-            -0.5846515904958328,
-            -4.804368677098328,
-            -22.011492054375015,
-            -26.014908444470873,
-            -14.32703298452824,
-            -9.756827650243727,
+            *(4.05951768100301, -0.5846515904958328, -4.804368677098328, -22.011492054375015),
+            *(-26.014908444470873, -14.32703298452824, -9.756827650243727),
         ],
     ),
 ]
 
 
-def joint_accelerations(system, a):
-    """Of revolutes: qdd = z'(w_s - w_p)' in S axes, without the turn of z with the predecessor."""
-    state = system.initial_state
-    R = body_rotations(state)
-    qdd = []
-    for p, s in zip(system.predecessor, system.successor, strict=True):
-        spin, change, axis = R[s] @ state.velocity[s, :3], R[s] @ a[s, :3], R[s][:, 2]
-        if p >= 0:
-            change = change - R[p] @ a[p, :3] - np.cross(R[p] @ state.velocity[p, :3], spin)
-        qdd.append(axis @ change)
-    return np.array(qdd)
-
-
 @pytest.mark.parametrize(("parameters", "parents", "expected"), TREES)
 def test_auto_tree_has_the_published_accelerations(parameters, parents, expected):
+    """qdd = z'(w_s - w_p)' in S axes, without the turn of z with the predecessor."""
     mechanism = build("tree", moving=True, **parameters)
     for i in range(1, mechanism.n_bodies + 1):
         mechanism.add_joint_force(f"effort-{i}", f"joint-{i}", effort=2 * math.sin(0.9 * i))
     system, a = initial_accelerations(mechanism)
     assert (system.predecessor + 1).tolist() == parents
-    np.testing.assert_allclose(joint_accelerations(system, a), expected, rtol=1e-11)
-
-
-# ---- IFToMM library -------------------------------------------------------------------------
+    R, velocity = body_rotations(system.initial_state), system.initial_state.velocity[:, :3]
+    qdd = []
+    for p, s in zip(system.predecessor, system.successor, strict=True):
+        change = R[s] @ a[s, :3]
+        if p >= 0:
+            change = change - R[p] @ a[p, :3] - np.cross(R[p] @ velocity[p], R[s] @ velocity[s])
+        qdd.append(R[s][:, 2] @ change)
+    np.testing.assert_allclose(qdd, expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("loops", [1, 2, 40])
 def test_n_four_bar_starts_with_the_published_energy_and_speed_of_b0(loops):
     system = build("n-four-bar", loops=loops).compile()
-    v = system.initial_state.velocity
-    kinetic = 0.5 * np.einsum("na,nab,nb->", v, system.spatial_inertia, v)
-    potential = -system.mass @ system.initial_state.position @ system.gravity
+    state = system.initial_state
+    kinetic = 0.5 * np.einsum("na,nab,nb->", state.velocity, system.spatial_inertia, state.velocity)
+    potential = -system.mass @ state.position @ system.gravity
     expected = (loops + 1) / 6 + loops / 2 + 9.81 * ((loops + 1) / 2 + loops)
     assert kinetic + potential == pytest.approx(expected, rel=1e-14)
-    place, velocity = place_and_velocity(system, GALLERY["n-four-bar"].points["B0"])
-    np.testing.assert_allclose(place, [0, 1, 0], atol=1e-15)
-    np.testing.assert_allclose(velocity, [1, 0, 0], atol=1e-15)
+    B0 = system, state, *GALLERY["n-four-bar"].points["B0"]
+    np.testing.assert_allclose(sb.point_position(*B0), [0, 1, 0], atol=1e-15)
+    np.testing.assert_allclose(sb.point_velocity(*B0), [1, 0, 0], atol=1e-15)
 
 
 def test_bricard_starts_with_the_published_acceleration():
     system, a = initial_accelerations(build("bricard"))
-    place, _ = place_and_velocity(system, GALLERY["bricard"].points["P3"])
-    np.testing.assert_allclose(place, [1, -1, 1], atol=1e-15)
+    P3 = sb.point_position(system, system.initial_state, *GALLERY["bricard"].points["P3"])
+    np.testing.assert_allclose(P3, [1, -1, 1], atol=1e-15)
     assert a[0, 2] == pytest.approx(1.9580838323353293, rel=1e-12)
 
 
@@ -387,75 +322,38 @@ def test_governor_starts_with_the_accelerations_of_its_lagrangian():
 
 def test_slider_crank_reaches_the_published_positions():
     system = build("slider-crank").compile()
-    slider, step, published = system.body("slider"), 1e-3, [0.226785384, 0.263034975, 0.28194126]
-    state, reached = system.initial_state, []
-    for count in range(1, 301):  # explicit midpoint rule
-        v = state.velocity
-        half = displaced(state, step / 2 * v).with_(
-            velocity=v + step / 2 * gauss_accelerations(system, state)[0]
-        )
-        travel = np.einsum("nij,nj->ni", body_rotations(half), step * half.velocity[:, 3:])
-        state = displaced(state, step * half.velocity).with_(
-            position=state.position + travel,
-            velocity=v + step * gauss_accelerations(system, half)[0],
-        )
-        if count % 100 == 0:
-            reached.append(state.position[slider, 0])
-    np.testing.assert_allclose(reached, published, atol=2e-5)
+    run = sb.simulate(system, duration=0.3, step=1e-3, record_step=0.1)
+    published = [0.226785384, 0.263034975, 0.28194126]
+    np.testing.assert_allclose(run.position[1:, run.body("slider"), 0], published, atol=2e-5)
 
 
 # ---- families built from arrays, against their definitions body by body ----------------------
 
-WORLD_PLACE = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
 
-
-def placed(parent, joint_type, before, after, q, qd):
-    """Rotation, origin, angular and linear velocity of a successor. Featherstone (2008), 4.4."""
+def successor_motion(parent, frame, q, qd):
+    """Rotation, origin, angular and linear velocity behind a hinge. Featherstone (2008), 4.4."""
     R, o, w, v = parent
-    E, r = joint_type.pose(q)
-    v_J = joint_type.motion_subspace(q) @ qd
-    to_world_P = R @ before.rotation
-    to_world_S = to_world_P @ E.T
-    joint = o + R @ before.origin + to_world_P @ r
-    rotation = to_world_S @ after.rotation.T
-    origin, angular = joint - rotation @ after.origin, w + to_world_S @ v_J[:3]
-    at_joint = v + np.cross(w, joint - o) + to_world_S @ v_J[3:]
-    return rotation, origin, angular, at_joint + np.cross(angular, origin - joint)
-
-
-def joint_place(mechanism, joint):
-    """Where the two frames of a joint are in the world."""
-    places = []
-    for body, frame in (
-        (joint.predecessor, joint.predecessor_frame),
-        (joint.successor, joint.successor_frame),
-    ):
-        on_world = body == WORLD
-        places.append(frame.origin if on_world else mechanism.body(body).to_world(frame.origin))
-    return places
-
-
-def ends_of(mechanism):
-    return {name: (j.predecessor, j.successor) for name, j in mechanism.joints.items()}
+    E, r = sb.Revolute().pose(q)
+    v_J = sb.Revolute().motion_subspace(q) @ qd
+    rotation = R @ frame.rotation @ E.T
+    origin = o + R @ (frame.origin + frame.rotation @ r)
+    linear = v + np.cross(w, origin - o) + rotation @ v_J[3:]
+    return rotation, origin, w + rotation @ v_J[:3], linear
 
 
 def assert_joints_at(mechanism, expected):
-    assert list(mechanism.joints) == list(expected)
+    """Names, ends and places of joints in this order; both frames lie there."""
+    assert list(mechanism.joints)[: len(expected)] == list(expected)
     for name, (predecessor, successor, place) in expected.items():
         joint = mechanism.joint(name)
         assert (joint.predecessor, joint.successor) == (predecessor, successor)
-        for found in joint_place(mechanism, joint):
-            np.testing.assert_allclose(found, place, atol=1e-12)
-
-
-def assert_bars(mechanism, expected):
-    """Bodies in this order, from start to end."""
-    assert list(mechanism.bodies) == list(expected)
-    for name, (start, end) in expected.items():
-        bar = mechanism.body(name)
-        shape = np.array(bar.shape.points)
-        np.testing.assert_allclose(bar.to_world(shape[0]), start, atol=1e-12)
-        np.testing.assert_allclose(bar.to_world(shape[1]), end, atol=1e-12)
+        for end, frame in (
+            (predecessor, joint.predecessor_frame),
+            (successor, joint.successor_frame),
+        ):
+            on_world = end == sb.WORLD
+            at = frame.origin if on_world else mechanism.body(end).to_world(frame.origin)
+            np.testing.assert_allclose(at, place, atol=1e-12)
 
 
 @pytest.mark.parametrize("disorder", [0.0, 0.1])
@@ -469,7 +367,7 @@ def test_ladder(rungs, disorder):
             bodies[f"bar-{s}-{r}"] = np.array([s, r, 0]) + disorder * rng.uniform(-1, 1, 3)
         for r in range(2):
             name = f"rail-{s - 1}-{r}" if s else f"base-{r}"
-            before = f"bar-{s - 1}-{r}" if s else WORLD
+            before = f"bar-{s - 1}-{r}" if s else sb.WORLD
             place = np.array([s - 0.5, r, 0]) + disorder * rng.uniform(-1, 1, 3)
             joints[name] = (before, f"bar-{s}-{r}", place)
         place = np.array([s, 0.5, 0]) + disorder * rng.uniform(-1, 1, 3)
@@ -493,17 +391,16 @@ def test_scissor(pairs):
             below = k - 1
             joints[f"outer-{below}-right"] = (f"left-{below}", f"right-{k}", (w, 0, k * h))
             joints[f"outer-{below}-left"] = (f"right-{below}", f"left-{k}", (0, 0, k * h))
-    joints["base"] = (WORLD, "left-0", (0, 0, 0))
-    assert list(mechanism.joints)[-1] == "support"
-    assert_bars(mechanism, bars)
-    found = dict(list(ends_of(mechanism).items())[:-1])
-    assert found == {name: ends[:2] for name, ends in joints.items()}
-    for name, (*_, place) in joints.items():
-        for point in joint_place(mechanism, mechanism.joint(name)):
-            np.testing.assert_allclose(point, place, atol=1e-12)
-    for bar in mechanism.bodies.values():
+    joints["base"] = (sb.WORLD, "left-0", (0, 0, 0))
+    assert list(mechanism.bodies) == list(bars)
+    for (start, end), bar in zip(bars.values(), mechanism.bodies.values(), strict=True):
+        np.testing.assert_allclose(bar.to_world(bar.shape.points[0]), start, atol=1e-12)
+        np.testing.assert_allclose(bar.to_world(bar.shape.points[1]), end, atol=1e-12)
         np.testing.assert_allclose(bar.rotation[:, 2], [0, -1, 0], atol=1e-15)
         np.testing.assert_allclose(bar.inertia, box_inertia(1.0, [1.3, 0.05, 0.05]), rtol=1e-15)
+    assert_joints_at(mechanism, joints)
+    support = mechanism.joint("support")
+    assert (support.predecessor, support.successor) == (sb.WORLD, "right-0")
 
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (2, 3, 1), (3, 2, 4)])
@@ -525,7 +422,7 @@ def test_lattice(size, keep):
         first, second = pairs[index]
         (others if joined[first] == joined[second] else tree).append(index)
         joined.union(first, second)
-    expected = {"base": (WORLD, "cube-0-0-0", (-0.5, 0, 0))}
+    expected = {"base": (sb.WORLD, "cube-0-0-0", (-0.5, 0, 0))}
     for index in sorted(tree + others[: round(keep * len(others))]):
         first, second = ("cube-{}-{}-{}".format(*cell) for cell in pairs[index])
         r, c, k = np.mean(pairs[index], axis=0)
@@ -538,47 +435,41 @@ def test_lattice(size, keep):
 def test_tree_follows_its_joints_from_the_root(branching, taper):
     n, skew = 40, 0.4
     mechanism = build("tree", bodies=n, branching=branching, skew=skew, taper=taper, moving=True)
-    places, length = [WORLD_PLACE], [0.0]
+    places, length = [(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))], [0.0]
     for i in range(1, n + 1):
         parent = math.floor((i - 2 + math.ceil(branching)) / branching)
         turn = quaternion_exponential([skew, 0.0, 0.0])
-        frame = Frame((length[parent], 0.0, 0.0), turn) if parent else Frame()
+        frame = sb.Frame((length[parent], 0.0, 0.0), turn) if parent else sb.Frame()
         q, qd = np.array([0.1 * i * math.cos(i)]), np.array([0.3 * math.sin(2 * i)])
-        place = placed(places[parent], Revolute(), frame, Frame(), q, qd)
-        places.append(place)
+        places.append(successor_motion(places[parent], frame, q, qd))
         length.append(taper ** (i - 1))
         joint, body = mechanism.joint(f"joint-{i}"), mechanism.body(f"body-{i}")
-        assert (joint.predecessor, joint.successor) == (
-            f"body-{parent}" if parent else WORLD,
-            body.name,
-        )
-        for found, expected in (
-            *zip(
-                (body.rotation, body.position, body.angular_velocity, body.linear_velocity),
-                place,
-                strict=True,
-            ),
+        assert joint.predecessor == (f"body-{parent}" if parent else sb.WORLD)
+        assert joint.successor == body.name
+        motion = body.rotation, body.position, body.angular_velocity, body.linear_velocity
+        for value, expected in (
+            *zip(motion, places[i], strict=True),
             (body.shape.points[1], (length[i], 0, 0)),
             (body.mass, length[i] ** 3),
             (joint.predecessor_frame.rotation, frame.rotation),
             (joint.predecessor_frame.origin, frame.origin),
         ):
-            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
 
 
-LARGE = [
-    ("ladder", {"rungs": 20_000, "disorder": 0.1}, 40_000, 60_000),
-    ("scissor", {"pairs": 20_000, "drive": True}, 40_000, 60_000),
-    ("chain", {"bodies": 40_000}, 40_000, 40_000),
-    ("tree", {"bodies": 40_000, "moving": True}, 40_000, 40_000),
-    ("n-four-bar", {"loops": 20_000}, 40_001, 60_001),
-    ("lattice", {"rows": 200, "columns": 200, "keep": 0.5}, 40_000, None),
-    ("rotating-squares", {"rows": 200, "columns": 200}, 40_000, 79_601),
-    ("ring", {"bodies": 40_000}, 40_000, 40_001),
-]
-
-
-@pytest.mark.parametrize(("name", "parameters", "bodies", "joints"), LARGE)
+@pytest.mark.parametrize(
+    ("name", "parameters", "bodies", "joints"),
+    [
+        ("ladder", {"rungs": 20_000, "disorder": 0.1}, 40_000, 60_000),
+        ("scissor", {"pairs": 20_000, "drive": True}, 40_000, 60_000),
+        ("chain", {"bodies": 40_000}, 40_000, 40_000),
+        ("tree", {"bodies": 40_000, "moving": True}, 40_000, 40_000),
+        ("n-four-bar", {"loops": 20_000}, 40_001, 60_001),
+        ("lattice", {"rows": 200, "columns": 200, "keep": 0.5}, 40_000, 59_800),
+        ("rotating-squares", {"rows": 200, "columns": 200}, 40_000, 79_601),
+        ("ring", {"bodies": 40_000}, 40_000, 40_001),
+    ],
+)
 def test_large_mechanisms_are_made_and_compiled_without_an_object_per_body(
     name, parameters, bodies, joints, monkeypatch
 ):
@@ -586,9 +477,8 @@ def test_large_mechanisms_are_made_and_compiled_without_an_object_per_body(
     monkeypatch.setattr(Table, "__getitem__", lambda *given: made.append(1) or make(*given))
     mechanism = build(name, **parameters)
     system = mechanism.compile()
-    assert (system.n_bodies, joints or system.n_joints) == (bodies, system.n_joints)
+    assert (system.n_bodies, system.n_joints) == (bodies, joints)
     assert len(made) <= 2
-    some = np.random.default_rng(0).integers(system.n_bodies, size=50).tolist()
+    some = np.random.default_rng(0).integers(bodies, size=50).tolist()
     assert [system.body(system.body_names[i]) for i in some] == some
-    some = np.random.default_rng(0).integers(system.n_joints, size=50).tolist()
     assert [system.joint(system.joint_names[i]) for i in some] == some

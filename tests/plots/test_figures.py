@@ -10,7 +10,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import order
-from sparsebody.plots import Options, mechanism_subject
+from sparsebody.plots import Options, elimination_orders, mechanism_subject
 from sparsebody.plots.curves import (
     Line,
     plot_drift,
@@ -20,13 +20,6 @@ from sparsebody.plots.curves import (
     plot_path,
 )
 from sparsebody.plots.drawing import plot_motion
-from sparsebody.plots.elimination_orders import (
-    graph_places,
-    plot_elimination,
-    plot_elimination_tree,
-    plot_fill,
-    tree_layout,
-)
 from sparsebody.plots.outline import mechanism_outline
 from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
 from sparsebody.plots.style import save_figure
@@ -97,27 +90,20 @@ def test_rounding_is_not_magnified_in_a_path():
     assert np.ptp(y.get_ylim()) > 0.05
 
 
-def test_drawing_leaves_the_users_settings_alone():
+@pytest.mark.parametrize("suffix", ["png", "pdf"])
+def test_equal_figures_make_equal_files_and_leave_the_users_settings_alone(tmp_path, suffix):
     before = dict(mpl.rcParams)
-    plot_drift(TIME, TIME, TIME)
+    paths = [tmp_path / f"{k}.{suffix}" for k in range(2)]
+    for path in paths:
+        save_figure(plot_drift(TIME, TIME, TIME), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
     assert dict(mpl.rcParams) == before
 
 
-def test_equal_figures_make_equal_files(tmp_path):
-    for suffix in ("png", "pdf"):
-        paths = [tmp_path / f"{k}.{suffix}" for k in range(2)]
-        for path in paths:
-            save_figure(plot_drift(TIME, TIME, TIME), path)
-        assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_an_unknown_format_is_refused_and_nothing_is_left_behind(tmp_path):
+def test_unknown_formats_and_kinds_are_refused_with_those_that_there_are(tmp_path):
     with pytest.raises(UnknownNameError, match=r"no picture format '\.jpeg'; give one of \.png"):
         save_figure(plot_drift(TIME, TIME, TIME), tmp_path / "drift.jpeg")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_kind_is_refused_with_the_kinds_that_there_are():
     with pytest.raises(UnknownNameError, match="drawn as mechanism, spy, all"):
         mechanism_subject(build("pendulum"), Options()).kinds(["film"])
 
@@ -127,24 +113,20 @@ def structure_of(name, **parameters):
     return kkt_structure(system), system.initial_state
 
 
-def test_a_tree_is_laid_out_with_parents_above_the_middle_of_their_leaves():
-    parent = np.array([2, 2, 6, 5, 5, 6, -1])
-    across, depth = tree_layout(parent)
+def test_a_tree_is_laid_out_with_parents_above_the_middle_of_their_leaves_and_as_high_as_it_is():
+    across, depth = elimination_orders.tree_layout(np.array([2, 2, 6, 5, 5, 6, -1]))
     assert depth.tolist() == [2, 2, 1, 2, 2, 1, 0]
     assert across.tolist() == [0.0, 1.0, 0.5, 2.0, 3.0, 2.5, 1.5]
-
-
-def test_the_tree_that_is_drawn_is_as_high_as_its_metric_says():
     structure, _ = structure_of("lattice", rows=3, columns=4)
     sequence = order(structure.pattern, "minimum-degree")
     height = ordering_metrics(structure.pattern, sequence).etree_height
-    (axes,) = plot_elimination_tree(structure.pattern, sequence, "lattice").axes
+    (axes,) = elimination_orders.plot_elimination_tree(structure.pattern, sequence, "lattice").axes
     assert f"height {height} of {structure.pattern.n_blocks} blocks" in axes.get_title()
 
 
 def test_joints_are_drawn_between_their_bodies_and_on_the_ground_where_they_are():
     structure, state = structure_of("ladder", rungs=3)
-    places = graph_places(structure, state)
+    places = elimination_orders.graph_places(structure, state)
     np.testing.assert_allclose(places[:6], state.position)
     np.testing.assert_allclose(places[6:9], [[-0.5, 0, 0], [-0.5, 1, 0], [0, 0.5, 0]], atol=1e-12)
 
@@ -153,33 +135,32 @@ def test_joints_are_drawn_between_their_bodies_and_on_the_ground_where_they_are(
 def test_every_block_is_drawn_in_the_colour_of_its_turn(name):
     structure, state = structure_of(name)
     sequence = order(structure.pattern, "minimum-degree")
-    axes = plot_elimination(structure.pattern, sequence, graph_places(structure, state)).axes[0]
+    axes = elimination_orders.plot_elimination(
+        structure.pattern, sequence, elimination_orders.graph_places(structure, state)
+    ).axes[0]
     turns = np.concatenate([dots.get_array() for dots in axes.collections[1:]])
     np.testing.assert_array_equal(turns[sequence], np.arange(structure.pattern.n_blocks))
 
 
 def test_bars_are_ratios_to_the_least_in_order():
-    left, right = plot_fill({"a": 4.0, "b": 2.0}, {"a": 50.0, "b": 1.0}).axes
+    left, right = elimination_orders.plot_fill({"a": 4.0, "b": 2.0}, {"a": 50.0, "b": 1.0}).axes
     assert [label.get_text() for label in left.get_yticklabels()] == ["b", "a"]
     assert [bar.get_width() for bar in left.patches] == [1.0, 2.0]
     assert (left.get_xscale(), right.get_xscale()) == ("linear", "log")
 
 
-def test_growth_is_drawn_with_the_fitted_power():
-    n, none = np.array([1.0, 10.0]), np.zeros(0)
-    lines = [Line("ours", n, n, n, 2 * n, True), Line("other", n, n**2, none, none)]
-    (axes,) = plot_growth(lines, "time [s]").axes
-    labels = [line.get_label() for line in axes.lines]
-    assert len(labels) == 3  # with the fitted one
-    assert [label for label in labels if label[0] != "_"] == ["ours", "other"]
-
-
-def test_what_is_not_exact_has_open_marks():
+def test_growth_is_drawn_with_the_fitted_power_and_open_marks_where_it_is_not_exact():
     n, none = np.array([1.0, 10.0, 100.0]), np.zeros(0)
-    line = Line("ours", n, n, none, none, True, np.array([True, False, True]))
-    (axes,) = plot_growth([line], "time [s]").axes
-    assert axes.lines[1].get_markerfacecolor() == "white"
-    assert axes.lines[1].get_xdata().tolist() == [10.0]
+    exact = np.array([True, False, True])
+    lines = [Line("ours", n, n, n, 2 * n, True, exact), Line("other", n, n**2, none, none)]
+    (axes,) = plot_growth(lines, "time [s]").axes
+    assert [line.get_label() for line in axes.lines if line.get_label()[0] != "_"] == [
+        "ours",
+        "other",
+    ]
+    (open_marks,) = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert open_marks.get_xdata().tolist() == [10.0]
+    assert any(line.get_ydata().tolist() == (2 * n).tolist() for line in axes.lines)
 
 
 def cells_of(pattern, sequence):
@@ -187,32 +168,20 @@ def cells_of(pattern, sequence):
     return _cells(spots, 0, pattern.n_rows)
 
 
-def dense_pattern(pattern, sequence):
-    rows = pattern.scalar_order(sequence)
+@pytest.mark.parametrize("name", ["natural", "minimum-degree", "level-sweep"])
+def test_a_spy_plot_shows_the_entries_of_the_ordered_matrix_and_the_fill_in(name):
+    pattern = structure_of("ladder", rungs=3)[0].pattern
+    sequence = order(pattern, name)
+    cells, rows = cells_of(pattern, sequence), pattern.scalar_order(sequence)
     block = np.repeat(np.arange(pattern.n_blocks), pattern.block_sizes)[rows]
     indptr, indices = pattern.adjacency
     couples = np.zeros((pattern.n_blocks, pattern.n_blocks), dtype=bool)
     couples[np.repeat(np.arange(pattern.n_blocks), np.diff(indptr)), indices] = True
-    return couples[np.ix_(block, block)], block
-
-
-@pytest.mark.parametrize("name", ["natural", "minimum-degree", "level-sweep"])
-def test_a_spy_plot_shows_the_entries_of_the_ordered_matrix(name):
-    pattern = structure_of("ladder", rungs=3)[0].pattern
-    sequence = order(pattern, name)
-    cells = cells_of(pattern, sequence)
-    couples, block = dense_pattern(pattern, sequence)
-    assert np.array_equal(cells == 2, couples)
+    assert np.array_equal(cells == 2, couples[np.ix_(block, block)])
     same_body = (block[:, None] == block) & (block < pattern.n_primal)
     assert np.array_equal(cells == 3, same_body)
-
-
-@pytest.mark.parametrize("name", ["natural", "minimum-degree"])
-def test_a_spy_plot_shows_the_fill_in_of_the_factor(name):
-    pattern = structure_of("ring", bodies=6)[0].pattern
-    sequence = order(pattern, name)
-    lower = np.tril(cells_of(pattern, sequence) > 0)
-    assert np.count_nonzero(lower) == ordering_metrics(pattern, sequence).nnz_l
+    nonzeros = np.count_nonzero(np.tril(cells > 0))
+    assert nonzeros == ordering_metrics(pattern, sequence).nnz_l
 
 
 def test_titles_tell_entries_of_the_factor_and_bandwidth():
@@ -220,11 +189,11 @@ def test_titles_tell_entries_of_the_factor_and_bandwidth():
     sequence = order(pattern, "minimum-degree")
     figure = plot_spy(pattern, sequence, "minimum-degree")
     before, after, _ = [axes.get_title() for axes in figure.axes]
-    found = ordering_metrics(pattern, sequence)
+    metrics = ordering_metrics(pattern, sequence)
     assert before.startswith("as numbered\n")
     assert after.startswith("minimum-degree\n")
-    assert f"{found.nnz_l:,}" in after
-    assert f"{found.scalar_bandwidth:,}" in after
+    assert f"{metrics.nnz_l:,}" in after
+    assert f"{metrics.scalar_bandwidth:,}" in after
 
 
 def test_a_matrix_larger_than_the_picture_is_drawn_in_cells():

@@ -1,7 +1,5 @@
 """Controls in Python and in C, and all that compiled steps take into one call."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess
@@ -11,7 +9,6 @@ import pytest
 from scipy import LowLevelCallable
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 from sparsebody.simulation import CONTROL_FUNCTION, StoppedSimulationError, explicit_steps
 
 SOURCE = """
@@ -26,7 +23,7 @@ int control(double time, ptrdiff_t n, const double *position, const double *orie
 FACTOR = 3.0
 
 
-def damping(time: float, state: sb.State) -> np.ndarray:
+def damping(time, state):
     wrench = np.zeros_like(state.velocity)
     wrench[:, 5] = -FACTOR * time * state.velocity[:, 5]
     return wrench
@@ -61,7 +58,7 @@ def compiled(tmp_path):
 
 @pytest.mark.parametrize("method", ["rk4", "variational", "generalized-alpha"])
 def test_controls_in_c_and_in_python_are_the_same(compiled, method):
-    system = build("ladder", rungs=2).compile()
+    system = sb.build("ladder", rungs=2).compile()
     options = {"duration": 0.3, "step": 0.01, "method": method}
     runs = [
         sb.simulate(system, control=control, **options)
@@ -74,7 +71,7 @@ def test_controls_in_c_and_in_python_are_the_same(compiled, method):
 
 
 def test_a_compiled_control_that_fails_ends_the_motion_and_says_when(compiled):
-    system = build("four-bar").compile()
+    system = sb.build("four-bar").compile()
     with pytest.raises(StoppedSimulationError, match=r"control returned 1 at t = 0\.5"):
         sb.simulate(system, duration=1.0, step=0.01, control=compiled[0], method="rk4")
 
@@ -84,42 +81,37 @@ def test_errors_of_a_python_control_are_its_own():
         raise LookupError(f"{len(state.position)} bodies")
 
     with pytest.raises(LookupError, match="3 bodies"):
-        sb.simulate(build("four-bar").compile(), duration=0.1, step=0.01, control=control)
+        sb.simulate(sb.build("four-bar").compile(), duration=0.1, step=0.01, control=control)
 
 
 def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():
-    mechanism = sb.Mechanism("wheel")
+    mechanism, motion, calls = sb.Mechanism("wheel"), sb.Polynomial([1.0, 4.0]), []
     mechanism.add_body("wheel", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint(
-        "axle", sb.Revolute(), sb.WORLD, "wheel", prescribed=sb.Polynomial([1.0, 4.0])
-    )
-    seen = []
+    mechanism.add_joint("axle", sb.Revolute(), sb.WORLD, "wheel", prescribed=motion)
 
     def control(time, state):
-        seen.append((time, float(state.coordinate[0])))
+        calls.append((time, float(state.coordinate[0])))
         return np.zeros((1, 6))
 
     sb.simulate(mechanism.compile(), duration=2.0, step=0.1, control=control, method="rk4")
-    times, angles = np.array(seen[-80:]).T
+    times, angles = np.array(calls[-80:]).T
     np.testing.assert_allclose(angles, 1.0 + 4.0 * times, atol=1e-12)  # whole turns included
     np.testing.assert_allclose(times[:4], [0.05, 0.05, 0.1, 0.1])
 
 
-def loaded() -> sb.System:
-    """Everything that acts: springs on a joint and between points, loads, a drive, a bushing."""
-    mechanism = build("four-bar")
-    mechanism.add_body("weight", mass=0.5, inertia=[0.1, 0.2, 0.3], position=[0.2, 0.3, 0.1])
-    mechanism.add_body("disk", mass=0.5, inertia=[0.1, 0.2, 0.3], position=[1.0, 0.3, 0.4])
-    body = mechanism.body_names[0]
+def loaded():
+    """Everything that acts: springs on a joint and between points, loads, a drive."""
+    mechanism = sb.build("four-bar")
+    place = [[0.2, 0.3, 0.1], [1.0, 0.3, 0.4]]
+    mechanism.add_bodies(["weight", "disk"], mass=0.5, inertia=[0.1, 0.2, 0.3], position=place)
+    body, motion = mechanism.body_names[0], sb.Sinusoid(1.0, 5.0)
     mechanism.add_joint("neck", sb.Universal(), body, "weight", point=[0.2, 0.2, 0])
-    mechanism.add_joint("axle", sb.Revolute(), body, "disk", prescribed=sb.Sinusoid(1.0, 5.0))
-    mechanism.add_joint_force(
-        "coil", "neck", stiffness=30.0, damping=0.2, effort=lambda t: (np.cos(t), 0.0, 0.0)
-    )
-    ends = {"first_point": [0.1, 0, 0], "second_point": [3, 1, 0]}
-    mechanism.add_point_force(
-        "rope", "weight", sb.WORLD, stiffness=20.0, damping=0.3, effort=sb.Polynomial([2.0]), **ends
-    )
+    mechanism.add_joint("axle", sb.Revolute(), body, "disk", prescribed=motion)
+    coil = {"stiffness": 30.0, "damping": 0.2, "effort": lambda t: (np.cos(t), 0.0, 0.0)}
+    mechanism.add_joint_force("coil", "neck", **coil)
+    rope = {"stiffness": 20.0, "damping": 0.3, "effort": sb.Polynomial([2.0])}
+    rope |= {"first_point": [0.1, 0, 0], "second_point": [3, 1, 0]}
+    mechanism.add_point_force("rope", "weight", sb.WORLD, **rope)
     mechanism.add_external_force("push", "weight", force=[1, 2, 3], point=[0.1, 0, 0.2])
     return mechanism.compile()
 

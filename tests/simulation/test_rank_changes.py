@@ -1,16 +1,15 @@
 """Motions that begin at singular poses, pass them, or lose rank on the way."""
 
-from collections.abc import Callable
+import re
 from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 from overconstrained import figure_8_2_a
 from scipy.integrate import solve_ivp
 
 import sparsebody as sb
-from sparsebody.cli.group import main
 from sparsebody.model.gallery import build
 from sparsebody.simulation.rank_changes import closed_by_all_rows, growing_parts, n_parts_after
 from sparsebody.simulation.stabilization import constraint_errors
@@ -20,9 +19,7 @@ G = 9.81
 simulate = partial(sb.simulate, method="rk4")
 
 
-def figure(
-    crank: float, rate: float, arms: float, arm_rates: tuple[float, float] | None = None
-) -> tuple[sb.System, sb.State]:
+def figure(crank, rate, arms, arm_rates=None):
     """Fig. 8.2a, all bars 1 m and 1 kg, turning in the x-z plane.
 
     Two rhombi upon each other with the crank at an angle and a rate, or, with `arm_rates`, crank
@@ -32,7 +29,7 @@ def figure(
     velocity = np.zeros_like(state.velocity)
     bodies = {name: i for i, name in enumerate(tree.system.body_names)}
 
-    def turning(angle: float, at: float) -> np.ndarray:
+    def turning(angle, at):
         return at * np.array([-np.sin(angle), 0.0, np.cos(angle)])
 
     velocity[bodies["crank"]] = [0.0, -rate, 0.0, *turning(crank, 0.5 * rate)]
@@ -45,24 +42,22 @@ def figure(
     return tree.system, state.with_(velocity=velocity)
 
 
-def turned(run: sb.Trajectory, name: str) -> np.ndarray:
+def turned(run, name):
     """Angle (n,) by which a body has turned from x to z."""
     q = run.orientation[:, run.body(name)]
     return np.unwrap(2.0 * np.arctan2(-q[:, 2], q[:, 0]), period=2.0 * np.pi)
 
 
-def swing(run: sb.Trajectory, factor: float, angle: float, rate: float) -> np.ndarray:
+def swing(run, factor, angle, rate):
     """Solution (n,) of phi'' = -factor g cos(phi)."""
-    return np.asarray(
-        solve_ivp(
-            lambda _, y: [y[1], -factor * G * np.cos(y[0])],
-            (0.0, run.time[-1]),
-            [angle, rate],
-            t_eval=run.time,
-            rtol=1e-11,
-            atol=1e-12,
-        ).y[0]
-    )
+    return solve_ivp(
+        lambda _, y: [y[1], -factor * G * np.cos(y[0])],
+        (0.0, run.time[-1]),
+        [angle, rate],
+        t_eval=run.time,
+        rtol=1e-11,
+        atol=1e-12,
+    ).y[0]
 
 
 # ---- passing ------------------------------------------------------------------------------------
@@ -85,22 +80,17 @@ def test_the_user_is_told_when_and_where_a_singular_pose_is_passed(tmp_path):
     system, state = figure(1.0, 0.0, 1.0)
     path = tmp_path / "run.h5"
     run = simulate(system, state, duration=1.0, step=0.005, output=path)
-    expected = swing(run, 3.5 / 3.05, 1.0, 0.0)
-    flat = run.time[np.abs(expected).argmin()]
-    told = [e for e in run.events if e.kind in ("passed pose", "step in parts")]
-    assert told
-    assert all(abs(event.time - flat) < 0.05 for event in told)
-    assert all("near a singular pose at joint '" in event.message for event in told)
-    assert all("pivot" in event.message for event in told)
+    flat = run.time[np.abs(swing(run, 3.5 / 3.05, 1.0, 0.0)).argmin()]
+    passed = [event for event in run.events if event.kind in ("passed pose", "step in parts")]
+    assert passed
+    for event in passed:
+        assert abs(event.time - flat) < 0.05
+        assert re.search(r"near a singular pose at joint '.*', pivot", event.message)
     assert sb.Trajectory.load(path).events == run.events
-
-
-def test_the_command_prints_when_and_where():
     arguments = ["simulate", "n-four-bar", "-p", "loops=1", "--duration", "1", "--step", "0.01"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    assert "t = 0.7" in result.output
-    assert "near a singular pose at joint 'node-1-left', pivot" in result.output
+    assert re.search(
+        r"t = 0\.7.*near a singular pose at joint 'node-1-left', pivot", printed(*arguments)
+    )
 
 
 # ---- beginning ----------------------------------------------------------------------------------
@@ -132,30 +122,24 @@ def test_the_folded_branch_is_taken_where_the_velocity_points_along_it(rates):
     assert any("begins at a singular pose" in event.message for event in run.events)
 
 
-def lattice_runs(steps: tuple[float, ...], **parameters: int) -> list[sb.Trajectory]:
-    """Cubes on ball joints, beginning at rest: their velocity points nowhere."""
-    system = build("lattice", **parameters).compile()
-    return [simulate(system, duration=0.3, step=h, record=sb.Recording(step=0.1)) for h in steps]
-
-
 def test_the_branch_from_rest_does_not_depend_on_the_step():
-    runs = lattice_runs((0.01, 0.005, 0.0025), rows=3, columns=4)
+    """Cubes on ball joints, beginning at rest: their velocity points nowhere."""
+    system = build("lattice", rows=3, columns=4).compile()
+    steps = 0.01, 0.005, 0.0025
+    runs = [simulate(system, duration=0.6, step=h, record=sb.Recording(step=0.1)) for h in steps]
     for run in runs:
-        np.testing.assert_allclose(run.position, runs[0].position, atol=1e-6)
+        np.testing.assert_allclose(run.position[:4], runs[0].position[:4], atol=1e-6)
         assert run.position_error.max() < 1e-11
-        assert run.energy_error < 1e-6
-
-
-def test_a_sheet_that_begins_flat_keeps_its_energy_with_the_order_of_the_method():
-    system = build("lattice", rows=3, columns=3).compile()
-    errors = [simulate(system, duration=0.6, step=h).energy_error for h in (0.01, 0.005)]
-    assert errors[0] < 1e-5
-    assert errors[1] < errors[0] / 10.0
+        assert run.energy_error < 1e-5
+    assert runs[1].energy_error < runs[0].energy_error / 10.0
 
 
 def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
     """Some of its rows grow independent as the fourth power of the displacement."""
-    runs = lattice_runs((0.02, 0.01), rows=3, columns=4, layers=2)
+    system = build("lattice", rows=3, columns=4, layers=2).compile()
+    runs = [
+        simulate(system, duration=0.3, step=h, record=sb.Recording(step=0.1)) for h in (0.02, 0.01)
+    ]
     np.testing.assert_allclose(runs[0].position, runs[1].position, atol=0.03)
     for run in runs:
         assert run.position_error.max() < 1e-8
@@ -177,46 +161,29 @@ def test_rows_left_out_at_the_start_are_found_where_they_matter(stabilization):
     assert run.energy_error < 1e-4
 
 
-def test_a_run_from_a_singular_pose_resumes_bit_for_bit(tmp_path):
-    system, state = figure(0.0, 2.0, 0.0)
-    output = sb.Output(tmp_path / "run.h5", resume=True)
-    simulate(system, state, duration=0.05, step=0.01, output=output)
-    resumed = simulate(system, state, duration=0.2, step=0.01, output=output)
-    whole = simulate(system, state, duration=0.2, step=0.01)
-    np.testing.assert_array_equal(resumed.position, whole.position)
-    assert resumed.events == whole.events
-
-
 # ---- parts --------------------------------------------------------------------------------------
 
 
-def test_parts_begin_small_and_grow_to_the_whole_step():
+def test_parts_begin_small_and_grow_to_the_whole_step_soon_after_a_singular_pose():
     shares = growing_parts()
     sizes = np.diff([0.0, *shares])
     assert shares[-1] == 1.0
     assert sizes[0] < 1e-3
     np.testing.assert_allclose(sizes[1:] / sizes[:-1], 1.2)
+    ages = -1.0, 0.0, 0.011, 0.02, 0.03, 0.06, 1.0
+    assert [n_parts_after(age, 0.01) for age in ages] == [8, 8, 5, 3, 2, 1, 1]
 
 
-def test_steps_soon_after_a_singular_pose_are_taken_in_parts():
-    parts = [n_parts_after(age, 0.01) for age in (-1.0, 0.0, 0.011, 0.02, 0.03, 0.06, 1.0)]
-    assert parts == [8, 8, 5, 3, 2, 1, 1]
-
-
-@pytest.mark.parametrize(
-    "make",
-    [lambda: build("bricard"), lambda: build("scissor", pairs=5), lambda: build("andrews")],
-    ids=["bricard", "scissor", "andrews"],
-)
-def test_all_rows_close_what_drift_has_opened(make: Callable[[], sb.Mechanism]):
-    system = make().compile()
+@pytest.mark.parametrize("name", ["bricard", "scissor", "andrews"])
+def test_all_rows_close_what_drift_has_opened(name):
+    system = build(name).compile()
     state = sb.consistent_state(system)
     drift = 1e-4 * np.random.default_rng(0).normal(size=state.velocity.shape)
     opened = sb.displaced(state, drift).with_(velocity=state.velocity + drift)
     dynamics = sb.ForwardDynamics(system, state)
-    found = closed_by_all_rows(dynamics, opened)
-    position, velocity = constraint_errors(system, found)
+    closed = closed_by_all_rows(dynamics, opened)
+    position, velocity = constraint_errors(system, closed)
     assert np.abs(constraint_errors(system, opened)[0]).max() > 1e-5
     assert np.abs(position).max() < 1e-11
     assert np.abs(velocity).max() < 1e-9
-    assert np.abs(found.position - state.position).max() < 3e-2
+    assert np.abs(closed.position - state.position).max() < 3e-2

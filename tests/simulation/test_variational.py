@@ -2,20 +2,11 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.errors import SimulationOptionError
 from sparsebody.kinematics.joint_motion import body_rotations
 
 
-def brick() -> sb.System:
-    """A free body that turns about all of its axes."""
-    mechanism = sb.Mechanism("brick", gravity=[0, 0, 0])
-    turn = [0.3, 2.0, -0.4]
-    mechanism.add_body("brick", mass=2.0, inertia=[1.0, 2.0, 2.5], angular_velocity=turn)
-    return mechanism.compile()
-
-
-def end(system: sb.System, step: float, method: str, duration: float = 0.5) -> np.ndarray:
-    return sb.simulate(system, duration=duration, step=step, method=method).position[-1]
+def end(system, step, method):
+    return sb.simulate(system, duration=0.5, step=step, method=method).position[-1]
 
 
 @pytest.mark.parametrize(
@@ -46,13 +37,15 @@ def test_compiled_steps_are_those_of_evaluations(name):
 
 
 def test_a_free_body_keeps_its_momenta_and_its_energy():
-    system = brick()
+    """It turns about all of its axes."""
+    mechanism = sb.Mechanism("brick", gravity=[0, 0, 0])
+    turn = [0.3, 2.0, -0.4]
+    mechanism.add_body("brick", mass=2.0, inertia=[1.0, 2.0, 2.5], angular_velocity=turn)
+    system = mechanism.compile()
     run = sb.simulate(system, duration=50.0, step=0.02, method="variational")
-    momenta = []
-    for k in range(len(run)):
-        w = run.velocity[k, 0, :3]
-        momenta.append(body_rotations(run.state(k))[0] @ (system.inertia[0] @ w))
-    np.testing.assert_allclose(momenta, momenta[:1] * len(run), rtol=1e-12, atol=1e-12)
+    R = [body_rotations(run.state(k))[0] for k in range(len(run))]
+    momenta = np.einsum("tij,jk,tk->ti", R, system.inertia[0], run.velocity[:, 0, :3])
+    np.testing.assert_allclose(momenta, momenta[:1].repeat(len(run), 0), rtol=1e-12, atol=1e-12)
     assert np.abs(run.energy - run.energy[0]).max() < 1e-10  # what rounding adds up to
 
 
@@ -76,10 +69,8 @@ def test_a_motion_leads_back(method):
 
 def test_a_spring_on_a_joint_swings_on():
     pendulum = sb.build("pendulum")
-    joint = pendulum.compile().joint_names[0]
-    pendulum.add_joint_force("spring", joint, stiffness=50.0)
-    system = pendulum.compile()
-    run = sb.simulate(system, duration=4.0, step=0.01, method="variational")
+    pendulum.add_joint_force("spring", "pivot", stiffness=50.0)
+    run = sb.simulate(pendulum.compile(), duration=4.0, step=0.01, method="variational")
     error = np.abs(run.energy - run.energy[0])
     assert error[-100:].max() < 1.1 * error[:200].max()
     assert 0.0 < error.max() < 0.01
@@ -92,10 +83,3 @@ def test_singular_poses_are_passed_and_told_of():
     assert np.abs(run.energy - run.energy[0]).max() < 1e-6
     assert run.events[-1].kind == "other steps"
     assert "steps near singular poses were those of rk4" in run.events[-1].message
-
-
-def test_another_stabilization_is_refused():
-    with pytest.raises(SimulationOptionError, match="closes the joints itself"):
-        sb.simulate(
-            brick(), duration=1.0, method=sb.Method("variational", stabilization="baumgarte")
-        )

@@ -1,5 +1,6 @@
 import csv
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -46,20 +47,14 @@ paths = [{str(TESTS)!r}]
 largest = 3
 [families.chain]
 mechanism = "chain"
-[peers.dense]
-function = "study_peers:dense"
-[peers.slow]
-function = "study_peers:slow"
-[peers.greedy]
-function = "study_peers:greedy"
-[peers.dying]
-function = "study_peers:dying"
-[peers.refusing]
-function = "study_peers:refusing"
-[peers.missing]
-function = "study_peers:missing"
-[peers.broken]
-function = "study_peers:broken"
+[peers]
+dense.function = "study_peers:dense"
+slow.function = "study_peers:slow"
+greedy.function = "study_peers:greedy"
+dying.function = "study_peers:dying"
+refusing.function = "study_peers:refusing"
+missing.function = "study_peers:missing"
+broken.function = "study_peers:broken"
 [peers.of-loops]
 function = "study_peers:dense"
 graphs = "loops"
@@ -82,6 +77,12 @@ def written(folder, text):
     path = folder / "study.toml"
     path.write_text(text)
     return path
+
+
+def ladders(folder, sizes):
+    """The plan of a study of one family, without references."""
+    head = STUDY.partition("[[runs]]")[0] + "[reference]\nlargest = 1\n[[runs]]\n"
+    return read_study(written(folder, head + f"sizes = {sizes}\nfamilies = ['ladder']\n"))
 
 
 def settled(path):
@@ -123,11 +124,11 @@ def test_a_study_killed_twice_ends_with_the_same_file_and_runs_nothing_twice(und
     study = read_study(written(tmp_path, STUDY))
     draw = random.Random(8)
     journal, before = out / FILE, b""
-    for wanted in (1, 6):
+    for n_lines in (1, 6):
         process = multiprocessing.get_context("spawn").Process(target=run_study, args=(study, out))
         process.start()
         while process.is_alive():
-            if journal.exists() and journal.read_bytes().count(b"\n") > wanted:
+            if journal.exists() and journal.read_bytes().count(b"\n") > n_lines:
                 time.sleep(draw.uniform(0.0, 0.1))
                 break
             time.sleep(0.02)
@@ -148,43 +149,32 @@ def test_a_study_killed_twice_ends_with_the_same_file_and_runs_nothing_twice(und
     assert journal.read_bytes() == whole
 
 
-def test_engines_run_beside_our_methods(troubled):
-    row = troubled["dense", 3]
-    assert (row["method"], row["status"], row["detail"]) == ("peer", "ok", "dense")
-    assert row["error"] < 1e-14
-    assert troubled["dense", 4]["error"] != troubled["dense", 4]["error"]  # NaN: beyond `largest`
-
-
 @pytest.mark.parametrize(
-    ("peer", "status", "message"),
+    ("peer", "size", "status", "message"),
     [
-        ("slow", "timeout", "more than 0.5 s"),
-        ("greedy", "out-of-memory", "Unable to allocate"),
-        ("refusing", "unsupported", "this engine takes no chains"),
-        ("missing", "unavailable", "No module named 'engine'"),
-        ("broken", "failed", "this should not have happened"),
+        ("slow", 2, "ok", ""),
+        ("slow", 3, "timeout", "more than 0.5 s"),
+        ("slow", 4, "skipped", "timeout with 3 bodies"),
+        ("greedy", 3, "out-of-memory", "Unable to allocate"),
+        ("greedy", 4, "skipped", "out-of-memory with 3 bodies"),
+        ("dying", 2, "crashed", "the engine gave up"),
+        ("refusing", 3, "unsupported", "this engine takes no chains"),
+        ("missing", 3, "unavailable", "No module named 'engine'"),
+        ("broken", 3, "failed", "this should not have happened"),
+        ("broken", 4, "failed", "this should not have happened"),
     ],
 )
-def test_a_case_that_goes_wrong_is_a_row_that_says_how(troubled, peer, status, message):
-    row = troubled[peer, 3]
+def test_a_case_that_goes_wrong_is_a_row_that_says_how(troubled, peer, size, status, message):
+    row = troubled[peer, size]
     assert row["status"] == status
     assert message in row["message"]
 
 
-def test_an_engine_that_dies_is_a_row_with_its_last_words(troubled):
-    assert troubled["dying", 2]["status"] == "crashed"
-    assert "the engine gave up" in troubled["dying", 2]["message"]
-
-
-def test_larger_cases_than_one_that_exceeded_a_limit_are_skipped(troubled):
-    assert troubled["slow", 2]["status"] == "ok"
-    assert troubled["slow", 4]["status"] == "skipped"
-    assert troubled["slow", 4]["message"] == "timeout with 3 bodies"
-    assert troubled["greedy", 4]["message"] == "out-of-memory with 3 bodies"
-    assert troubled["broken", 4]["status"] == "failed"
-
-
-def test_engines_are_given_the_graphs_and_the_sizes_that_they_are_for(troubled):
+def test_engines_run_beside_our_methods_on_what_they_are_for(troubled):
+    row = troubled["dense", 3]
+    assert (row["method"], row["status"], row["detail"]) == ("peer", "ok", "dense")
+    assert row["error"] < 1e-14
+    assert math.isnan(troubled["dense", 4]["error"])  # beyond `largest`
     assert not any(peer == "of-loops" for peer, _ in troubled)
     assert ("dying", 4) not in troubled
 
@@ -218,17 +208,13 @@ def fake(status_of):
 
 
 def test_smaller_cases_than_one_that_exceeded_a_limit_run_all_the_same(tmp_path):
-    text = STUDY.partition("[[runs]]")[0] + "[reference]\nlargest = 1\n[[runs]]\n"
-    study = read_study(written(tmp_path, text + "sizes = [2, 3, 5, 6]\nfamilies = ['ladder']"))
+    study = ladders(tmp_path, [2, 3, 5, 6])
     known = {study.cases[2]: blank_row(study.cases[2], status="timeout")}
     submit, ran = fake(lambda case: "ok")
-    found = dict(Progress(study, tmp_path, known).rows(submit, 2))
+    rows = dict(Progress(study, tmp_path, known).rows(submit, 2))
     assert [case.size for case in ran] == [2, 3]
-    assert [found[case]["status"] for case in study.cases if case in found] == [
-        "ok",
-        "ok",
-        "skipped",
-    ]
+    status = [rows[case]["status"] for case in study.cases if case in rows]
+    assert status == ["ok", "ok", "skipped"]
 
 
 def test_series_that_reach_the_largest_sizes_run_first(tmp_path):
@@ -243,8 +229,7 @@ def test_series_that_reach_the_largest_sizes_run_first(tmp_path):
 
 
 def test_what_was_not_measured_can_be_tried_again(tmp_path, monkeypatch):
-    text = STUDY.partition("[[runs]]")[0] + "[reference]\nlargest = 1\n[[runs]]\n"
-    study = read_study(written(tmp_path, text + "sizes = [2, 3, 4]\nfamilies = ['ladder']"))
+    study = ladders(tmp_path, [2, 3, 4])
     for status, runs in (("timeout", 2), ("ok", 2), ("ok", 0)):
         submit, ran = fake(lambda case, status=status: status if case.size > 2 else "ok")
         monkeypatch.setattr("sparsebody.study.runner._submitted", lambda *a, to=submit: to(*a[3:]))
@@ -254,36 +239,32 @@ def test_what_was_not_measured_can_be_tried_again(tmp_path, monkeypatch):
 
 
 def test_a_script_without_a_guard_runs_a_study_once(tmp_path):
-    text = STUDY.partition("[[runs]]")[0] + "[[runs]]\nsizes = [2]\nfamilies = ['ladder']\n"
-    path = written(tmp_path, text)
+    ladders(tmp_path, [2])
     script = tmp_path / "script.py"
     script.write_text(
         "from pathlib import Path\n"
         "from sparsebody.study.runner import run_study\n"
         "from sparsebody.study.plan import read_study\n"
-        f"print(run_study(read_study(Path({str(path)!r})), Path({str(tmp_path / 'out')!r})))\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "print(run_study(read_study(folder / 'study.toml'), folder / 'out'))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [str(tmp_path / "out" / "results.csv")]
     assert [row["status"] for row in read_results(tmp_path / "out")] == ["ok"]
 
 
-def test_two_processes_do_not_run_one_study(tmp_path):
-    study = read_study(written(tmp_path, STUDY))
+def test_two_processes_do_not_run_one_study_and_broken_lines_of_its_journal_are_named(tmp_path):
+    study, journal = read_study(written(tmp_path, STUDY)), tmp_path / FILE
     with Journal(tmp_path, study), pytest.raises(StudyError, match="another process runs"):
         Journal(tmp_path, study)
-
-
-def test_a_broken_line_in_the_middle_is_named(tmp_path):
-    study = read_study(written(tmp_path, STUDY))
-    Journal(tmp_path, study).__exit__()
-    with (tmp_path / FILE).open("a") as file:
-        file.write("{\n")
-    with pytest.raises(StudyError, match="line 2 is not JSON"):
-        Journal(tmp_path, study)
-    (tmp_path / FILE).write_text((tmp_path / FILE).read_text().splitlines()[0] + '\n{"size": 1}\n')
-    with pytest.raises(StudyError, match="line 2 lacks the column 'family'"):
-        Journal(tmp_path, study)
+    first = journal.read_text().splitlines()[0]
+    for line, message in (
+        ("{", "line 2 is not JSON"),
+        ('{"size": 1}', "line 2 lacks the column 'family'"),
+    ):
+        journal.write_text(f"{first}\n{line}\n")
+        with pytest.raises(StudyError, match=message):
+            Journal(tmp_path, study)
 
 
 def test_a_study_without_a_case_is_an_error(tmp_path):
@@ -301,7 +282,7 @@ def test_a_cluster_without_dask_names_the_command_that_installs_it(tmp_path, mon
 
 
 def test_the_environment_is_recorded(undisturbed):
-    (found,) = json.loads((undisturbed.parent / "environment.json").read_text())
-    assert found["cores"] == os.cpu_count()
-    assert "numpy" in found["packages"]
-    assert found["started"].endswith("Z")
+    (environment,) = json.loads((undisturbed.parent / "environment.json").read_text())
+    assert environment["cores"] == os.cpu_count()
+    assert "numpy" in environment["packages"]
+    assert environment["started"].endswith("Z")

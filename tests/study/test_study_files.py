@@ -26,15 +26,11 @@ def study(tmp_path, text):
 
 
 def test_a_run_is_the_product_of_its_lists_small_cases_first(tmp_path):
-    found = study(
-        tmp_path,
-        GOOD.replace(
-            "[4]", "[8, 4]\nseeds = [0, 1]\nmethods = ['sparse', 'aba']\npeers = ['mine']"
-        ),
-    )
-    assert found.title == "mine"
-    assert [case.size for case in found.cases] == 10 * [4] + 10 * [8]
-    assert {case.series for case in found.cases if case.size == 4 and case.series.seed == 1} == {
+    lists = "[8, 4]\nseeds = [0, 1]\nmethods = ['sparse', 'aba']\npeers = ['mine']"
+    plan = study(tmp_path, GOOD.replace("[4]", lists))
+    assert plan.title == "mine"
+    assert [case.size for case in plan.cases] == 10 * [4] + 10 * [8]
+    assert {case.series for case in plan.cases if case.size == 4 and case.series.seed == 1} == {
         Series("chain", "sparse", "auto", "auto", "", 1),
         Series("chain", "aba", "", "", "", 1),
         Series("chain", "peer", "", "", "mine", 1),
@@ -45,37 +41,35 @@ def test_a_run_is_the_product_of_its_lists_small_cases_first(tmp_path):
 
 def test_all_stands_for_what_is_installed_and_the_same_case_counts_once(tmp_path):
     run = "[[runs]]\nfamilies = ['chain']\nsizes = [4]\norderings = ['all', 'natural', 'auto']\n"
-    found = study(tmp_path, GOOD + run)
-    orderings = [case.series.ordering for case in found.cases if case.series.family == "chain"]
+    plan = study(tmp_path, GOOD + run)
+    orderings = [case.series.ordering for case in plan.cases if case.series.family == "chain"]
     assert sorted(orderings) == sorted(["auto", *available_orderings()])
 
 
 def test_the_largest_size_of_methods_and_factorizations_is_kept_to(tmp_path):
     run = "[[runs]]\nsizes = [8, 16]\nmethods = ['sparse', 'aba']\nfactorizations = ['dense']\n"
-    found = study(tmp_path, GOOD + run + "[largest]\ndense = 8\naba = 8\n")
-    assert {case.size for case in found.cases} == {4, 8}
+    plan = study(tmp_path, GOOD + run + "[largest]\ndense = 8\naba = 8\n")
+    assert {case.size for case in plan.cases} == {4, 8}
 
 
-def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(
-    tmp_path,
-):
+def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(tmp_path):
     run = "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
-    found = study(tmp_path, GOOD + run + "[largest]\nrandom = 16\n")
-    sizes = {(case.series.ordering, case.size) for case in found.cases}
+    plan = study(tmp_path, GOOD + run + "[largest]\nrandom = 16\n")
+    sizes = {(case.series.ordering, case.size) for case in plan.cases}
     assert ("exact-treewidth", 16) in sizes
     assert {name for name, size in sizes if size == 80} == {"natural"}
 
 
 def test_runs_may_have_limits_of_their_own_which_others_from_outside_replace(tmp_path):
     run = "[[runs]]\nsizes = [16]\ntime_limit = 5.0\n"
-    found = study(tmp_path, "time_limit = 3.0\n" + GOOD + run)
-    limits = {case.size: found.time_limit(case) for case in found.cases}
+    plan = study(tmp_path, "time_limit = 3.0\n" + GOOD + run)
+    limits = {case.size: plan.time_limit(case) for case in plan.cases}
     assert limits == {4: 3.0, 16: 5.0}
-    other = found.limited(7.0, 90.0)
+    other = plan.limited(7.0, 90.0)
     assert {other.time_limit(case) for case in study_of(other.document).cases} == {7.0}
     assert {other.time_limit(case) for case in other.cases} == {7.0}
     assert study_of(other.document).settings.memory_limit == 90.0
-    kept = found.limited(None, 90.0)
+    kept = plan.limited(None, 90.0)
     assert {kept.time_limit(case) for case in kept.cases} == {3.0, 5.0}
 
 
@@ -95,11 +89,7 @@ def test_the_examples_make_sense(path):
         ("sizes = [4]", "sizes = [4]\norderings = ['best']", "there is no 'best'; there are auto"),
         ("sizes = [4]", "sizes = [4]\nfactorizations = ['x']", r"runs\[0\].factorizations"),
         ("sizes = [4]", "sizes = [4]\npeers = ['his']", "there is no 'his'; there are mine"),
-        (
-            "sizes = [4]",
-            "sizes = [4]\nfamilies = ['x']",
-            "there is no 'x'; there are chain",
-        ),
+        ("sizes = [4]", "sizes = [4]\nfamilies = ['x']", "there is no 'x'; there are chain"),
         ("sizes = [4]", "sizes = [4]\n[largest]\nfast = 3", "largest: there is no 'fast'"),
         ('"ladder"', '"lader"', "families.ladder.mechanism: there is no 'lader'; there are"),
         ('"ladder"', '"ladder"\nmotion = "fast"', "motion: 'fast' does not match"),
@@ -126,5 +116,5 @@ def test_a_file_that_is_not_there_and_a_module_that_is_not_there_are_named(tmp_p
 def test_modules_are_imported_from_the_paths_beside_the_file(tmp_path):
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "registers_one.py").write_text("found = True\n")
-    found = study(tmp_path, 'paths = ["code"]\nmodules = ["registers_one"]\n' + GOOD)
-    assert found.paths == (str(tmp_path / "code"),)
+    plan = study(tmp_path, 'paths = ["code"]\nmodules = ["registers_one"]\n' + GOOD)
+    assert plan.paths == (str(tmp_path / "code"),)

@@ -1,18 +1,15 @@
 """Motions of compliant joints, bushings and beams, by closed forms and by explicit steps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from compliant_mechanisms import deformed
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy
-from sparsebody.model.gallery import build
 from sparsebody.simulation.auto_stepper import fastest_spring
 
 
-def oscillator(**row: float) -> sb.System:
+def oscillator(**row):
     mechanism = sb.Mechanism("oscillator", gravity=(0, 0, 0))
     mechanism.add_body("b", mass=2.0, inertia=[1, 1, 1], linear_velocity=(0, 0, 1.0))
     mechanism.add_joint("weld", sb.Fixed(), "world", "b", point=(0, 0, 0), **row)
@@ -54,68 +51,28 @@ def test_explicit_steps_keep_the_energy_of_large_openings():
 
 def test_a_vanishing_compliance_is_a_rigid_joint():
     """Openings fall with C, at steps that do not resolve the oscillations of any."""
+    options = {"step": 5e-3, "method": sb.Method("generalized-alpha", spectral_radius=0.5)}
     ends = []
     for compliance in (1e-6, 1e-9, 1e-14, 0.0):
-        system = build(
-            "ladder", rungs=3, gravity=(3.0, 1.0, -9.81), compliance=compliance
-        ).compile()
-        run = sb.simulate(
-            system,
-            duration=0.1,
-            step=5e-3,
-            method=sb.Method("generalized-alpha", spectral_radius=0.5),
-        )
-        ends.append(run.position[-1])
+        ladder = sb.build("ladder", rungs=3, gravity=(3.0, 1.0, -9.81), compliance=compliance)
+        ends.append(sb.simulate(ladder.compile(), duration=0.1, **options).position[-1])
     errors = [np.abs(end - ends[-1]).max() for end in ends[:3]]
-    assert errors[0] < 1e-3
-    assert errors[1] < 1e-5
-    assert errors[2] < 1e-7
-
-
-def test_a_checkpoint_holds_the_forces_of_elements(tmp_path):
-    system = build("beam", elements=4).compile()
-    options = {"step": 1e-3, "method": "generalized-alpha"}
-    whole = sb.simulate(system, duration=0.04, **options)
-    sb.simulate(system, duration=0.02, output=tmp_path / "run.h5", **options)
-    resumed = sb.simulate(
-        system, duration=0.04, output=sb.Output(tmp_path / "run.h5", resume=True), **options
-    )
-    np.testing.assert_array_equal(resumed.position[-1], whole.position[-1])
-
-
-def test_a_beam_swings_about_its_sag():
-    """A clamped beam released from its straight pose: the mean of the tip is the static one."""
-    system = build("beam", elements=8, damping=0.0).compile()
-    frequency = 8.3819  # of its first mode [Hz]
-    run = sb.simulate(
-        system,
-        duration=2.0 / frequency,
-        step=1e-3,
-        method=sb.Method("generalized-alpha", spectral_radius=0.5),
-    )
-    tip = run.position[:, -1, 2]
-    sag = sb.equilibrium(system).state.position[-1, 2]
-    assert tip.mean() == pytest.approx(sag, rel=0.02)
-    assert tip.min() == pytest.approx(2 * sag, rel=0.05)
+    np.testing.assert_array_less(errors, [1e-3, 1e-5, 1e-7])
 
 
 @pytest.mark.parametrize("number", [0, 1, 4])
 def test_a_beam_swings_at_the_frequencies_of_euler_and_bernoulli(number):
     """After a period of the closed form a mode is back, its velocity included."""
     height = 0.002
-    system = build("beam", elements=100, height=height, gravity=(0, 0, 0)).compile()
+    system = sb.build("beam", elements=100, height=height, gravity=(0, 0, 0)).compile()
     beta = (1.87510407, 4.69409113, 7.85475744, 10.99554073, 14.13716839)[number]
     period = 2 * np.pi / (beta**2 * np.sqrt(2.1e11 * height**2 / 12 / 7800.0))
     vibrations = sb.natural_frequencies(system, count=12)
     upwards = np.flatnonzero(np.abs(vibrations.mode[:, :, 5]).max(axis=1) > 0.1)
     mode = 1e-4 * vibrations.mode[upwards[number]]
-    run = sb.simulate(
-        system,
-        system.initial_state.with_(velocity=mode),
-        duration=period,
-        step=period / 300,
-        method=sb.Method("generalized-alpha", spectral_radius=1.0),
-    )
+    state = system.initial_state.with_(velocity=mode)
+    method = sb.Method("generalized-alpha", spectral_radius=1.0)
+    run = sb.simulate(system, state, duration=period, step=period / 300, method=method)
     moved = run.position[-1, :, 2] - system.initial_state.position[:, 2]
     amplitude = np.abs(run.position[:, :, 2]).max()
     assert np.abs(moved).max() < 2 * np.pi * 1e-3 * amplitude

@@ -1,22 +1,21 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from compliant_mechanisms import STIFF, deformed
 from random_mechanisms import random_loops, random_tree
 from scipy.linalg import expm, logm
 
+import sparsebody as sb
+from sparsebody.equations.system_motion import SystemMotion, joint_ends
+from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import State
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
+from sparsebody.spatial import quaternion_from_rotation, skew
 
 B, C = 700.0, 25.0
 
 
-def equations_of(mechanism: Mechanism, rng: np.random.Generator) -> StepEquations:
+def equations_of(mechanism, rng):
     """Equations at the end of a step that reaches the initial state; multipliers at random."""
     system = mechanism.compile()
     state, n = system.initial_state, system.n_bodies
@@ -31,41 +30,37 @@ def equations_of(mechanism: Mechanism, rng: np.random.Generator) -> StepEquation
     return equations
 
 
-def start_of(state: State, displacement: np.ndarray) -> State:
+def start_of(state, displacement):
     """The poses that are displaced to those of the state, by matrix exponentials."""
     position, orientation = state.position.copy(), state.orientation.copy()
     for i, y in enumerate(displacement):
         pose = homogeneous(state)[i] @ np.linalg.inv(expm(twist_matrix(y)))
-        position[i], orientation[i] = pose[:3, 3], quaternion(pose[:3, :3])
+        position[i], orientation[i] = pose[:3, 3], quaternion_from_rotation(pose[:3, :3])
     return state.with_(position=position, orientation=orientation)
 
 
-def homogeneous(state: State) -> np.ndarray:
+def homogeneous(state):
     pose = np.tile(np.eye(4), (len(state.position), 1, 1))
     pose[:, :3, :3], pose[:, :3, 3] = body_rotations(state), state.position
     return pose
 
 
-def quaternion(R: np.ndarray) -> np.ndarray:
-    w = np.sqrt(max(0.0, 1.0 + np.trace(R))) / 2
-    vector = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4 * w)
-    return np.array([w, *vector])
-
-
-def twist_matrix(y: np.ndarray) -> np.ndarray:
-    w, u = y[:3], y[3:]
+def twist_matrix(y):
     matrix = np.zeros((4, 4))
-    matrix[:3, :3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
-    matrix[:3, 3] = u
+    matrix[:3, :3], matrix[:3, 3] = skew(y[:3]), y[3:]
     return matrix
 
 
-def twist_between(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def twist_between(before, after):
     matrix = np.real(logm(np.linalg.solve(before, after)))
     return np.array([matrix[2, 1], matrix[0, 2], matrix[1, 0], *matrix[:3, 3]])
 
 
-def assert_matrix_is_derivative(equations: StepEquations) -> None:
+def residual_of(equations):
+    return np.concatenate([equations.force_residual.ravel(), equations.row_residual])
+
+
+def assert_matrix_is_derivative(equations):
     """Along random directions: central differences of the residuals against the matrix."""
     rng, n = np.random.default_rng(5), equations.system.n_bodies
     J = NewtonMatrix(equations, "auto", "auto").assembled(B, C)
@@ -79,7 +74,7 @@ def assert_matrix_is_derivative(equations: StepEquations) -> None:
                 x += sign * h * factor * dy
             equations.multiplier[:] += sign * h * dl
             equations.evaluate()
-            residual = np.concatenate([equations.force_residual.ravel(), equations.row_residual])
+            residual = residual_of(equations)
             ends.append((residual, homogeneous(equations.state())))
             for x, value in zip((*unknowns, equations.multiplier), kept, strict=True):
                 x[:] = value
@@ -90,7 +85,7 @@ def assert_matrix_is_derivative(equations: StepEquations) -> None:
         np.testing.assert_allclose(predicted, change, atol=2e-6 * np.abs(change).max())
 
 
-@pytest.mark.parametrize("name", JOINT_TYPES)
+@pytest.mark.parametrize("name", sb.JOINT_TYPES)
 def test_newton_matrix_is_the_derivative_of_the_residuals_for_every_joint_type(name):
     rng = np.random.default_rng(sum(map(ord, name)))
     mechanism = random_loops(rng, 3, 2, (name,) if name != "free" else ("revolute",), (name,))
@@ -111,19 +106,12 @@ def test_newton_matrix_holds_springs_dampers_drives_and_loads():
         for coordinate in range(joint.type.n_velocities):
             if joint.type.name == "point-on-line" and coordinate < 3:
                 continue
-            mechanism.add_joint_force(
-                f"spring {k} {coordinate}",
-                joint_name,
-                coordinate=coordinate,
-                stiffness=3.0 + k,
-                rest=0.2,
-                damping=1.5,
-                effort=0.3,
-            )
-    mechanism.add_point_force(
-        "rod", "b0", "b4", first_point=[0.1, 0.2, 0.3], stiffness=20.0, rest_length=0.4, damping=2.0
-    )
-    mechanism.add_point_force("pull", "b3", WORLD, second_point=[3.0, 0.2, 0.3], effort=5.0)
+            spring = {"stiffness": 3.0 + k, "rest": 0.2, "damping": 1.5, "effort": 0.3}
+            name = f"spring {k} {coordinate}"
+            mechanism.add_joint_force(name, joint_name, coordinate=coordinate, **spring)
+    rod = {"first_point": [0.1, 0.2, 0.3], "stiffness": 20.0, "rest_length": 0.4, "damping": 2.0}
+    mechanism.add_point_force("rod", "b0", "b4", **rod)
+    mechanism.add_point_force("pull", "b3", sb.WORLD, second_point=[3.0, 0.2, 0.3], effort=5.0)
     mechanism.add_external_force("load", "b2", force=[3, 4, 5], moment=[1, 2, 3], point=[0.1, 0, 0])
     mechanism.add_external_force("thrust", "b5", force=[3, 4, 5], axes="body")
     assert_matrix_is_derivative(equations_of(mechanism, rng))
@@ -140,7 +128,7 @@ def test_correction_by_the_factors_is_that_of_the_whole_matrix_but_for_skew_part
         equations.evaluate()
         matrix = NewtonMatrix(equations, "auto", "auto")
         whole = matrix.assembled(B, C).toarray()
-        residual = np.concatenate([equations.force_residual.ravel(), equations.row_residual])
+        residual = residual_of(equations)
         matrix.factorize(B, C)
         matrix.solve()
         solution = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
@@ -152,7 +140,47 @@ def test_correction_by_the_whole_matrix_solves_newtons_equations():
     rng = np.random.default_rng(4)
     equations = equations_of(random_loops(rng, 5, 3), rng)
     matrix = NewtonMatrix(equations, "auto", "auto")
-    residual = np.concatenate([equations.force_residual.ravel(), equations.row_residual])
     matrix.solve_whole(B, C)
     correction = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
-    np.testing.assert_allclose(matrix.assembled(B, C) @ correction, -residual, atol=1e-8)
+    expected = -residual_of(equations)
+    np.testing.assert_allclose(matrix.assembled(B, C) @ correction, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_residuals_are_those_of_the_readable_assembly(seed):
+    rng = np.random.default_rng(seed)
+    mechanism = random_loops(rng, 5, 2)
+    mechanism.add_external_force("load", "b1", force=[1, 2, 3], moment=[3, 1, 2], point=[0.1, 0, 1])
+    mechanism.add_point_force("spring", "b0", "b3", first_point=[1, 2, 3], stiffness=5.0, damping=2)
+    system = mechanism.compile()
+    state = system.initial_state.with_(velocity=rng.normal(size=(5, 6)))
+    wrench, acceleration = rng.normal(size=(5, 6)), rng.normal(size=(5, 6))
+    multiplier = rng.normal(size=system.n_rows)
+    equations = StepEquations(
+        system, uniform_compliance(system, state, 1e-2), lambda time, state: wrench
+    )
+    equations.start_from(state, 0.0)
+    equations.velocity[:], equations.acceleration[:] = state.velocity, acceleration
+    equations.multiplier[:] = multiplier
+    equations.evaluate()
+    motion = SystemMotion(system, state, wrench)
+    expected = np.einsum("nij,nj->ni", system.spatial_inertia, acceleration)
+    expected += motion.bias - motion.applied
+    for row, ends, value in zip(
+        motion.constraint.rows, joint_ends(system, system.row_joint), multiplier, strict=True
+    ):
+        for side in np.flatnonzero(ends >= 0):
+            expected[ends[side]] += row[side] * value
+    np.testing.assert_allclose(equations.force_residual, expected, atol=1e-11)
+    diagonal = equations.compliance.diagonal
+    np.testing.assert_allclose(
+        equations.row_residual, motion.position_error - diagonal * multiplier, atol=1e-12
+    )
+
+
+def test_a_spring_without_a_direction_is_an_error_that_names_it():
+    mechanism = sb.Mechanism("spring")
+    mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_point_force("coil", "ball", sb.WORLD, stiffness=1.0)
+    with pytest.raises(ModelError, match="'coil': its points coincide"):
+        sb.simulate(mechanism.compile(), duration=0.1, step=0.1, method="generalized-alpha")
