@@ -27,8 +27,7 @@ from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.cost_model import COSTS, WORK
 from sparsebody.factorization.cost_model import Case as Elimination
 from sparsebody.model.system import State
-from sparsebody.ordering import order
-from sparsebody.ordering.ordering_choice import candidate_orderings
+from sparsebody.ordering import candidate_orderings, order
 from sparsebody.study import machine
 from sparsebody.study.measure import cpu_seconds
 

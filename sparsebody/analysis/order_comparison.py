@@ -21,8 +21,12 @@ from sparsebody.errors import OrderingError, ShapeError
 from sparsebody.factorization.cost_model import choose_factorization, pivoted_seconds
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
-from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.ordering.cholmod_orders import available_general_orderings, general_order
+from sparsebody.ordering import (
+    ORDERINGS,
+    available_general_orderings,
+    available_orderings,
+    general_order,
+)
 from sparsebody.sparse.elimination_tree import (
     OrderingMetrics,
     early_joints,

@@ -33,8 +33,7 @@ from sparsebody.certificates.eliminations import (
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, OrderingError, UnknownNameError
-from sparsebody.ordering import ORDERINGS, is_admissible, order
-from sparsebody.ordering.entry import ANY_SIZE
+from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study.families import Problem

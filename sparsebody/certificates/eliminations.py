@@ -16,8 +16,7 @@ from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
-from sparsebody.ordering import order
-from sparsebody.ordering.entry import Checked
+from sparsebody.ordering import Checked, order
 from sparsebody.sparse.elimination_tree import (
     Elimination,
     elimination,

@@ -10,8 +10,7 @@ from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import is_available
 from sparsebody.factorization.cost_model import LARGE, Case, choose_factorization, predict_seconds
 from sparsebody.factorization.krylov import QUASI_DEFINITE
-from sparsebody.ordering import order
-from sparsebody.ordering.ordering_choice import candidate_orderings, quickest
+from sparsebody.ordering import candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import sampled

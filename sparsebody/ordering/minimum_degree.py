@@ -44,6 +44,14 @@ def restricted(pattern: BlockPattern, blocks: IntArray) -> BlockPattern:
     return BlockPattern(pattern.block_sizes[blocks], new_label[ends])
 
 
+def natural(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, then all joints, as numbered. Featherstone (2008), eq. (8.64).
+
+    Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
+    """
+    return np.arange(pattern.n_blocks, dtype=np.intp)
+
+
 def minimum_degree(pattern: BlockPattern) -> IntArray:
     """Eliminate next the admissible block that couples to the fewest scalar rows.
 

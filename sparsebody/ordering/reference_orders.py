@@ -18,14 +18,6 @@ from sparsebody.sparse.searches import dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
 
 
-def natural(pattern: BlockPattern) -> IntArray:
-    """Eliminate all bodies, then all joints, as numbered. Featherstone (2008), eq. (8.64).
-
-    Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
-    """
-    return np.arange(pattern.n_blocks, dtype=np.intp)
-
-
 def random_order(pattern: BlockPattern, seed: int = 0) -> IntArray:
     """Eliminate all bodies, then all joints, each shuffled with `seed`.
 

@@ -8,12 +8,12 @@ from patterns import graph_pattern, ladder, metrics, patterns, shuffled
 
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
+from sparsebody.ordering.minimum_degree import natural
 from sparsebody.ordering.reference_orders import (
     _anneal,
     annealed,
     least_bandwidth,
     narrowest_fronts,
-    natural,
     random_order,
 )
 from sparsebody.sparse.elimination_tree import ordering_metrics

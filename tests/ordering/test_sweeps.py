@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
-from sparsebody.ordering.reference_orders import natural
+from sparsebody.ordering.minimum_degree import natural
 from sparsebody.ordering.sweeps import (
     _fiedler_vector,
     _weights,
