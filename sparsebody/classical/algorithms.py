@@ -54,12 +54,9 @@ class Algorithm:
     ) -> FloatArray:
         """Return tau, or of forward dynamics qdd; for the arguments see `Arm.motion`.
 
-        Raises
-        ------
-        ModelError
-            If an argument does not fit, or the result is out of the range of numbers.
-        SingularSystemError
-            Of forward dynamics, if a joint moves nothing that has inertia along it.
+        Raises ModelError if an argument does not fit, or the result is out of the range of numbers;
+        SingularSystemError, of forward dynamics, if a joint moves nothing that has inertia along
+        it.
         """
         if wrench is not None and not self.takes_wrenches:
             raise ModelError(

@@ -74,10 +74,7 @@ def count(algorithm: Algorithm, arm: Arm) -> Tally:
 
 
 def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
-    """Return the products of cosines and sines that algorithms start from, on an arm of n links.
-
-    Euler parameters are what Kane's equations take instead of rotations.
-    """
+    """Return the products of cosines and sines that algorithms start from, on an arm of n links."""
     check_geometry(geometry)
     tally = Tally()
     *_, rotations = _counted(GEOMETRIES[geometry](n), tally)
@@ -197,19 +194,10 @@ class Polynomial:
 
 
 def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
-    """Return the polynomial of least degree through all values, found from all but some of them.
+    """Return the polynomial of least degree through all values by size.
 
-    Parameters
-    ----------
-    values : dict of int to int
-        Counts by size.
-    checks : int
-        How many of the largest sizes must be met without having been used.
-
-    Raises
-    ------
-    ShapeError
-        If there are too few sizes, or no polynomial of so low a degree goes through all.
+    The `checks` largest sizes must be met without having been used. Raises ShapeError if there are
+    too few sizes, or no polynomial of so low a degree goes through all.
 
     Examples
     --------

@@ -16,10 +16,9 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Published:
-    """A published count of multiplications and additions.
+    """A published count of multiplications and additions for n joints in general position.
 
-    Formulas hold for n joints in general position; `printed` is what tables print for n = 6, which
-    need not be the formula's value. `remark` is one sentence on how what is counted differs.
+    `printed` is what tables print for n = 6, `remark` says how what is counted differs.
     """
 
     label: str

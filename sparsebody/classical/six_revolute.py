@@ -47,18 +47,9 @@ TABLE = (
 def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 2.0) -> Arm:
     """Return the arm without gravity, which the paper does not mention.
 
-    Parameters
-    ----------
-    bodies : str
-        "points", masses at the ends of the links as in the printed M(2), or "rods", slender and
-        uniform.
-    length, mass : float
-        Of every link [m, kg].
-
-    Raises
-    ------
-    UnknownNameError, ModelError
-        If there are no such bodies, or none can have that mass.
+    `bodies`: "points", masses at the ends of the links as in the printed M(2), or "rods", slender
+    and uniform; `length` [m] and `mass` [kg] of every link. Raises UnknownNameError if there are no
+    such bodies, ModelError if none can have that mass.
     """
     if bodies not in BODIES:
         raise UnknownNameError(f"no bodies {bodies!r}; give one of {', '.join(BODIES)}")
@@ -80,8 +71,8 @@ def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 
 def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
     """Return the operators of the arm with point masses in symbols.
 
-    L1, ... are lengths (L0 that of the body at the tip), m(1), ... masses, c(1), s(1), ... cosines
-    and sines of the joint angles, body by body from the tip; where it is straight they are 1 and 0.
+    L0, L1, ... are lengths, m(1), ... masses, c(1), s(1), ... cosines and sines of the joint
+    angles, body by body from the tip; where it is straight they are 1 and 0.
     """
     links = _symbolic_links(six_revolute_arm())
     motion = empty_motion(N, object)

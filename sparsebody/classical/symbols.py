@@ -17,12 +17,7 @@ Monomial = tuple[tuple[str, int], ...]  # symbols with their powers, by name
 
 
 class Expression:
-    """A polynomial in symbols with exact coefficients.
-
-    Parameters
-    ----------
-    terms : dict of tuple to number
-        Coefficients by monomial, such as (("L", 2), ("m", 1)) for L^2 m; those of 0 are dropped.
+    """A polynomial in symbols with exact coefficients; `terms` has (("L", 2), ("m", 1)) for L^2 m.
 
     Examples
     --------

@@ -49,10 +49,7 @@ NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
 
 
 class GeneralTerms:
-    """All loads, and the rows of joints with varying T or with tracked coordinates.
-
-    Without joints of `compiled` (n_joints,), whose varying T the compiled assembly knows.
-    """
+    """All loads, and rows of joints with varying T or tracked coordinates not `compiled`."""
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
         self._first_row = system.first_row
@@ -99,9 +96,8 @@ def general_joints(system: System) -> BoolArray:
 class ReactionTree(NamedTuple):
     """Bodies, from the world outwards, and the joints that hold them within their subgroups.
 
-    There is such a joint for every body that has lost freedoms, nearer to the world than the body,
-    with at least as many rows. Where all other wrenches on a body are known, its equations of
-    motion outside the subgroup give those of this joint: the outermost bodies first.
+    Where all other wrenches on a body are known, its equations of motion outside the subgroup give
+    those of its joint: the outermost bodies first.
     """
 
     bodies: IntArray  # (m,)
@@ -148,9 +144,9 @@ def row_table(
     width: int,
     is_line: BoolArray | None = None,
 ) -> Table:
-    """Return the table of `rows`, zero; an evaluation fills them.
+    """Return the table of `rows`, zero, of `bodies` in order; an evaluation fills them.
 
-    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp; bodies: in order.
+    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp.
     """
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
@@ -182,9 +178,8 @@ def successor_frames(system: System) -> tuple[Any, ...]:
 class Assembler:
     """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
 
-    Of the kept rows of `structure`; bodies and dual blocks of its pattern are given as they are
-    eliminated, `terms` is what the compiled assembly does not compute. Its arrays are overwritten
-    by every assembly; all else stays as it is made.
+    Of the kept rows of `structure`, bodies and dual blocks given as they are eliminated; `terms` is
+    what the compiled assembly does not compute. Every assembly overwrites its arrays, nothing else.
     """
 
     width: int  # freedoms of a body
@@ -237,9 +232,8 @@ class Assembler:
     ) -> None:
         """Fill rows and right-hand side at a state, with wrenches (n_bodies, 6) on the bodies.
 
-        `stabilization` (n_rows,) is added to gamma; (0,) for nothing. Raises ShapeError, ModelError
-        or ReductionViolated if the state is none of the system, not finite, or outside the
-        subgroups.
+        `stabilization` (n_rows,), or (0,), is added to gamma. Raises ShapeError, ModelError or
+        ReductionViolated if the state is none of the system, not finite, or outside the subgroups.
         """
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 
@@ -254,8 +248,7 @@ class Assembler:
     def violation(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
 
-        Relative to the largest term of any row, with the solution or with the bodies free: rows
-        across all accelerations of a stretched linkage feel nothing but rounding.
+        Relative to the largest term of any row, with the solution or with the bodies free.
         """
         if len(self._left_out.rows) == 0:
             return 0.0

@@ -53,8 +53,6 @@ class ConditionEstimate:
 def condition_estimate(evaluator: Evaluator, state: State) -> ConditionEstimate:
     """Return the condition at the state assembled last; takes some ten solutions.
 
-    References
-    ----------
     Higham (2002), Accuracy and Stability of Numerical Algorithms, sec. 7.1, 15.1 and 21.2.
     """
     return _Conditioning(evaluator, state).estimate()
@@ -94,11 +92,7 @@ class _Conditioning:
         return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
 
     def _transport(self, axes: FloatArray) -> FloatArray:
-        """Return (n,) the size of w x v in the linear components.
-
-        What rows ask for is the difference of such terms at a joint, small where all bodies travel
-        alike, but rounded like the terms.
-        """
+        """Return (n,) the size of w x v in the linear components: rows are rounded like it."""
         velocity = self.velocity[self.evaluator.assembler.bodies]
         size = np.prod([np.linalg.norm(velocity[:, k : k + 3], axis=1) for k in (0, 3)], axis=0)
         linear = np.linalg.norm(_inverses(axes)[:, :, 3:], axis=2)
@@ -130,8 +124,7 @@ class _Conditioning:
 def _sizes(matrix: SaddleMatrix, axes: FloatArray) -> FloatArray:
     """Return (n_rows, 2, width) what rounding of the rows is relative to.
 
-    A moment about any axis is rounded like the largest of the joint's moments on the body: it is a
-    lever arm times a force, and where the one lies along the other nothing is left but rounding.
+    A moment about any axis is rounded like the largest of the joint's: a lever arm times a force.
     """
     size = np.zeros(matrix.rows.shape)
     if len(size) == 0:

@@ -210,10 +210,10 @@ class ForwardDynamics:
         )
 
     def analyzed_at(self, state: State, **changes: Any) -> ForwardDynamics:
-        """Return the same dynamics with what is decided at another state.
+        """Return the dynamics decided at another state, and with other SolverOptions if given.
 
-        With other options where `changes` gives any, by their names in SolverOptions. The ordering
-        is the one in use, and so is the factorization unless bodies have fewer freedoms.
+        The ordering is the one in use, and so is the factorization unless bodies have fewer
+        freedoms.
         """
         used = {"ordering": self.ordering}
         if not (self.is_planar or self.reduced_bodies):
@@ -229,8 +229,7 @@ class ForwardDynamics:
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
         """Return what a function of the evaluator does.
 
-        Where it cannot, another evaluator takes its place from now on, in this thread; see
-        `fallback`. At most two do: all freedoms of the bodies, then QR.
+        Where it cannot, others take its place in this thread, at most two: all freedoms, then QR.
         """
         try:
             return function(self._prepared.own.evaluator)
@@ -500,16 +499,13 @@ class Evaluation(SystemMotion):
         return estimate.extended() if self.dynamics.residuals == "extended" else estimate
 
     def velocity_correction(self) -> FloatArray:
-        """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.
-
-        Least in the metric of the inertias.
-        """
+        """Return the least change of velocity (n_bodies, 6), by the inertias, to a right A v."""
         return self._solve_errors(self.velocity_error)
 
     def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
-        """Return the twists (n_bodies, 6) that close the joints to first order.
+        """Return the least twists (n_bodies, 6), by the inertias, that close joints to first order.
 
-        Least in the metric of the inertias; apply them with kinematics.poses.displaced. With
-        errors of a nearby pose given, the same factors serve again (modified Newton).
+        Apply them with kinematics.poses.displaced; errors of a nearby pose use the same factors
+        again.
         """
         return self._solve_errors(self.position_error if position_error is None else position_error)

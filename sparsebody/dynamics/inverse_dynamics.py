@@ -44,16 +44,14 @@ _SETTLED = 1e-14
 class Equilibrium:
     """Factors of the conditions for u' W u = min, subject to B' u + A' lambda = f.
 
-    With a motion eta as the multiplier of the equations of equilibrium these are
-
         [ 0  B'  A' ] [  eta   ]   [ f ]
-        [ B  -W  0  ] [   u    ] = [ 0 ]
+        [ B  -W  0  ] [   u    ] = [ 0 ]      eta: a motion, the multiplier of the equilibrium
         [ A  0   0  ] [ lambda ]   [ 0 ]
 
-    regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
-    actuators B (p, n) at rest. Where there are such motions, inertia resists them and proximal
-    steps take its forces away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar
-    (1976). inertia (n,) makes the freedoms comparable, weights (p,) are the diagonal of W.
+    Regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
+    actuators B (p, n) at rest. Where there are such motions, inertia (n,) resists them and proximal
+    steps take its forces away again. W = diag(weights) (p,). Featherstone (2008), eq. (8.63), with
+    eta = G z; Rockafellar (1976).
     """
 
     def __init__(
@@ -119,16 +117,8 @@ class InverseDynamics(InverseMethod):
 
     The forces of actuators and constraints on the bodies are the unknowns, B' u + A' lambda =
     I a + v x* I v - f_x. Which rows of A are independent and which freedoms the actuators move is
-    decided once. Featherstone (2008), eqs. (8.63) and (8.64).
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State, optional
-        Where that is decided; default: the consistent initial state.
-    actuated, weights, reactions, tolerance
-        As in InverseMethod.
+    decided once, at `state`, by default the consistent initial one. Other parameters as in
+    InverseMethod. Featherstone (2008), eqs. (8.63) and (8.64).
     """
 
     name = "sparse"
@@ -207,10 +197,8 @@ def driven_accelerations(
 
     Parameters
     ----------
-    system : System
-        The mechanism.
-    state : State, optional
-        Poses and velocities; default: the consistent initial state.
+    system, state
+        The mechanism, and poses and velocities; default: the consistent initial state.
     wanted : mapping of joints, or of (joint, coordinate), to floats
         Second derivatives of a joint's velocity coordinates, as many as it has, or of one
         [rad/s^2, m/s^2]; they count in place of a drive's.

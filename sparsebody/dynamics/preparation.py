@@ -127,8 +127,7 @@ class Preparation:
 class ThreadPreparation(threading.local):
     """A preparation, and a copy with an evaluator of its own for every other thread that evaluates.
 
-    An evaluation overwrites the arrays of its evaluator. Copies are made when a thread first asks,
-    and are freed with it.
+    Copies are made when a thread first asks, and are freed with it.
     """
 
     def __init__(self, preparation: Preparation, thread: int, lock: threading.Lock) -> None:
@@ -216,9 +215,8 @@ def fallback(
 ) -> Preparation:
     """Return a preparation that can, and tells why in its history.
 
-    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at `state`, where
-    `preparation` was. Where factors are inaccurate: QR of the same rows, which keeps the softest
-    motions and loses no pivot to rounding alone; SingularSystemError if it loses one, too.
+    Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR of
+    the same rows; SingularSystemError if it loses a pivot, too.
     """
     assembler = preparation.evaluator.assembler
     if isinstance(failure, ReductionViolated):

@@ -60,21 +60,16 @@ def independent_rows(
 ) -> RankDecision:
     """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
 
-    Parts where all rows are independent need no decision row by row: their least singular value
-    says so, and it takes one factorization that costs as much as that of the whole system.
+    There a least singular value says that all are independent, by one factorization.
     """
     return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
 def least_singular_value(part: PartOfRows) -> float | None:
-    """Return the least singular value of A, as factors of A A' + delta tell it, or None.
+    """Return the least singular value of A, as factors of A A' + delta tell it, if quickly.
 
-    Below about 1e-7 only that is known. None if the factorization would take minutes.
-
-    References
-    ----------
-    Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal. Appl. 13, 4: how sure Lanczos steps from
-    a random start are.
+    Below about 1e-7 only that is known. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal.
+    Appl. 13, 4: how sure Lanczos steps from a random start are.
     """
     order = ordering.order(part.pattern, ORDERING)
     predicted = choose_factorization(part.pattern, order)[1]
@@ -112,9 +107,9 @@ def rank_decision(
     classes: Classes | None = None,
     threads: int = 1,
 ) -> RankDecision | None:
-    """Return which rows to keep at a state; None where all are kept without asking.
+    """Return which rows to keep, those left out first that displacement classes make redundant.
 
-    Those that displacement classes make redundant are left out first.
+    None where all are kept without asking.
     """
     if redundancy == "keep" or system.n_rows == 0:
         return None
@@ -187,11 +182,10 @@ def ground_reduction(
     has_corrections: bool = True,
     tolerance: float = RANK_TOLERANCE,
 ) -> Reduction | None:
-    """Return the reduction to subgroups about the world, decided at a consistent state.
+    """Return the reduction to subgroups about the world, decided at a consistent state, or None.
 
-    None where no body has fewer freedoms, or where it does not pay: that is told by a function of
-    the patterns with reduced and with all freedoms. Without corrections of positions, bodies that
-    turn about points and lines keep all freedoms: integrators lose these.
+    None where no body has fewer freedoms, or `pays` is false of the patterns with reduced and with
+    all freedoms. Without corrections of positions, bodies that turn about points keep all freedoms.
     """
     motion = ground_motion(classes)
     if not has_corrections:
@@ -252,10 +246,9 @@ def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntAr
 
 
 def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
-    """Return a pattern that shows that bodies with fewer freedoms hang on the world.
+    """Return a pattern with one row of nothing, after the others, for each body of fewer freedoms.
 
-    Their subgroups hold them there, by rows that are not in the matrix any more; for each of these
-    bodies there is one row of nothing, after the others.
+    So it hangs on the world, where rows that are not in the matrix any more hold it.
     """
     bodies = np.flatnonzero(freedoms < 6)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)

@@ -54,9 +54,9 @@ def choose_solver(
 ) -> SolverChoice:
     """Return the pair asked for, "auto" standing for the least predicted time.
 
-    The ordering asked for gets the `positions` (n_primal, 3) of the bodies if it takes any. Large
-    mechanisms are tried on samples of a thousand bodies, and the quickest ordering that is
-    best there is taken if it keeps its promise for the whole.
+    The ordering asked for gets the `positions` (n_primal, 3) of the bodies if it takes any. Of
+    large mechanisms samples are tried, and the quickest of the best is taken if it keeps its
+    promise.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
@@ -82,10 +82,9 @@ def choose_in_plane(
     factorization: str,
     positions: FloatArray | None = None,
 ) -> SolverChoice:
-    """Return the pair for the pattern of a planar mechanism; see `choose_solver`.
+    """Return the pair for a planar mechanism; see `choose_solver`.
 
-    "auto" stands for the QR, which keeps the accuracy that long lifts need, or for the multifrontal
-    LDL' where large fronts make it faster.
+    "auto" is QR, which keeps the accuracy that long lifts need, or multifrontal LDL' if faster.
     """
     choice = choose_solver(pattern, ordering, "block-qr", positions)
     if factorization == "block-qr" or choice.metrics[choice.ordering].largest_front <= WIDE:
@@ -104,10 +103,7 @@ def reduction_pays(reduced: BlockPattern, whole: BlockPattern, ordering: str) ->
 
 
 def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
-    """Return the pair for all rows, dependent ones included; see `choose_solver`.
-
-    Raises UnknownNameError for a factorization that cannot do without a decision on the rank.
-    """
+    """Return the pair for all rows; UnknownNameError if the factorization needs a rank decision."""
     if factorization not in ("auto", *QUASI_DEFINITE):
         raise UnknownNameError(
             f"factorization is {factorization!r}, which needs independent rows; without a decision "

@@ -80,12 +80,7 @@ def available_factorizations() -> list[str]:
 def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
     """Analyze a pattern with the backend of that name.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such backend.
-    MissingDependencyError
-        If the package that it needs is not installed.
+    Raises UnknownNameError if there is none, MissingDependencyError if a package is not installed.
     """
     if not isinstance(name, str) or name not in FACTORIZATIONS:
         known = ", ".join(FACTORIZATIONS)

@@ -73,8 +73,7 @@ def vanishing_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
 def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
     """Raise SingularSystemError if a solution is larger than that of any regular matrix.
 
-    The matrix has a unit diagonal, so the size of one solution bounds its inverse from below;
-    unlike pivots, it is available in every library and in every elimination order.
+    The matrix has a unit diagonal: the size of one solution bounds its inverse from below.
     """
     growth = np.abs(solve(probe)).max(initial=0.0)
     if not growth < LARGEST_INVERSE:  # catches NaN as well
@@ -111,9 +110,8 @@ def is_dependent(
 ) -> bool:
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 
-    Inverse iteration with the shifted factors of [1 A'; A 0] turns y towards the smallest singular
-    value of A'. A value that is small, as in long mechanisms, is not zero: A' y can be told from
-    rounding although y' A A' y, which the pivots see, cannot.
+    Inverse iteration with shifted factors turns y towards the smallest singular value of A'. In
+    long mechanisms A' y can be told from rounding although y' A A' y, which the pivots see, cannot.
     """
     n = pattern.n_primal_rows
     y = np.zeros(pattern.n_rows)

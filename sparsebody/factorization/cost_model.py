@@ -181,9 +181,8 @@ def choose_factorization(
 ) -> tuple[str, dict[str, float]]:
     """Return the available backend with the least predicted time, and all predictions [s].
 
-    Those from elsewhere, whose times were never measured, are not among them.
-    In large patterns "cholmod" is predicted by a lower bound where that is enough to rule it out. A
-    `case` of the same pattern and order saves work.
+    None from elsewhere is among them. In large patterns "cholmod" is predicted by a lower bound
+    where that rules it out. A `case` of the same pattern and order saves work.
     """
     case = Case(pattern, order) if case is None else case
     names = [name for name in available_factorizations() if name in COSTS and name != "block-qr"]

@@ -65,10 +65,10 @@ class LeastNorm:
 def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     """Return the smallest x = A' y of those with the least |A x - g|.
 
-    First g (n_dual_rows,) is assumed to be in the range of A. Where a gap g - A x remains, as it
-    may with dependent rows, x is computed from the part of g in the range alone, because the other
-    part is amplified by 1 / delta; singular values far below sqrt(delta) then count as zero.
-    Gaps are relative to `size`, the largest entry of g and of the terms that it is the sum of.
+    First g (n_dual_rows,) is assumed to be in the range of A. Where a gap g - A x remains, x is
+    computed from the part of g in the range alone, because the other part is amplified by 1 /
+    delta. Gaps are relative to `size`, the largest entry of g and of the terms that it is the sum
+    of.
     """
     iterate = _consistent(operator, g, size)
     if _size(iterate.gap) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
@@ -128,10 +128,7 @@ def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Itera
 def _corrected(
     operator: Operator, iterate: _Iterate, change: FloatArray, steps: int = 0
 ) -> _Iterate:
-    """Return the iterate after a change of y.
-
-    A' dy is added to x: rounding of A' y, which is large in long mechanisms, stays out of the gap.
-    """
+    """Return the iterate after a change of y; rounding of a large A' y stays out of the gap."""
     dx = operator.transposed(change)
     gap = iterate.gap - operator.product(dx)
     return _Iterate(iterate.y + change, iterate.x + dx, gap, iterate.steps + steps)

@@ -58,10 +58,9 @@ class MultifrontalSymbolic(UnitSymbolic):
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> MultifrontalSymbolic:
-    """Find supernodes in the given order, or in a repaired one if the given one is not admissible.
+    """Find supernodes in the given order, or in a repaired one if it is not admissible.
 
-    Each joint then comes right after the later of its bodies: without pivoting it could meet a zero
-    pivot before. Raises ShapeError if L would be too large.
+    Raises ShapeError if L would be too large.
     """
     check_order(pattern, order)
     return MultifrontalSymbolic(pattern, postordered(pattern, safe_order(pattern, order)))

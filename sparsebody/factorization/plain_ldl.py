@@ -52,11 +52,7 @@ class PlainLDLNumeric:
         return self.scale * x
 
     def pivot_block(self, block: int) -> FloatArray:
-        """Return the Schur complement that a block was eliminated with, as L_1 D_1 L_1', unscaled.
-
-        What is left of its diagonal block when all before it are gone: an articulated-body inertia,
-        say.
-        """
+        """Return the Schur complement L_1 D_1 L_1', unscaled, that a block was eliminated with."""
         symbolic = self.symbolic
         position = int(np.flatnonzero(symbolic.order == block)[0])
         size, base = int(symbolic.sizes[position]), int(symbolic.base[position])
@@ -85,8 +81,7 @@ class PlainLDLSymbolic:
     def factorize(self, matrix: SaddleMatrix, eps: float = 0.0) -> PlainLDLNumeric:
         """Factorize with rows of A scaled to one in the metric of D^-1, so that eps is a number.
 
-        Raises SingularSystemError at a zero pivot, as that of a joint before its bodies is where
-        eps is zero, and ShapeError if eps is negative or not finite.
+        Raises SingularSystemError at a zero pivot, ShapeError if eps is negative or not finite.
         """
         check_pattern(matrix, self.pattern)
         if not 0.0 <= eps < np.inf:

@@ -34,30 +34,12 @@ def refined_solve(
 ) -> tuple[FloatArray, float]:
     """Solve, then add corrections as long as the error needs it and they or the residual shrink.
 
-    The first correction, relative to the solution, is about the error of the factors; each one
-    multiplies the error by it. Where it is large, conjugate gradients make the corrections.
+    The first correction, relative to the solution, is about the error of the factors, of `matrix`
+    or one close to it; each one multiplies the error by it. Where it is large, conjugate gradients
+    make the corrections, at most `steps`; most right-hand sides (n_rows,) or (n_rows, k) need one.
 
-    Parameters
-    ----------
-    numeric : Numeric
-        Factors of `matrix`, or of one that is close to it.
-    matrix : SaddleMatrix
-        The true matrix.
-    rhs : (n_rows,) or (n_rows, k) float array
-        Right-hand sides in natural order.
-    steps : int
-        The greatest number of corrections; most right-hand sides need one.
-
-    Returns
-    -------
-    x : float array shaped like rhs
-        The best solution found.
-    residual : float
-        Size of b - K x in the worst column, against `residual_scales`.
-
-    References
-    ----------
-    Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
+    Returns x shaped like rhs, and the size of b - K x in the worst column, against
+    `residual_scales`. Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
     """
     n = matrix.pattern.n_primal_rows
     x = numeric.solve(rhs)
@@ -102,11 +84,7 @@ def conjugate_gradient_solve(
 ) -> FloatArray:
     """Return x with [D A'; A 0] x nearly rhs (n_rows,), exact in its primal rows but for rounding.
 
-    `numeric` are rough factors of `matrix`, the right-hand side best is a residual: this is a
-    correction in at most `most` iterations, not a solution to all digits.
-
-    References
-    ----------
+    By rough factors, a correction in at most `most` iterations, not a solution to all digits.
     Gould, Hribar and Nocedal (2001), SIAM J. Sci. Comput. 23:1376, with constraint preconditioner.
     """
     n = matrix.pattern.n_primal_rows

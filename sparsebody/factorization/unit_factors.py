@@ -29,10 +29,7 @@ LONG = 10_000  # blocks from which on doubtful pivots are the rule
 
 
 def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
-    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return L^-1 (n_primal, width, width) as well.
-
-    The first result is SOUND or the number of a block of D that is not positive definite.
-    """
+    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return SOUND or a bad block, and L^-1."""
     inverse_root = np.zeros(matrix.diagonal.shape)
     return factorization.unit_rows(matrix.blocks, rows, inverse_root), inverse_root
 
@@ -72,8 +69,8 @@ class UnitSymbolic(ABC):
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize [1 A'; A -delta] for A (n_dual_rows, 2, width), overwriting earlier factors.
 
-        Return REGULAR, or the first pivot that may be nothing but rounding, as `first_row` takes
-        it: dual pivots were then shifted away from zero. A positive delta leaves none doubtful.
+        Return REGULAR, or the first doubtful pivot, as `first_row` takes it: dual ones were then
+        shifted away from zero. A positive delta leaves none doubtful.
         """
 
     def first_row(self, status: int) -> int:
@@ -86,10 +83,7 @@ class UnitSymbolic(ABC):
 
     @abstractmethod
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return the root of the smallest dual pivot relative to the norm of its row, and that row.
-
-        It is the sine of the angle between the row of A and those eliminated before it.
-        """
+        """Return the least sine of the angle of a row of A to those before it, and the row."""
 
     def is_lost(self, rows: FloatArray, row: int) -> bool:
         """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""
@@ -98,10 +92,7 @@ class UnitSymbolic(ABC):
         return row < n or is_dependent(self.pattern, rows, solve, row - n)
 
     def factorize(self, matrix: SaddleMatrix) -> UnitNumeric:
-        """Factorize, overwriting earlier factors.
-
-        Raises SingularSystemError at a lost pivot, or where a block of D is not positive definite.
-        """
+        """Factorize; SingularSystemError at a lost pivot, or if D is not positive definite."""
         check_pattern(matrix, self.pattern)
         self.newest += 1
         rows = np.empty(matrix.rows.shape)
@@ -115,8 +106,7 @@ class UnitSymbolic(ABC):
     def check(self, status: int, rows: FloatArray) -> None:
         """Raise SingularSystemError if the pivot that `eliminate` has returned for A is lost.
 
-        In long mechanisms, where rounding makes pivots doubtful at every state, a row that was
-        found independent once is not examined again: in another state only the residual tells.
+        In long mechanisms a row that was found independent once is not examined again.
         """
         if status == REGULAR:
             return

@@ -74,11 +74,7 @@ class Checked:
     admissible: bool | None  # promised; None: not promised, and repaired
 
     def __call__(self, pattern: BlockPattern, *positions: FloatArray) -> IntArray:
-        """Return the order.
-
-        Raises OrderingError if it does not list every block once, or is not admissible though that
-        is promised.
-        """
+        """Return the order; OrderingError for none, or one that is not admissible as promised."""
         blocks = np.asarray(self.function(pattern, *positions))
         try:
             check_order(pattern, blocks)
@@ -215,21 +211,12 @@ def available_orderings(n_blocks: int = 0) -> list[str]:
 def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        The pattern to be eliminated.
-    name : str
-        A key of ORDERINGS.
-    positions : (n_primal, 3) float array, optional
-        Of the bodies [m], for the orderings that take them.
+    `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them.
 
     Raises
     ------
-    UnknownNameError
-        If there is no ordering of this name.
-    MissingDependencyError
-        If the ordering needs a package that is not installed.
+    UnknownNameError, MissingDependencyError
+        If there is no ordering of this name, or it needs a package that is not installed.
     OrderingError
         If the pattern is too large for it, or a registered function returns no order.
     """
@@ -256,8 +243,8 @@ def register_ordering(
 
     Parameters
     ----------
-    name : str
-        A new name.
+    name, summary : str
+        A new name, and a few words.
     function : callable
         Takes a BlockPattern, and positions (n_primal, 3) if `takes_positions`; returns an
         elimination order (n_blocks,), which is checked.
@@ -265,8 +252,6 @@ def register_ordering(
         True: every joint comes after both bodies, or after its outer body in a tree part; an order
         that breaks this promise is refused. False: orders are used as they are, with
         factorizations that pivot. None: joints that come too early are moved.
-    summary : str
-        A few words.
     **fields
         Of Ordering: `source`, `complexity`, `invariant`, `deterministic`, `takes_positions`,
         `needs`, `largest`, `smallest_automatic`, `largest_automatic`, `microseconds`.
@@ -306,8 +291,7 @@ class OrderingChoice:
 def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingChoice:
     """Return the ordering that predicts the fewest flops, the first of the table if much alike.
 
-    `names`: the orderings to try. Otherwise the installed ones that the table offers for this size:
-    admissible, deterministic, and not too slow for it.
+    Of `names`; default: `candidate_orderings`.
     """
     candidates = candidate_orderings(pattern) if names is None else names
     orders = {name: order(pattern, name) for name in candidates}
@@ -322,7 +306,7 @@ def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingCho
 def candidate_orderings(pattern: BlockPattern) -> list[str]:
     """Return the installed orderings worth their time on a pattern of this size.
 
-    Those of CHOLMOD see the Schur complement, which is as large as bodies with many joints make it.
+    CHOLMOD's see the Schur complement, which is as large as bodies with many joints make it.
     """
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body

@@ -25,11 +25,7 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     Admissible; tree parts come leaves first. Two joints couple when they share a body: the pattern
     of T' P' I^-1 P T, which "amd" (approximate minimum degree), "metis" (nested dissection, best
     where the mechanism is a large lattice) and "nesdis" (METIS cuts, constrained minimum degree
-    orders) look at; "colamd" takes T' P' itself. Joints weigh by as many rows as their sizes are in
-    proportion: one each where all are equal.
-
-    Chen, Davis, Hager and
-    Rajamanickam (2008), and those of the table ORDERINGS.
+    orders) look at; "colamd" takes T' P' itself. Chen, Davis, Hager and Rajamanickam (2008).
     """
     _cholmod(method)
 
@@ -52,10 +48,8 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
 def quotient_metis(pattern: BlockPattern) -> IntArray:
     """Dissect the graph of bodies and joints by METIS, then see that bodies precede their joints.
 
-    Admissible. Separators are bodies and joints. Either joints move back to the later of their
-    bodies, or bodies move forward to their first joint, whichever predicts less work. Tree parts
-    come leaves first. Karypis and
-    Kumar (1998).
+    Admissible. Joints move back to the later of their bodies, or bodies forward to their first
+    joint, whichever predicts less work. Karypis and Kumar (1998).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:

@@ -74,10 +74,9 @@ def baraff(pattern: BlockPattern) -> IntArray:
 
 
 def articulated_body(pattern: BlockPattern) -> IntArray:
-    """Eliminate joints that close loops, then a tree from the leaves, joints after outer bodies.
+    """Eliminate joints that close loops, by pivots of -eps; then a tree from the leaves inwards.
 
-    On trees this is the articulated-body algorithm. Joints that close loops have pivots of -eps,
-    and stiffen the bodies that they join: the loop-constrained articulated-body algorithm.
+    The articulated-body algorithm on trees, the loop-constrained one elsewhere.
     """
     tree, closing = _inwards(pattern)
     return np.concatenate([closing, tree])
@@ -93,11 +92,7 @@ def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 
 
 def depth_first(pattern: BlockPattern) -> IntArray:
-    """Eliminate blocks against the sequence in which a depth-first search reaches them.
-
-    A block couples only to those on the way to it. Joints that close loops are leaves, with
-    pivots of -eps.
-    """
+    """Eliminate blocks against the sequence of a depth-first search; they couple to its ways."""
     return search(pattern, depth_first=True).sequence[::-1].copy()
 
 

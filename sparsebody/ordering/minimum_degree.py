@@ -17,10 +17,8 @@ def leaves_then(
 ) -> IntArray:
     """Strip tree parts from the leaves, each outer body and then its joint; then order the core.
 
-    Admissible if the order of the core is. The articulated-body algorithm on the tree parts: each
-    body and its joint add an articulated inertia to the body further in. `order_core`: takes the
-    pattern of the core and the blocks of `pattern` that it is made of; returns an elimination order
-    of the core. Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    Admissible if the order of the core is: `order_core` takes its pattern, and its blocks in
+    `pattern`. Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
     """
     outer, stripped = tree_parts(pattern)
     if len(stripped) == 0:
@@ -55,13 +53,9 @@ def natural(pattern: BlockPattern) -> IntArray:
 def minimum_degree(pattern: BlockPattern) -> IntArray:
     """Eliminate next the admissible block that couples to the fewest scalar rows.
 
-    A joint waits for both its bodies or, in a tree part, for its outer body. Admissible.
-
-    Eliminated blocks are stored as elements: sets of blocks that they couple. Degrees are the upper
-    bounds of the approximate minimum degree method, with its absorption of elements and its mass
-    elimination of blocks that have nothing but the newest element left. A postorder of the
-    elimination tree then makes each subtree contiguous. Amestoy, Davis and Duff (1996); Davis
-    (2006), sec. 7.1.
+    A joint waits for both its bodies or, in a tree part, for its outer body. Admissible. Degrees
+    are the upper bounds of the approximate minimum degree method, with its absorption of elements
+    and its mass elimination. Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
     """
     return in_phases(pattern, np.zeros(pattern.n_blocks, dtype=np.intp))
 
@@ -69,9 +63,8 @@ def minimum_degree(pattern: BlockPattern) -> IntArray:
 def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
     """Return the order by minimum degree in which blocks of a lower `phase` (n_blocks,) come first.
 
-    A block that couples to nothing but the newest element waits for its phase, too. The phase of a
-    joint must not be lower than those of the bodies that it waits for. Constrained minimum degree:
-    Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
+    No joint's phase is lower than those of the bodies that it waits for. Constrained minimum
+    degree: Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
     """
     outer, _ = tree_parts(pattern)
     n_ends = np.diff(pattern.adjacency[0])[pattern.n_primal :]
@@ -98,19 +91,16 @@ def _by_degree(
 def unconstrained_minimum_degree(pattern: Blocks) -> IntArray:
     """Eliminate next the block that couples to the fewest scalar rows, of any symmetric pattern.
 
-    No block waits for another: for positive or quasi-definite matrices, or with pivoting. Amestoy,
-    Davis and Duff (1996); Davis (2006), sec. 7.1.
+    No block waits for another. Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
     """
     zeros, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
     return kernels.minimum_degree(pattern.adjacency, pattern.block_sizes, 0, zeros, none, zeros)
 
 
 def bodies_first(pattern: BlockPattern) -> IntArray:
-    """Eliminate all bodies, then the joints by minimum degree.
+    """Eliminate all bodies, then the joints by minimum degree. Admissible.
 
-    Admissible. What remains after the bodies is the Schur complement T' P' I^-1 P T, Delassus'
-    matrix; unlike in leaves first, a tree part couples the joints of a body with each other.
-    Constrained minimum degree: Liu (1989); Davis (2006), sec. 7.1. Baraff (1996) for the matrix.
+    What remains after the bodies is Delassus' matrix T' P' I^-1 P T. Liu (1989); Baraff (1996).
     """
     is_joint = np.arange(pattern.n_blocks) >= pattern.n_primal
     return in_phases(pattern, is_joint.astype(np.intp))
@@ -119,8 +109,7 @@ def bodies_first(pattern: BlockPattern) -> IntArray:
 def leaves_first(pattern: BlockPattern) -> IntArray:
     """Strip tree parts from the leaves, each outer body and then its joint; then minimum degree.
 
-    Admissible. On a tree no front is larger than a body with one of its joints, or two bodies:
-    eliminating a body and its joint adds an articulated inertia to the body further in. Baraff
-    (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    Admissible. On a tree no front is larger than a body with one of its joints, or two bodies.
+    Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
     """
     return leaves_then(pattern, lambda core, _: minimum_degree(core))

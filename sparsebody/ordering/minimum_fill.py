@@ -19,21 +19,15 @@ from sparsebody.sparse.searches import dual_graph, landmark_distances, with_prim
 def minimum_fill(pattern: BlockPattern) -> IntArray:
     """Eliminate next the joint that couples the fewest entries anew, tree parts leaves first.
 
-    Admissible: a body comes right before its first joint. Among several that fill in equally little
-    the one comes first after which a neighbour fills in least, then the one of the smallest front.
-    The graph is stored as rows of bits: n^2 / 8 bytes for n joints, and time in proportion to the
-    squares of the fronts. Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998), SIAM
-    J. Matrix Anal. 19, 3.
+    Admissible: a body comes right before its first joint. Among equals the one comes first after
+    which a neighbour fills in least, then the one of the smallest front. Tinney and Walker (1967),
+    scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
     """
     return leaves_then(pattern, lambda core, _: _core_order(core))
 
 
 def _core_order(pattern: BlockPattern) -> IntArray:
-    """Return an order of the blocks of a mechanism without tree parts.
-
-    Its joints are sorted first by where they are, however they are numbered: by the distances of
-    their bodies from landmarks.
-    """
+    """Return an order of the core, joints sorted by distances of their bodies from landmarks."""
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
     distance = np.pad(landmark_distances(pattern), ((0, 1), (0, 0)))  # the last line: the world's
@@ -50,11 +44,9 @@ Decompose = Callable[[Any], tuple[int, Any]]
 
 
 def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
-    """Eliminate the joints along a tree decomposition of their graph, as NetworkX finds it.
+    """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
 
-    Joints count as one each, whatever their rows. Tree parts come leaves first. Admissible.
-    Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_degree and
-    treewidth_min_fill_in.
+    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208, 3.
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -70,10 +62,7 @@ def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArr
 
 
 def elimination_of(decomposition: Any) -> list[int]:
-    """Return an order whose fronts lie in the bags (frozensets of nodes) of a tree or a forest.
-
-    Leaves go first, with the nodes in no other bag.
-    """
+    """Return an order with fronts in the bags (frozensets of nodes) of a forest, leaves first."""
     tree = decomposition.copy()
     order: list[int] = []
     leaves = sorted((bag for bag in tree if tree.degree(bag) <= 1), key=sorted)

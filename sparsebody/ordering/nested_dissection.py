@@ -12,14 +12,12 @@ from sparsebody.sparse.searches import landmark_distances
 
 
 def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
-    """Cut the bodies in two, again and again; eliminate the joints of a cut after both sides.
+    """Cut the bodies in two, again and again; eliminate the joints of a cut after both. Admissible.
 
-    Every part is cut across the coordinate along which the fewest rows of joints are cut, counted
-    against the size of the halves; then bodies at the cut change sides where that cuts fewer.
-    Within a part, and within a cut, minimum degree decides. Admissible. `coordinates` (n_primal,
-    k): anything that neighbours differ little in: positions, distances in the graph, eigenvectors.
-    George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates;
-    Fiduccia and Mattheyses (1982) for the moves.
+    Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
+    joints are cut, against the size of the halves; minimum degree decides within. George (1973);
+    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates; Fiduccia and
+    Mattheyses (1982) for moves of bodies at the cut.
     """
     joint_sizes = pattern.block_sizes[pattern.n_primal :]
     cut_depth = kernels.dissection(pattern.ends, joint_sizes, coordinates)
@@ -32,9 +30,8 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
 def nested_dissection(pattern: BlockPattern) -> IntArray:
     """Cut the core by distances from bodies far apart, tree parts leaves first. Admissible.
 
-    A body's coordinates are its distances in the graph from eight bodies, and their differences: on
-    a lattice, with landmarks in its corners, these run along rows, columns and diagonals. George
-    (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
+    Coordinates are distances in the graph from eight bodies, and their differences. George (1973);
+    George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -47,10 +44,9 @@ def nested_dissection(pattern: BlockPattern) -> IntArray:
 
 
 def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = None) -> IntArray:
-    """Cut the core across x, y or z, tree parts leaves first. Admissible.
+    """Cut the core across x, y or z of the bodies' `positions` (n_primal, k) [m]. Admissible.
 
-    `positions` (n_primal, k): of the bodies [m]. Without them this is `nested_dissection`. George
-    (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1.
+    Without them this is `nested_dissection`. Heath and Raghavan (1995).
     """
     if positions is None:
         return nested_dissection(pattern)

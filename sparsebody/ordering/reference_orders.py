@@ -36,12 +36,11 @@ _VISITS_AT_ONCE = 200_000  # in about 0.1 s
 
 
 def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) -> IntArray:
-    """Move joints, and runs of joints, to other positions in the order as annealing allows.
+    """Move joints, and runs of joints, as annealing allows. Admissible.
 
-    Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
-    from the best of minimum fill, dissection and a sweep, and returns the best order met. A step
-    changes the fronts between two positions only, and only these are computed again. The same
-    `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi (1983).
+    Starts from the best of minimum fill, dissection and a sweep, and returns the best order met.
+    The same `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi
+    (1983).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -76,9 +75,8 @@ _MOST_STATES = 300_000  # partial orders that the search for the least bandwidth
 def narrowest_fronts(pattern: BlockPattern) -> IntArray:
     """Return an admissible order whose largest front of a joint has the fewest rows possible.
 
-    Tree parts come leaves first, which leaves no choice worth having; the joints of the core by the
-    exact treewidth of their graph, weighted by rows. Raises OrderingError if there are more than 60
-    blocks, or the search takes too long.
+    By the exact treewidth of the graph of the core's joints, weighted by rows. OrderingError beyond
+    60 blocks, or if the search takes too long.
     """
     _check_size(pattern, "width of fronts")
 
@@ -92,11 +90,9 @@ def narrowest_fronts(pattern: BlockPattern) -> IntArray:
 def least_bandwidth(pattern: BlockPattern) -> IntArray:
     """Return an order of all blocks in which coupled ones are as near to each other as possible.
 
-    Not admissible: joints stand between their bodies. Orders are built from the left; every block
-    has a last position, one bandwidth after its neighbours in the partial order, which is abandoned
-    when too many blocks have near last positions. Raises OrderingError if there are more than 60
-    blocks, or the search takes too long. Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del
-    Corso and Manzini (1999).
+    Not admissible: joints stand between their bodies. Orders are built from the left and abandoned
+    when too many blocks are due. OrderingError beyond 60 blocks, or if the search takes too long.
+    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
     graph = nx.Graph()

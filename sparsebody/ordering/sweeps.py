@@ -27,10 +27,9 @@ def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
 
 
 def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
-    """Reverse the breadth-first order of the bodies, then put each joint after its bodies.
+    """Reverse the breadth-first order of the bodies, each joint after its bodies. Admissible.
 
-    Admissible. The search starts at the periphery, wherever the numbering does. Cuthill and McKee
-    (1969); George (1971).
+    Cuthill and McKee (1969); George (1971).
     """
     return with_joints(pattern, cuthill_mckee(pattern)[::-1])
 
@@ -38,8 +37,7 @@ def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
 def sloan(pattern: BlockPattern) -> IntArray:
     """Take next, of the bodies near those taken, one that is far from the end and adds little.
 
-    Each joint follows its bodies: admissible. Of both directions the one that predicts less work.
-    Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
+    Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
     """
     sequence = kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern))
     return better_way(pattern, sequence)
@@ -51,12 +49,10 @@ _STARTS = 4  # bodies to start from in each connected part
 def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     """Take next the body, of those next to the ones taken, after which the fewest rows are cut.
 
-    A front holds the joints between bodies taken and bodies not yet taken: the greatest number of
-    their rows, over the sweep, is the weighted cut width, and bounds the vertex separation of the
-    graph of joints (its pathwidth). Bodies that were reached first come first among equal ones.
-    Several starts are tried. Each joint follows its bodies: admissible. Kinnersley (1992) for
-    pathwidth as vertex separation; Diaz, Petit and Serna (2002) for surveys of layouts; the greedy
-    rule is King's (1970), for rows instead of nodes.
+    A front holds the joints between bodies taken and not yet taken: their most rows are the
+    weighted cut width, and bound the vertex separation of the graph of joints (its pathwidth). Each
+    joint follows its bodies: admissible. Kinnersley (1992) for pathwidth as vertex separation;
+    Diaz, Petit and Serna (2002) for surveys of layouts; the greedy rule is King's (1970), for rows.
     """
     joint_sizes, sequence = pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
     orders = [
@@ -72,15 +68,10 @@ def level_sweep(pattern: BlockPattern) -> IntArray:
     """Eliminate level by level: its bodies, the joints inside it, the joints to the next level.
 
     Levels are those of a breadth-first search from one body at the periphery, or from it and one of
-    its neighbours; bodies in a level follow Cuthill and McKee. A joint to the world follows its
-    body. The narrowest band wins, then the smallest profile, both in blocks, then the larger start.
-    In large mechanisms only some neighbours are tried.
-
-    Not admissible: a joint comes before its body in the next level, and has a regular pivot only if
-    the bodies up to its level, with all others fixed, have independent constraints.
-
-    On a ladder this is Featherstone (2008), fig. 8.4: half-bandwidth 3, 5 n - 2 blocks for n rungs.
-    Cuthill and McKee (1969); George and Liu (1979) for the search for a body at the periphery.
+    its neighbours; bodies in a level follow Cuthill and McKee. The narrowest band wins, then the
+    smallest profile, both in blocks, then the larger start. Not admissible: a joint comes before
+    its body in the next level. On a ladder this is Featherstone (2008), fig. 8.4: half-bandwidth 3,
+    5 n - 2 blocks for n rungs. Cuthill and McKee (1969); George and Liu (1979).
     """
     return kernels.level_sweep(pattern.n_primal, pattern.ends)
 
@@ -91,12 +82,11 @@ _EQUAL = 1e-4  # relative gap below which eigenvalues count as one
 
 
 def spectral(pattern: BlockPattern) -> IntArray:
-    """Sort the bodies of each connected part by the Fiedler vector of its Laplacian.
+    """Sort the bodies of each connected part by the Fiedler vector of its Laplacian. Admissible.
 
-    Edges weigh as many as the joint has rows. A multiple eigenvalue has many Fiedler vectors: taken
-    is the one nearest to the distances from a body at the periphery. Each joint follows its bodies:
-    admissible. Of both directions the one that predicts less work. Barnard, Pothen and Simon
-    (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
+    Edges weigh as many as the joint has rows. Of a multiple eigenvalue, taken is the vector nearest
+    to the distances from a body at the periphery. Each joint follows its bodies, in the better
+    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)

@@ -153,10 +153,7 @@ def symmetric_pattern(
 ) -> SymmetricPattern:
     """Return the pattern of the entries at `row` and `column`, of one triangle or of both.
 
-    Raises
-    ------
-    ShapeError
-        If there is no block, or one without rows, or an entry lies outside of them.
+    Raises ShapeError if there is no block, or one without rows, or an entry lies outside of them.
     """
     sizes = np.asarray(block_sizes, dtype=np.intp)
     if len(sizes) == 0:
@@ -186,8 +183,8 @@ def symmetric_pattern(
 def saddle_blocks(pattern: SymmetricPattern) -> tuple[BlockPattern, IntArray] | None:
     """Return a pattern of bodies and joints, and the block that each of its blocks is; else None.
 
-    Dual are the blocks that are said to be, or else those with nothing on the diagonal; each must
-    couple to one or two primal blocks and to nothing else, and primal ones to nothing but these.
+    Dual are the blocks said to be, or else those with nothing on the diagonal; each must couple to
+    one or two primal blocks alone, and primal ones to dual ones alone.
     """
     dual = ~pattern.has_pivot if pattern.is_dual is None else pattern.is_dual
     indptr, indices = pattern.adjacency
@@ -207,11 +204,10 @@ def saddle_blocks(pattern: SymmetricPattern) -> tuple[BlockPattern, IntArray] | 
 
 
 def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
-    """Return the order of blocks that an order of blocks or of scalar rows stands for.
+    """Return the order of blocks for one of blocks or scalar rows; whether rows stood together.
 
-    Of scalar rows, a block takes the position of its last one: what it waits for is done by then.
-    The second value tells whether the rows of each block stood together. Raises ShapeError if
-    `order` lists neither every block once nor every scalar row once.
+    A block takes the position of its last row. Raises ShapeError if `order` lists neither every
+    block once nor every scalar row once.
     """
     rows = np.ascontiguousarray(order, dtype=np.intp)
     if len(rows) == pattern.n_blocks:

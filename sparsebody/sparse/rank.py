@@ -119,11 +119,8 @@ def independent_rows(
     -------
     RankDecision
         Certain where no remainder lies between rounding and 1e-7 and, in components of more than
-        SPARSE_ROWS rows, two methods agree or dense QR has decided; `doubt` says what is missing.
-
-    References
-    ----------
-    Golub and Van Loan (2013), sec. 5.4.2; Hopcroft and Tarjan (1973).
+        SPARSE_ROWS rows, two methods agree or dense QR has decided. Golub and Van Loan (2013), sec.
+        5.4.2; Hopcroft and Tarjan (1973).
     """
     pattern = matrix.pattern
     component = biconnected_components(pattern)
@@ -176,8 +173,8 @@ def _decide_large(
 ) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
-    Where two that are clear agree, theirs is the rank, unless all that they keep is poorly
-    conditioned. Otherwise dense QR decides, as long as that takes no minutes.
+    Two that are clear and agree are right, unless all that they keep is poorly conditioned; else
+    dense QR decides, as long as that takes no minutes.
     """
     n = len(part.rows)
     narrow = next(sweep_fronts(part)).width <= NARROW
@@ -217,9 +214,8 @@ def _first_agreement(
 ) -> RankDecision:
     """Try one method after the other until two that are clear agree.
 
-    Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
-    level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
-    another order, and have other errors.
+    Wide components are decided by nested halves: along a sweep, errors grow from level to level.
+    Halves cut elsewhere, like sweeps from the other end, have other errors.
     """
     choices: list[RowChoice] = []
     for choice in (narrow_choices if narrow else wide_choices)(part, tolerance, threads):
@@ -241,7 +237,7 @@ def _first_agreement(
 
 
 def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
-    """Return the first choice that is not much worse conditioned than the best one.
+    """Return the first choice that is not much worse conditioned than the best one, and its floor.
 
     Choices of the frontal QR come first: made joint by joint, they hold in other poses as well.
     """

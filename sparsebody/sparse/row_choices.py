@@ -110,9 +110,8 @@ def part_of_rows(
 ) -> PartOfRows:
     """Return the rows of the dual blocks `dual` (n,), counted from 0, scaled to unit norm.
 
-    Each block touches a primal one. `label` (n_primal,) is room for numbers, -1 before and after.
-    With `sweep`, primal blocks are numbered breadth first, from the end where more of them touch
-    nothing else, and dual ones by the first of their primal blocks; else as `dual` lists them.
+    `label` (n_primal,) is room for numbers, -1 before and after. With `sweep`, primal blocks are
+    numbered breadth first from the grounded end, and dual ones by the first of these.
     """
     pattern = matrix.pattern
     primal = kernels.touched_blocks(pattern.ends, dual, label)
@@ -151,12 +150,11 @@ def _grounded_first(pattern: BlockPattern) -> IntArray:
 def equilibrate(part: PartOfRows, threads: int = 1) -> None:
     """Give the rows of a part even parts on all bodies, and unit norm; zero rows stay.
 
-    The rank of A is that of W A S, whatever the weights W of the rows and the regular blocks S on
-    the bodies. Inertias are one choice of S, and a bad one where a crank of a gram moves a press of
-    a ton: the press alone decides. Here S makes the weighted rows on each body orthonormal columns,
-    and W gives the rows unit norm then. What is rounding on a body must stay small, so S enlarges
-    no direction by more than 10, and no unit by more than a few thousand.
-    Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
+    The rank of A is that of W A S, W weights of rows, S regular blocks on bodies. Inertias are a
+    bad choice of S where a crank of a gram moves a press of a ton. Here S makes the weighted rows
+    on each body orthonormal columns, enlarging no direction by more than 10, no unit by a few
+    thousand. Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001),
+    RAL-TR-2001-034.
     """
     kernels.equilibrate(
         *kernel_part(part.pattern, part.rows), PASSES, OWN_PIVOT, LARGEST_PIVOT, threads
@@ -208,12 +206,10 @@ def row_remainders(
 ) -> FloatArray:
     """Return |R_jj| (n_rows,) of A: what is left of a row beside the rows decided before.
 
-    `rows` (n_rows, 2, width) are of unit norm, on both ends; every dual block touches a primal one.
-    A row is decided in the smallest part that holds all its bodies; of several, joint by joint, the
-    last one listed first, and the largest remainder of a joint first. So all rows that a loop makes
-    dependent are found at one joint, and what is kept stays independent when the mechanism moves;
-    if joints are listed as they enter a sweep, that one reaches farthest, and fronts stay narrow.
-    Rows with remainders up to `tolerance` are dependent, and are not used.
+    A row of unit norm is decided in the smallest part that holds all its bodies; joint by joint,
+    the last one listed first, and the largest remainder of a joint first. So all rows that a loop
+    makes dependent are found at one joint, and what is kept stays independent when the mechanism
+    moves. Rows with remainders up to `tolerance` are dependent, and are not used.
     """
     return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
 
@@ -244,27 +240,20 @@ def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
 def schur_pivots(
     pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = SCHUR_SHIFT
 ) -> FloatArray:
-    """Return the pivots (n_rows,) of LDL' of A A' + delta, rows as of `row_remainders`.
-
-    A row is eliminated when the last of its bodies has been met.
-    """
+    """Return the pivots (n_rows,) of LDL' of A A' + delta, rows at the last of their bodies."""
     return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
 
 
 def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
-    """Return a threshold and the ratio of the pivots on its two sides.
-
-    Where all pivots are far above delta, none is dropped and the ratio is that to delta.
-    """
+    """Return a threshold and the ratio of pivots on its sides; to delta if none is dropped."""
     return kernels.largest_gap(pivots, delta)
 
 
 def generic_bars(ends: IntArray, bars: IntArray, n_bodies: int, k: int = 6) -> IntArray:
     """Return how many of the `bars` (n_joints,) of each joint are independent in general position.
 
-    `ends` (n_joints, 2) are bodies of k freedoms, -1 the world. Joints are played in turn. Where
-    one is refused, all bodies that its search reached are rigid together, and are one body from
-    then on; so ladders take linear time, the worst graphs n^2.
+    `ends` (n_joints, 2) are bodies of k freedoms, -1 the world. Bodies found rigid together are one
+    from then on, so ladders take linear time, the worst graphs n^2.
     """
     nodes = np.where(ends < 0, n_bodies, ends).astype(np.intp)
     return kernels.independent_bars(nodes, bars, n_bodies + 1, k)
@@ -320,11 +309,10 @@ def agree(one: RowChoice, other: RowChoice) -> bool:
 
 
 def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
-    """Decide which rows to keep, component by component; its gap is the least clear one of all.
+    """Decide component by component, of at most SMALL rows; its gap is the least clear one of all.
 
-    `component_start` (n_components + 1,) is the first dual block of each, at most SMALL rows in
-    one. A choice made joint by joint holds in other poses as well, and is taken where it costs
-    little conditioning.
+    `component_start` (n_components + 1,): first dual block of each. A choice made joint by joint
+    holds in other poses as well, and is taken where it costs little conditioning.
     """
     free, jointwise = kernels.small_remainders(
         kernel_part(part.pattern, part.rows), component_start, tolerance

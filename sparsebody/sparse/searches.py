@@ -10,29 +10,23 @@ from sparsebody.sparse.pattern import BlockPattern
 
 
 def biconnected_components(pattern: BlockPattern) -> IntArray:
-    """Return the component (n_dual,) of each dual block, numbered from 0.
+    """Return the component (n_dual,) of each dual block, numbered from 0, the world being a node.
 
-    Primal blocks are nodes and dual blocks edges; "no primal block" (the world) is one more node.
-    Two edges are in one component if a simple cycle passes through both; a bridge, and an edge
-    with both ends on one node, is a component by itself. Hopcroft and Tarjan (1973), Algorithm 447.
+    Two edges are in one if a simple cycle passes through both. Hopcroft and Tarjan (1973).
     """
     return kernels.biconnected_components(pattern.n_primal, pattern.ends)
 
 
 def primal_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
-    """Return (indptr, indices): the block at the other end of each dual block of a primal one.
-
-    -1 if there is none. Parallel dual blocks repeat a neighbour.
-    """
+    """Return (indptr, indices): the block, or -1, at the other end of each dual block."""
     indptr, _, opposite = kernels.incidence(pattern.n_primal, pattern.ends)
     return indptr, opposite
 
 
 def cuthill_mckee(pattern: BlockPattern) -> IntArray:
-    """Return the primal blocks (n_primal,) breadth first, one connected part after the other.
+    """Return the primal blocks (n_primal,) breadth first, each part from a block at its periphery.
 
-    Each part starts from a block at its periphery; neighbours with few joints come first. Cuthill
-    and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
+    Cuthill and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
     """
     return kernels.cuthill_mckee(primal_graph(pattern))
 
@@ -40,8 +34,7 @@ def cuthill_mckee(pattern: BlockPattern) -> IntArray:
 def landmark_distances(pattern: BlockPattern, n_landmarks: int = 8) -> FloatArray:
     """Return the distances (n_primal, n_landmarks) in joints from the landmarks of each part.
 
-    The first landmark of a connected part lies at its periphery, each next one as far as possible
-    from those before. Parts are set apart from each other by an offset.
+    The first lies at its periphery, each next one as far as possible from those before.
     """
     return kernels.landmark_distances(primal_graph(pattern), cuthill_mckee(pattern), n_landmarks)
 
@@ -49,10 +42,9 @@ def landmark_distances(pattern: BlockPattern, n_landmarks: int = 8) -> FloatArra
 def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
     """Return the primal blocks in an order in which every half, quarter, ... is compact.
 
-    A part is searched breadth first from its periphery and cut in the middle: positions [a, b)
-    split into [a, m) and [m, b) with m = (a + b) // 2, down to single blocks. With `elsewhere`,
-    the search starts from the block farthest from another one, so that the cuts differ. George
-    (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
+    A part is searched breadth first and cut in the middle, [a, b) at (a + b) // 2, down to single
+    blocks. With `elsewhere` the search starts from another end. George (1973); George and Liu
+    (1978).
     """
     return kernels.bisected(primal_graph(pattern), elsewhere)
 
@@ -60,8 +52,7 @@ def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
 def sampled(pattern: BlockPattern, n_pieces: int = 4, n_blocks: int = 250) -> BlockPattern:
     """Return the pattern of `n_blocks` primal blocks around each of a few random ones.
 
-    With the joints among them. Joints that lead out of a piece are left out, so that trees stay
-    trees; dual blocks without a second end are kept.
+    With the joints among them: not those that lead out of a piece, so that trees stay trees.
     """
     seeds = np.random.default_rng(0).integers(0, pattern.n_primal, n_pieces)
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
@@ -77,17 +68,10 @@ def sampled(pattern: BlockPattern, n_pieces: int = 4, n_blocks: int = 250) -> Bl
 
 
 def dual_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
-    """Return the neighbours of every dual block, (indptr, indices), numbered from zero, sorted.
-
-    A primal block with d dual ones joins d (d - 1) / 2 pairs of them.
-    """
+    """Return the sorted neighbours of every dual block, (indptr, indices), numbered from zero."""
     return kernels.dual_graph(pattern.adjacency, pattern.n_primal)
 
 
 def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
-    """Return the order (n_blocks,) with every primal block right before its first dual one.
-
-    `duals` (n_dual,) are in the order of elimination, numbered from zero. Primal blocks without
-    dual ones come first.
-    """
+    """Return the order (n_blocks,) of `duals` (n_dual,), primal blocks before their first one."""
     return kernels.with_primal_blocks(pattern.adjacency, duals)

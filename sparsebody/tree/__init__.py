@@ -93,12 +93,8 @@ def tree_dynamics(
 ) -> TreeDynamics:
     """Return the dynamics of a mechanism by a method of TREE_METHODS; see TreeDynamics.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method.
-    ModelError
-        If the method takes trees only, and a joint closes a loop.
+    Raises UnknownNameError if there is no such method, ModelError if it takes trees only, and a
+    joint closes a loop.
     """
     if method not in TREE_METHODS:
         raise UnknownNameError(f"method is {method!r}; give one of {', '.join(TREE_METHODS)}")

@@ -46,9 +46,6 @@ class ExplicitMotion(NamedTuple):
 class LoopClosure:
     """Positions of the tree as a function of independent variables, differentiated for the user.
 
-    G and g come from `jacobian` and `bias`, or from gamma itself by forward differentiation, exact
-    to rounding: write it with NumPy's functions (np.sin, np.arctan2, ...), not those of math.
-
     Parameters
     ----------
     tree : SpanningTree
@@ -56,18 +53,13 @@ class LoopClosure:
     gamma : callable
         From y (n,) to q (tree.n_positions,), or to a mapping from the names of all tree joints to
         their positions, the loops closed.
-    jacobian : callable, optional
-        From y to G (tree.n_velocities, m), or to rows of it by joints. (8.58).
-    bias : callable, optional
-        From y and v to g = (dG/dt) v (tree.n_velocities,), or by joints. (8.60).
+    jacobian, bias : callable, optional
+        From y to G (tree.n_velocities, m), and from y and v to g = (dG/dt) v, or to rows of them by
+        joints, (8.58), (8.60); both or none. Default: of gamma by forward differentiation, exact to
+        rounding: write it with NumPy's functions (np.sin, np.arctan2, ...), not those of math.
     rates : callable, optional
         From y and v (m,) to dy/dt (n,), linear in v: for velocities that are not derivatives of
         y, such as the angular velocity of a platform; default: v = dy/dt. (3.6).
-
-    Raises
-    ------
-    ModelError
-        If the mechanism has drives, or one of jacobian and bias is given without the other.
     """
 
     def __init__(
@@ -196,8 +188,7 @@ def dual_system(
 ) -> tuple[FloatArray, FloatArray]:
     """Return matrix and right-hand side of (3.19), whose solution is [tau_c; -ydd].
 
-    The dual of (3.17): motions and forces have changed places. The sign of ydd is that for which
-    the matrix is symmetric and its first equation is qdd = G ydd + g.
+    The dual of (3.17), motions and forces having changed places, symmetric with qdd = G ydd + g.
     """
     n, m = G.shape
     factor = cho_factor(H)
@@ -231,14 +222,9 @@ class ProjectedEquations(NamedTuple):
 
 
 class ExplicitDynamics:
-    """Forward dynamics of a mechanism whose loops are closed by a function.
+    """Forward dynamics of a mechanism whose loops are closed by a function q = gamma(y).
 
     Loops stay closed whatever is integrated, so nothing needs stabilization.
-
-    Parameters
-    ----------
-    closure : LoopClosure
-        q = gamma(y).
     """
 
     def __init__(self, closure: LoopClosure) -> None:
@@ -256,19 +242,9 @@ class ExplicitDynamics:
     ) -> ProjectedEquations:
         """Return H_G, C_G and u at independent positions y (n,) and velocities v (m,).
 
-        Parameters
-        ----------
-        y, v, time
-            Where, and when, for forces that depend on it [s].
-        tau : (n_velocities,) float array, optional
-            Forces of the tree's joints besides those of the model [N m, N].
-        body_force : (n_bodies, 6) array, optional
-            Additional wrenches about the centers of mass in body axes [N m, N].
-
-        Raises
-        ------
-        ModelError
-            If gamma(y) leaves a loop open.
+        `tau` (n_velocities,) are forces of the tree's joints besides those of the model [N m, N],
+        `body_force` (n_bodies, 6) additional wrenches about the centers of mass in body axes [N m,
+        N]. Raises ModelError if gamma(y) leaves a loop open.
         """
         tree, motion = self.tree, self.closure(y, v)
         problem = TreeProblem(tree, self.closure.closed_state(motion, time), body_force)
@@ -292,10 +268,7 @@ class ExplicitDynamics:
         return body_accelerations(self.tree, equations.problem.motion, of_links)
 
     def rate(self, time: float, x: FloatArray, n_velocities: int | None = None) -> FloatArray:
-        """Return dx/dt for x = (y, v), as integrators of ordinary equations want it. (3.9).
-
-        Half of x are velocities, unless their number is given.
-        """
+        """Return dx/dt of x = (y, v), half of it velocities unless their number is given. (3.9)."""
         m = len(x) // 2 if n_velocities is None else n_velocities
         y, v = x[: len(x) - m], x[len(x) - m :]
         vd = self.acceleration(y, v, time=time)

@@ -54,10 +54,7 @@ def constrained_loops(tree: SpanningTree) -> Loops:
 
 
 class Front:
-    """The rows of a front in the making: which node has which.
-
-    Nodes are numbers: links, then loops.
-    """
+    """The rows of a front in the making: which node, of numbers of links, then loops, has which."""
 
     def __init__(self) -> None:
         self.slots: dict[int, int] = {}  # first row of each node
@@ -285,10 +282,9 @@ class FrontSize(NamedTuple):
 
 
 class Elimination:
-    """The elimination of a tree, link by link and loop by loop.
+    """The elimination of a tree, link by link and loop by loop, loops closing as `closing` tells.
 
-    `closing` tells when the rows of loops are eliminated; at work of `most` it gives up, and
-    `is_complete` tells.
+    At work of `most` it gives up, and is not `is_complete`.
     """
 
     def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:

@@ -48,10 +48,9 @@ def _by_elements(operation: Callable[[Jet, Any], Any]) -> Callable[[Jet, Any], A
 
 @total_ordering
 class Jet:
-    """A number that depends on parameters.
+    """A number with its derivatives `slope` (m + 1,) in m directions and along a curve.
 
-    Its `slope` (m + 1,) are derivatives in m directions and along a curve, its `curvature` is the
-    second derivative along the curve.
+    `curvature` is the second derivative along the curve.
     """
 
     __slots__ = ("curvature", "slope", "value")
@@ -157,8 +156,7 @@ def differentiate(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return a function's value (n,), its Jacobian (n, m), and its second derivative (n,).
 
-    The last along the curve y + rate t + bend t^2 / 2 at t = 0, a straight line by default;
-    `function` is from (m,) numbers to a sequence of n, written with NumPy.
+    The last is along y + rate t + bend t^2 / 2 at t = 0; `function` takes (m,) numbers of NumPy's.
     """
     m = len(y)
     slopes = np.concatenate([np.eye(m), np.asarray(rate)[:, None]], axis=1)

@@ -41,21 +41,10 @@ class JointSpace:
 def joint_space(
     system: System, state: State, tree: SpanningTree | str = "minimum-nonzeros"
 ) -> JointSpace:
-    """Return coordinates, accelerations, inertia and bias force of a mechanism at a state.
+    """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism, with any loops.
-    state : State
-        Poses and velocities, consistent ones.
-    tree : SpanningTree or str
-        The tree, or a name from TREE_CHOICES.
-
-    Raises
-    ------
-    ModelError
-        If H is too large for memory.
+    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H is too large for
+    memory.
     """
     dynamics = LoopsArticulatedBody(system, tree)
     problem, tree = dynamics.problem(state), dynamics.tree
@@ -68,12 +57,8 @@ def joint_space(
 class StateSpace:
     """A method in joint coordinates as a function that integrators call.
 
-    Positions of balls and free joints are quaternions, which are more than their velocities.
-
-    Parameters
-    ----------
-    dynamics : TreeDynamics
-        By any method; with loops, give it a Baumgarte constant.
+    `dynamics`: by any method; with loops, give it a Baumgarte constant. Positions of balls and free
+    joints are quaternions, which are more than their velocities.
     """
 
     def __init__(self, dynamics: TreeDynamics) -> None:

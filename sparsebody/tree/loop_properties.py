@@ -70,8 +70,7 @@ def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = 
 def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
     """Return the rank of K, given that of all constraint rows of the system.
 
-    Those of tree joints, drives among them, are independent of each other and are as many as the
-    freedoms that the tree takes from its bodies, so that K itself is not needed.
+    Those of tree joints are independent, and as many as the freedoms that the tree takes.
     """
     return rank_of_all - (tree.system.n_rows - len(tree.loop_rows))
 
@@ -79,14 +78,11 @@ def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
 def nearby_mobilities(
     tree: SpanningTree, state: State, *, step: float = 0.02, tries: int = 8, seed: int = 0
 ) -> tuple[int, ...]:
-    """Return the mobilities found in poses close to one, in ascending order.
+    """Return the mobilities found in poses close to a consistent one, in ascending order.
 
-    The mechanism is moved along random instantaneous motions, and its loops are closed again.
-    Poses whose mobility differs from the one at `state` make that a singular pose; which of them
-    are found, of several branches, is a matter of chance.
-
-    `state` is a consistent one, whose velocity plays no role; moves have length `step` [rad, or
-    mean lengths of bodies].
+    The mechanism is moved along random motions by `step` [rad, or mean lengths of bodies], and its
+    loops are closed again. If one differs from that at `state`, the pose is singular; which of
+    several branches are found is a matter of chance.
     """
     clusters, rng, mobilities = loop_clusters(tree), np.random.default_rng(seed), set()
     explicit = explicit_at(TreeProblem(tree, state), clusters)
@@ -128,29 +124,14 @@ def assemblies(
     tries: int = 20,
     seed: int = 0,
 ) -> list[State]:
-    """Return configurations with the same independent coordinates, the given one first.
+    """Return configurations with the same independent coordinates, the consistent state's first.
 
-    From random values of the dependent coordinates, loops are closed by Gauss-Newton steps; what
-    appears several times is listed once. A search, not a proof that there is no other.
+    From `tries` random values of the dependent coordinates, loops are closed by Gauss-Newton steps;
+    no configuration is listed twice. A search, not a proof that there is no other. `independent`:
+    as in LoopsProjection; default: those that Gaussian elimination chooses here.
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        A spanning tree.
-    state : State
-        A consistent state; its velocity plays no role.
-    independent : iterable of str or (str, int)
-        As in LoopsProjection; default: those that Gaussian elimination chooses here.
-    tries : int
-        Number of starting points.
-    seed : int
-        Of the random numbers.
-
-    Raises
-    ------
-    ModelError
-        If the coordinates given depend on each other or leave freedoms open at this state, or if
-        one is not a position by itself, such as those of a spherical joint.
+    Raises ModelError if the coordinates given depend on each other or leave freedoms open here, or
+    if one is not a position by itself, such as those of a spherical joint.
     """
     clusters, rng = loop_clusters(tree), np.random.default_rng(seed)
     is_fixed = _independent(tree, state, list(independent))
@@ -247,10 +228,7 @@ def _closed(
 
 
 def _are_closed(problem: TreeProblem) -> bool:
-    """Return whether the poses at the loop joints are poses of such joints.
-
-    A revolute joint turned upside down has no position error to first order, for example.
-    """
+    """Return whether the poses at loop joints are such joints' (not a revolute one turned over)."""
     motion = problem.joints
     for j in problem.tree.loop_joint:
         joint_type = problem.system.joint_types[int(j)]

@@ -57,10 +57,9 @@ TINY = 1e-300
 class TreeProblem(SystemMotion):
     """Motion, forces and constraint rows at a state; computed only as needed.
 
-    Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
-    that no joint of the tree is active: tau = 0, tau_a is part of `force`. `body_force` (n_bodies,
-    6) are additional wrenches about the centers of mass in body axes [N m, N]; `baumgarte` is the
-    time constant [s] of the stabilization terms of (8.22), on tree and on loop joints.
+    Springs, dampers and efforts are wrenches on the bodies, so that tau = 0; `body_force`
+    (n_bodies, 6) are more, in body axes [N m, N]. `baumgarte`: time constant [s] of (8.22), on tree
+    and loop joints.
     """
 
     def __init__(
@@ -156,10 +155,7 @@ class TreeSolution(NamedTuple):
 
 
 class TreeDynamics(ABC):
-    """Forward dynamics by a spanning tree.
-
-    A method derives from it, states its name and whether it takes loops, and solves; what it needs
-    at every state it makes once in `prepare`.
+    """Forward dynamics by a spanning tree: a method says whether it takes loops, and solves.
 
     Parameters
     ----------
@@ -171,11 +167,6 @@ class TreeDynamics(ABC):
         Which multipliers to return where they are not unique.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22) on all joints.
-
-    Raises
-    ------
-    ModelError
-        If the method takes trees only, and a joint closes a loop.
     """
 
     name: ClassVar[str]
@@ -237,10 +228,9 @@ class TreeDynamics(ABC):
 def accelerations_of(
     problem: TreeProblem, solution: TreeSolution, reactions: str = "minimum-norm"
 ) -> Accelerations:
-    """Return the accelerations of the bodies and the constraint forces of all joints.
+    """Return the accelerations of the bodies, and constraint forces as table 5.1 transmits them.
 
-    The forces of tree joints are what the recursive Newton-Euler algorithm finds transmitted; the
-    residual is the largest violation of a loop row, or of a tree joint's tau = 0. Raises
+    The residual is the largest violation of a loop row, or of a tree joint's tau = 0. Raises
     SingularSystemError if the accelerations are not finite.
     """
     tree, system, motion = problem.tree, problem.system, problem.motion
@@ -300,8 +290,7 @@ def _residual(
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
     """Return H (packed) and tau - C of the tree, with qdd measured from problem.prescribed_qdd.
 
-    Rows and columns of driven coordinates are those of the identity and their right-hand sides
-    are zero, so that solutions of H x = right add nothing to what is prescribed.
+    Rows and columns of driven coordinates are those of the identity, their right-hand sides zero.
     """
     tree = problem.tree
     H = joint_space_inertia(tree, problem.motion)
@@ -342,11 +331,7 @@ class ArticulatedBody(TreeDynamics):
         return checked_finite(result, state.time)
 
     def joint_acceleration(self, q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:
-        """Return qdd (n_velocities,) with tau and gravity alone acting.
-
-        At joint positions q (n_positions,) and velocities qd (n_velocities,); `tau` are forces of
-        the tree joints (n_velocities,) [N m, N].
-        """
+        """Return qdd at q (n_positions,) and qd (n_velocities,) under tau [N m, N] and gravity."""
         tree, n_v = self.tree, self.tree.n_velocities
         q = checked_coordinates(tree, q, "q", tree.n_positions)
         qd = checked_coordinates(tree, qd, "qd", n_v)
@@ -378,10 +363,9 @@ class CompositeRigidBody(TreeDynamics):
         return TreeSolution(qdd, np.zeros(problem.system.n_rows))
 
     def inertia_factor(self, q: FloatArray) -> FloatArray:
-        """Return L of H = L' L at joint positions q (n_positions,), packed as tree.pattern tells.
+        """Return L of H = L' L at q (n_positions,), packed as tree.pattern tells.
 
-        The array is filled anew by the next call. Raises SingularSystemError if H is not positive
-        definite.
+        The next call fills it anew. Raises SingularSystemError if H is not positive definite.
         """
         tree = self.tree
         q = checked_coordinates(tree, q, "q", tree.n_positions)

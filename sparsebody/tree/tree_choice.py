@@ -35,11 +35,10 @@ def spanning_tree(
     root: str | None = None,
     joints: Iterable[str] = (),
 ) -> SpanningTree:
-    """Return a spanning tree of a mechanism.
+    """Return a spanning tree of a mechanism. Featherstone (2008), sec. 8.6.
 
     Joints with springs, dampers, efforts or drives go into the tree as far as they can, so that
     loop joints are passive; free joints serve only where no other joint leads to a body.
-    Featherstone (2008), sec. 8.6.
 
     Parameters
     ----------
@@ -52,8 +51,7 @@ def spanning_tree(
         not joined to the world; the former take the body declared first. The last takes one of
         these, or a depth-first sweep away from the world, for the least work of "loops-aba".
     root : str, optional
-        A body that gets a virtual free joint; what joins its part of the mechanism to the world
-        closes loops then.
+        A body that gets a virtual free joint; what joins its part to the world closes loops then.
     joints : iterable of str, optional
         Names of joints that must be in the tree.
 
@@ -83,10 +81,7 @@ def _grown(system: System, choice: str, root: str | None, required: list[int]) -
 
 
 def _sweep(system: System) -> list[int]:
-    """Return the joints of the sweep away from the world, those with forces or drives before all.
-
-    Bodies that hang on free joints alone are left out.
-    """
+    """Return the joints of the sweep from the world, those with forces or drives before all."""
     graph, is_free = _joint_graph(system), system.joint_kind == Free.kind
     sweep = graph.sweep(~is_free)
     active = np.unique(system.coordinates.joint)
@@ -104,8 +99,7 @@ def _tree_joints(
 ) -> IntArray:
     """Return the tree joint (n_bodies,) of every body of the system.
 
-    Required joints form a forest whose trees are groups of bodies; a group is entered by one other
-    joint at most, so that all of them are in the tree.
+    Required joints form trees: groups of bodies, each entered by one other joint at most.
     """
     n, is_usable = system.n_bodies, np.ones(system.n_joints, dtype=bool)
     freedoms, is_free = joint_freedoms(system), system.joint_kind == Free.kind

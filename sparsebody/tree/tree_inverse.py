@@ -37,21 +37,10 @@ from sparsebody.tree.tree_choice import spanning_tree
 
 
 class TreeInverseMethod(InverseMethod):
-    """Inverse dynamics by a spanning tree.
+    """Inverse dynamics by a spanning tree, of TREE_CHOICES; parameters as in InverseMethod.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    tree : str
-        What spanning_tree is to choose.
-    actuated, weights, reactions, tolerance
-        As in InverseMethod; actuators may be on loop joints too.
-
-    Raises
-    ------
-    ModelError
-        If the method takes trees only, and a joint closes a loop.
+    Actuators may be on loop joints. ModelError if the method takes trees only and a joint closes a
+    loop.
     """
 
     takes_loops: ClassVar[bool]
@@ -139,10 +128,7 @@ def independent_velocities(tree: SpanningTree, explicit: ExplicitBlocks) -> Floa
 
 
 def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
-    """Return the rates of actuated coordinates (p, n_velocities) for unit velocities of the tree.
-
-    Rows of the identity for tree joints, of loop Jacobians for loop joints.
-    """
+    """Return rates of actuated coordinates (p, n_velocities) for unit velocities of the tree."""
     tree = problem.tree
     link, wrench = tree.ends(joint), rows.copy()
     native.rows_to_links(tree.links, problem.motion, link, wrench)
@@ -159,10 +145,9 @@ def actuator_forces(
 ) -> tuple[FloatArray, int]:
     """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u. (8.63).
 
-    `rates` (p, n) are those of the actuated coordinates for unit velocities of the tree: G_u =
-    rates @ G, of independent velocities G (n, m). H (n, n) makes coordinates of different units
-    comparable: what actuators cannot balance of tau_ID, `tau` (n,), is least in its metric.
-    `scale` (p,) makes rates of bodies that nothing else holds about one; `weights` (p,) > 0.
+    G_u = rates @ G of `rates` (p, n) for unit velocities of the tree, G (n, m). What actuators
+    cannot balance of `tau` (n,) is least in the metric of H (n, n); `scale` (p,) makes rates about
+    one.
     """
     p, m = len(rates), G.shape[1]
     if m == 0 or p == 0:
