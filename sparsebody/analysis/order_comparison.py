@@ -15,7 +15,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
+from sparsebody.dynamics.preparation import SolverChoice, choose_solver
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import OrderingError, ShapeError
 from sparsebody.factorization.cost_model import choose_factorization, pivoted_seconds

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism

@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical import arm_links
 from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.arm_links import (
-    Links,
-    Motion,
-    empty_motion,
-    fill_euler_parameters,
-    fill_transforms,
-)
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
 from sparsebody.errors import ShapeError, UnknownNameError
 
@@ -82,7 +76,7 @@ def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
     return {"rotations and translations": rotations, "Euler parameters": of_euler}
 
 
-def _counted(arm: Arm, tally: Tally) -> tuple[Links, Motion, int]:
+def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion, int]:
     """Return counted links and a motion in general position, and the products of rotations."""
 
     def known(x: float) -> Counted:
@@ -92,12 +86,12 @@ def _counted(arm: Arm, tally: Tally) -> tuple[Links, Motion, int]:
         return lifted_array(values, lambda x: Counted(x, tally))
 
     n = arm.n
-    links, motion = lifted(arm.links, known), empty_motion(n, object)
+    links, motion = lifted(arm.links, known), arm_links.empty_motion(n, object)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
     turns, half_turns = ((unknown(np.cos(x)), unknown(np.sin(x))) for x in (q, q / 2.0))
-    interpreted(fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
+    interpreted(arm_links.fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
     rotations = tally.multiplications
-    interpreted(fill_euler_parameters)(links, *half_turns, motion)
+    interpreted(arm_links.fill_euler_parameters)(links, *half_turns, motion)
     motion.qd[:], motion.qdd[:] = unknown(q), unknown(q)
     motion.wrench[:] = known(0.0)
     motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)

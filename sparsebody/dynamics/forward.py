@@ -24,6 +24,7 @@ from sparsebody.dynamics.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.preparation import (
     AUTO,
     Formulation,
+    SolverChoice,
     SolverOptions,
     fallback,
     for_threads,
@@ -31,7 +32,6 @@ from sparsebody.dynamics.preparation import (
     prepared_for_krylov,
 )
 from sparsebody.dynamics.reductions import classes_of
-from sparsebody.dynamics.solver_choice import SolverChoice
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion

@@ -9,24 +9,11 @@ from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.dynamics.reductions import independent_rows
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.equations import inverse
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import (
-    Actuation,
-    ActuatorRows,
-    Balance,
-    DesiredMotion,
-    Freedom,
-    InverseMethod,
-    actuator_rows,
-    actuators_of,
-    body_matrix,
-    freedom_inertia,
-    released_drives,
-    row_gaps,
-    without_drives,
-)
+from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion, Freedom
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
@@ -112,7 +99,7 @@ def _scaled(rows: csr_array, scale: FloatArray) -> tuple[csr_array, FloatArray]:
     return (diags_array(row_scale) @ rows).tocsr(), row_scale
 
 
-class InverseDynamics(InverseMethod):
+class InverseDynamics(inverse.InverseMethod):
     """Forces of actuators on any joints, by the body-level system; nothing O(n^2) is formed.
 
     The forces of actuators and constraints on the bodies are the unknowns, B' u + A' lambda =
@@ -139,7 +126,7 @@ class InverseDynamics(InverseMethod):
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         moving = SystemMotion(self.system, state)
-        rows = actuator_rows(self.system, self.actuators, moving.joints)
+        rows = inverse.actuator_rows(self.system, self.actuators, moving.joints)
         A, nothing = moving.constraint.rows, np.zeros(0, dtype=np.intp)
         self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
         rank = self.rank_decision.rank
@@ -152,9 +139,9 @@ class InverseDynamics(InverseMethod):
         system, keep = self.system, self.rank_decision.keep
         kept = np.flatnonzero(keep)
         equilibrium = Equilibrium(
-            body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
-            body_matrix(system, self.actuators.joint, actuators.rows),
-            freedom_inertia(system).ravel(),
+            inverse.body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
+            inverse.body_matrix(system, self.actuators.joint, actuators.rows),
+            inverse.freedom_inertia(system).ravel(),
             self.weights,
             self.actuation.is_underactuated,
         )
@@ -218,14 +205,14 @@ def driven_accelerations(
     state = consistent_state(system) if state is None else state
     check_state(system, state)
     wanted = {} if wanted is None else wanted
-    actuators = actuators_of(system, wanted)
+    actuators = inverse.actuators_of(system, wanted)
     qdd = _values(system, wanted)
-    system = without_drives(system, released_drives(system, actuators)[0])
+    system = inverse.without_drives(system, inverse.released_drives(system, actuators)[0])
     if body_force is not None:
         body_force = checked_vectors(system, body_force, "body_force")
     moving = SystemMotion(system, state, body_force)
     constraint = moving.constraint
-    driven = actuator_rows(system, actuators, moving.joints)
+    driven = inverse.actuator_rows(system, actuators, moving.joints)
     rows = np.concatenate([constraint.rows, driven.rows])
     gamma = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
     keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
@@ -237,7 +224,7 @@ def driven_accelerations(
     x, _ = refined_solve(numeric, kept, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
-    gap, scale = row_gaps(moving, acceleration, joint, rows, gamma)
+    gap, scale = inverse.row_gaps(moving, acceleration, joint, rows, gamma)
     if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(

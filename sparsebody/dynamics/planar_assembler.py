@@ -9,15 +9,7 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.assembler import (
-    NO_TERMS,
-    Assembler,
-    GeneralTerms,
-    ReactionTree,
-    Table,
-    row_table,
-    successor_frames,
-)
+from sparsebody.dynamics import assembler
 from sparsebody.factorization import block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.model.subgroups.ground_motion import PlanarMotion
@@ -27,7 +19,7 @@ from sparsebody.tolerances import ELEMENT_TOLERANCE
 GOOD = dynamics.PlanarEvaluation.GOOD
 
 
-class PlanarAssembler(Assembler):
+class PlanarAssembler(assembler.Assembler):
     """Three freedoms a body, in the plane of `motion`, in an elimination order of their pattern.
 
     `structure` has the kept rows within the plane, left_out (n_left_out,) are the others there.
@@ -52,7 +44,7 @@ class PlanarAssembler(Assembler):
         duals, part_starts = dual_parts(structure.pattern, order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         is_line = _line_joints(system, motion)
-        terms = GeneralTerms(system, compiled=is_line)
+        terms = assembler.GeneralTerms(system, compiled=is_line)
         super().__init__(system, structure, bodies, duals, terms)
         self._motion = motion
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
@@ -82,13 +74,13 @@ class PlanarAssembler(Assembler):
         self._leave_out(others, self.native)
 
     @cached_property
-    def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
+    def reaction_tree(self) -> assembler.ReactionTree:  # type: ignore[override]
         """The joints that hold each body in the plane, with three rows."""
         motion, system = self._motion, self.system
         rows = motion.out_of_plane_rows
         joint = motion.joint[motion.bodies]
         first = np.searchsorted(rows, system.first_row[joint])
-        return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
+        return assembler.ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
 
     def solve_extended(self, state: State) -> None:
         """Correct x, by factors of QR, with residuals of 31 digits made from the newest state."""
@@ -98,7 +90,7 @@ class PlanarAssembler(Assembler):
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
-        return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
+        return dynamics.ExtendedPlanarSystem(self.native, assembler.successor_frames(self.system))
 
 
 def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
@@ -108,7 +100,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     """
     bodies, rows = np.arange(system.n_bodies), np.flatnonzero(~motion.is_out_of_plane)
     is_line = _line_joints(system, motion)
-    general = GeneralTerms(system, compiled=is_line)
+    general = assembler.GeneralTerms(system, compiled=is_line)
     table = _planar_table(system, motion, general, is_line, bodies, rows)
     ones = np.ones(system.n_bodies)  # as if inertias were
     right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
@@ -120,7 +112,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
         np.array(state.coordinate),
         state.time,
         *general.at(state, None),
-        NO_TERMS.gamma,
+        assembler.NO_TERMS.gamma,
     )
     return table.values if status == GOOD else None
 
@@ -129,7 +121,7 @@ def _evaluation(
     system: System,
     motion: PlanarMotion,
     bodies: IntArray,
-    kept: Table,
+    kept: assembler.Table,
     inertia: FloatArray,
     mass: FloatArray,
     right: FloatArray,
@@ -150,18 +142,18 @@ def _evaluation(
         x=x,
         n_coordinates=len(system.coordinates.joint),
     )
-    native.fill_rows_on_successors(kept.native, successor_frames(system))
+    native.fill_rows_on_successors(kept.native, assembler.successor_frames(system))
     return native
 
 
 def _planar_table(
     system: System,
     motion: PlanarMotion,
-    terms: GeneralTerms,
+    terms: assembler.GeneralTerms,
     is_line: BoolArray,
     bodies: IntArray,
     rows: IntArray,
-) -> Table:
+) -> assembler.Table:
     """Return the table of `rows` within the plane; the evaluation fills it."""
     anchor = np.zeros((system.n_joints, 4))
     anchor[:, :2] = system.successor_point @ motion.axes[1:].T  # where the world is the successor
@@ -169,7 +161,7 @@ def _planar_table(
     point = _in_plane(motion, system.successor[lines], system.successor_point[lines])
     anchor[lines, :2] = _line_normals(system, motion, lines)[:, 1:]
     anchor[lines, 2:] = point[:, 1:]
-    return row_table(system, bodies, rows, terms, anchor, 3, is_line)
+    return assembler.row_table(system, bodies, rows, terms, anchor, 3, is_line)
 
 
 def _line_joints(system: System, motion: PlanarMotion) -> BoolArray:

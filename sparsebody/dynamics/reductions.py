@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from sparsebody import ordering
+from sparsebody import ordering, tolerances
 from sparsebody._core import dynamics as native
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
@@ -27,15 +27,9 @@ from sparsebody.factorization import analyze
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.cost_model import choose_factorization
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
-from sparsebody.model.subgroups import Classes, Kind, displacement_classes
+from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion
 from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
-from sparsebody.model.subgroups.ground_motion import (
-    KEEP_DIRECTIONS,
-    THROUGH_POINT,
-    GroundMotion,
-    ground_motion,
-    planar_motion,
-)
+from sparsebody.model.subgroups.ground_motion import GroundMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
@@ -43,12 +37,6 @@ from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
-from sparsebody.tolerances import (
-    EIGENVALUE_TOLERANCE,
-    GRAM_SHIFT,
-    POINT_TOLERANCE,
-    RANK_TOLERANCE,
-)
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
@@ -56,7 +44,7 @@ VECTORS = 8  # that ARPACK keeps
 
 
 def independent_rows(
-    matrix: Rows, tolerance: float = RANK_TOLERANCE, threads: int = 1
+    matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
     """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
 
@@ -78,16 +66,15 @@ def least_singular_value(part: PartOfRows) -> float | None:
         return None
     factors = quasi_definite(analyze(name, part.pattern, order))
     try:
-        factors.factorize(part.rows, GRAM_SHIFT)
+        factors.factorize(part.rows, tolerances.GRAM_SHIFT)
     except SingularSystemError:
         return 0.0
     n = len(part.rows)
     inverse = LinearOperator((n, n), matvec=factors.solve, dtype=float)
     start = np.random.default_rng(1).normal(size=n)
-    largest = eigsh(
-        inverse, 1, v0=start, ncv=VECTORS, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False
-    )
-    return float(np.sqrt(max(1.0 / largest[0] - GRAM_SHIFT, 0.0)))
+    search = {"v0": start, "ncv": VECTORS, "tol": tolerances.EIGENVALUE_TOLERANCE}
+    largest = eigsh(inverse, 1, return_eigenvectors=False, **search)
+    return float(np.sqrt(max(1.0 / largest[0] - tolerances.GRAM_SHIFT, 0.0)))
 
 
 def classes_of(system: System) -> Classes | None:
@@ -150,10 +137,10 @@ class Reduction:
 
 
 def planar_reduction(
-    system: System, state: State, tolerance: float = RANK_TOLERANCE, threads: int = 1
+    system: System, state: State, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> Reduction | None:
     """Return the reduction to a plane, decided at a state; None where bodies are not in one."""
-    motion = planar_motion(system)
+    motion = ground_motion.planar_motion(system)
     rows = None if motion is None else rows_in_plane(system, motion, state)
     if motion is None or rows is None:
         return None
@@ -180,16 +167,16 @@ def ground_reduction(
     state: State,
     pays: Callable[[BlockPattern, BlockPattern], bool],
     has_corrections: bool = True,
-    tolerance: float = RANK_TOLERANCE,
+    tolerance: float = tolerances.RANK_TOLERANCE,
 ) -> Reduction | None:
     """Return the reduction to subgroups about the world, decided at a consistent state, or None.
 
     None where no body has fewer freedoms, or `pays` is false of the patterns with reduced and with
     all freedoms. Without corrections of positions, bodies that turn about points keep all freedoms.
     """
-    motion = ground_motion(classes)
+    motion = ground_motion.ground_motion(classes)
     if not has_corrections:
-        motion.kind[np.isin(motion.kind, THROUGH_POINT)] = -1
+        motion.kind[np.isin(motion.kind, ground_motion.THROUGH_POINT)] = -1
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
@@ -288,12 +275,12 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     n, kind = system.n_bodies, motion.kind
     R = rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
-    rigid = np.isin(kind, KEEP_DIRECTIONS)
+    rigid = np.isin(kind, ground_motion.KEEP_DIRECTIONS)
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
     across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
-    across[~np.isin(kind, THROUGH_POINT)] = 0.0
+    across[~np.isin(kind, ground_motion.THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [
         first,
@@ -303,7 +290,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
         motion.point,
         state.position + np.einsum("nab,nb->na", R, motion.point),
         across.reshape(n, 9),
-        POINT_TOLERANCE * (gyration + np.linalg.norm(motion.point, axis=1)),
+        tolerances.POINT_TOLERANCE * (gyration + np.linalg.norm(motion.point, axis=1)),
     ]
     return np.column_stack(columns)
 

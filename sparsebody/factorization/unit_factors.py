@@ -11,14 +11,7 @@ import numpy as np
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.backend import (
-    check_newest,
-    check_pattern,
-    check_rhs,
-    first_vanishing_row,
-    is_dependent,
-    vanishing_pivot,
-)
+from sparsebody.factorization import backend
 from sparsebody.factorization.layouts import scales, vanishing_row
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -46,8 +39,8 @@ class UnitNumeric:
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
         symbolic, offsets = self.symbolic, self.symbolic.pattern.offsets
-        check_rhs(rhs, symbolic.pattern)
-        check_newest(self.number, symbolic.newest)
+        backend.check_rhs(rhs, symbolic.pattern)
+        backend.check_newest(self.number, symbolic.newest)
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
         for column, solution in zip(columns, x, strict=True):
@@ -89,17 +82,17 @@ class UnitSymbolic(ABC):
         """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""
         n = self.pattern.n_primal_rows
         solve = partial(self.unit_solution, rows)
-        return row < n or is_dependent(self.pattern, rows, solve, row - n)
+        return row < n or backend.is_dependent(self.pattern, rows, solve, row - n)
 
     def factorize(self, matrix: SaddleMatrix) -> UnitNumeric:
         """Factorize; SingularSystemError at a lost pivot, or if D is not positive definite."""
-        check_pattern(matrix, self.pattern)
+        backend.check_pattern(matrix, self.pattern)
         self.newest += 1
         rows = np.empty(matrix.rows.shape)
         bad, inverse_root = unit_rows(matrix, rows)
         if bad != SOUND:
             scales(matrix)
-            raise vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
+            raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         self.check(self.eliminate(rows), rows)
         return UnitNumeric(self, rows, inverse_root, self.newest)
 
@@ -113,10 +106,10 @@ class UnitSymbolic(ABC):
         row, pattern = self.first_row(status), self.pattern
         if row in self.independent:
             return
-        bad = first_vanishing_row(pattern, rows)
+        bad = backend.first_vanishing_row(pattern, rows)
         if bad >= 0:
             raise SingularSystemError(vanishing_row(pattern, pattern.n_primal_rows + bad))
         if self.is_lost(rows, row):
-            raise vanishing_pivot(pattern, row)
+            raise backend.vanishing_pivot(pattern, row)
         if pattern.n_blocks >= LONG:
             self.independent.add(row)

@@ -34,23 +34,12 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from sparsebody import tolerances
 from sparsebody._core import graph
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import bisected, cuthill_mckee
-from sparsebody.tolerances import (
-    AMPLIFIED_ROUNDING,
-    CLEAR_GAP,
-    DEPENDENT_REMAINDER,
-    INDEPENDENT_REMAINDER,
-    JOINTWISE_SHARE,
-    LARGEST_PIVOT,
-    OWN_PIVOT,
-    REMAINDER_FLOOR,
-    SCHUR_SHIFT,
-    SECOND_GAP,
-)
 
 PASSES = 3  # of the equilibration
 SMALL = 48  # rows up to which a component is faster decided natively than by a call of LAPACK
@@ -156,9 +145,8 @@ def equilibrate(part: PartOfRows, threads: int = 1) -> None:
     thousand. Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001),
     RAL-TR-2001-034.
     """
-    kernels.equilibrate(
-        *kernel_part(part.pattern, part.rows), PASSES, OWN_PIVOT, LARGEST_PIVOT, threads
-    )
+    pivots = tolerances.OWN_PIVOT, tolerances.LARGEST_PIVOT
+    kernels.equilibrate(*kernel_part(part.pattern, part.rows), PASSES, *pivots, threads)
 
 
 # ---- fronts ------------------------------------------------------------------------------------
@@ -238,13 +226,13 @@ def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
 
 
 def schur_pivots(
-    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = SCHUR_SHIFT
+    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = tolerances.SCHUR_SHIFT
 ) -> FloatArray:
     """Return the pivots (n_rows,) of LDL' of A A' + delta, rows at the last of their bodies."""
     return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
 
 
-def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
+def largest_gap(pivots: FloatArray, delta: float = tolerances.SCHUR_SHIFT) -> tuple[float, float]:
     """Return a threshold and the ratio of pivots on its sides; to delta if none is dropped."""
     return kernels.largest_gap(pivots, delta)
 
@@ -291,12 +279,13 @@ class RowChoice:
 
         A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
         """
-        grown = 0.0 if self.method == PIVOTED else AMPLIFIED_ROUNDING / self.least_kept
-        if self.largest_dropped > max(DEPENDENT_REMAINDER, grown):
+        grown = 0.0 if self.method == PIVOTED else tolerances.AMPLIFIED_ROUNDING / self.least_kept
+        if self.largest_dropped > max(tolerances.DEPENDENT_REMAINDER, grown):
             return f"{NEAR}: a row that was left out is {self.largest_dropped:.0e} off zero"
-        if self.least_kept < INDEPENDENT_REMAINDER:
+        if self.least_kept < tolerances.INDEPENDENT_REMAINDER:
             return f"{NEAR}: a row that was kept is only {self.least_kept:.0e} off the others"
-        return "" if self.gap >= CLEAR_GAP else f"a gap of only {self.gap:.0e} between remainders"
+        is_clear = self.gap >= tolerances.CLEAR_GAP
+        return "" if is_clear else f"a gap of only {self.gap:.0e} between remainders"
 
 
 def agree(one: RowChoice, other: RowChoice) -> bool:
@@ -304,7 +293,7 @@ def agree(one: RowChoice, other: RowChoice) -> bool:
 
     The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
     """
-    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else not other.doubt
+    nearly = other.gap >= tolerances.SECOND_GAP if other.method == SWEPT else not other.doubt
     return one.method != other.method and not one.doubt and nearly and one.rank == other.rank
 
 
@@ -324,7 +313,7 @@ def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) 
         return RowChoice(free > tolerance, np.inf, PIVOTED, np.inf)
     rank, least, largest = _extremes(free, starts, tolerance)
     jointwise_rank, jointwise_least, _ = _extremes(jointwise, starts, tolerance)
-    is_good = (jointwise_rank == rank) & (jointwise_least > JOINTWISE_SHARE * least)
+    is_good = (jointwise_rank == rank) & (jointwise_least > tolerances.JOINTWISE_SHARE * least)
     keep = np.where(np.repeat(is_good, size), jointwise, free) > tolerance
     gap = float((least / largest).min())
     return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
@@ -335,11 +324,10 @@ def _extremes(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return rank, least remainder kept and largest dropped of each component."""
     keep = remainders > tolerance
-    return (
-        np.add.reduceat(keep.astype(np.intp), starts),
-        np.minimum.reduceat(np.where(keep, remainders, np.inf), starts),
-        np.maximum.reduceat(np.where(keep, 0.0, remainders), starts).clip(min=REMAINDER_FLOOR),
-    )
+    rank = np.add.reduceat(keep.astype(np.intp), starts)
+    least = np.minimum.reduceat(np.where(keep, remainders, np.inf), starts)
+    largest = np.maximum.reduceat(np.where(keep, 0.0, remainders), starts)
+    return rank, least, largest.clip(min=tolerances.REMAINDER_FLOOR)
 
 
 def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
@@ -370,7 +358,7 @@ def by_halves(
 def _by_remainders(remainders: FloatArray, tolerance: float, method: str) -> RowChoice:
     """Rows to keep, by their remainders."""
     keep = remainders > tolerance
-    dropped = max(float(np.max(remainders, where=~keep, initial=0.0)), REMAINDER_FLOOR)
+    dropped = max(float(np.max(remainders, where=~keep, initial=0.0)), tolerances.REMAINDER_FLOOR)
     least = float(np.min(remainders, where=keep, initial=np.inf))
     return RowChoice(keep, least / dropped, method, least, dropped)
 

@@ -19,16 +19,10 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State
 from sparsebody.tolerances import FUNCTION_CLOSURE
+from sparsebody.tree import recursions
 from sparsebody.tree.jets import differentiate
 from sparsebody.tree.joint_coordinates import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import (
-    body_accelerations,
-    joint_space_bias_force,
-    joint_space_inertia,
-    recursion,
-    symmetric,
-)
 from sparsebody.tree.spanning_tree import SpanningTree
 
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
@@ -248,8 +242,8 @@ class ExplicitDynamics:
         """
         tree, motion = self.tree, self.closure(y, v)
         problem = TreeProblem(tree, self.closure.closed_state(motion, time), body_force)
-        H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
-        C = joint_space_bias_force(tree, problem.motion, problem.force)
+        H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
+        C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
         inertia, bias = projected_system(H, C, motion.G, motion.g)
         tau = np.zeros(tree.n_velocities) if tau is None else tau
         tau = checked_coordinates(tree, tau, "tau", tree.n_velocities)
@@ -264,8 +258,8 @@ class ExplicitDynamics:
     ) -> FloatArray:
         """Return accelerations of the bodies (n_bodies, 6) that belong to a given dv/dt (m,)."""
         qdd = equations.motion.G @ acceleration + equations.motion.g
-        of_links = recursion(self.tree, equations.problem.motion, qdd)[1]
-        return body_accelerations(self.tree, equations.problem.motion, of_links)
+        of_links = recursions.recursion(self.tree, equations.problem.motion, qdd)[1]
+        return recursions.body_accelerations(self.tree, equations.problem.motion, of_links)
 
     def rate(self, time: float, x: FloatArray, n_velocities: int | None = None) -> FloatArray:
         """Return dx/dt of x = (y, v), half of it velocities unless their number is given. (3.9)."""

@@ -19,13 +19,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
-from sparsebody.tree.loop_constraints import (
-    LoopClusters,
-    LoopEquations,
-    check_coordinates,
-    loop_clusters,
-    loop_equations,
-)
+from sparsebody.tree import loop_constraints
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
 from sparsebody.tree.spanning_tree import SpanningTree, offsets
@@ -48,17 +42,17 @@ class LoopDynamics(TreeDynamics):
         coordinates: str = "link",
         **options: Any,
     ) -> None:
-        check_coordinates(coordinates)
+        loop_constraints.check_coordinates(coordinates)
         self.coordinates = coordinates
         super().__init__(system, tree, **options)
 
     def prepare(self) -> None:
         """Find the loop clusters."""
-        self.clusters = loop_clusters(self.tree)
+        self.clusters = loop_constraints.loop_clusters(self.tree)
 
-    def equations(self, problem: TreeProblem) -> LoopEquations:
+    def equations(self, problem: TreeProblem) -> loop_constraints.LoopEquations:
         """Return K and k at a state."""
-        return loop_equations(problem, self.clusters, self.coordinates)
+        return loop_constraints.loop_equations(problem, self.clusters, self.coordinates)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers of independent loop rows."""
@@ -71,7 +65,7 @@ class LoopDynamics(TreeDynamics):
 
     @abstractmethod
     def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return x (n_velocities,) and lambda (m,) of H x = right + K' lambda, K x = k; kept rows.
 
@@ -89,7 +83,9 @@ class LoopDynamics(TreeDynamics):
         }
 
 
-def _dropped_residual(equations: LoopEquations, x: FloatArray, keep: BoolArray) -> float:
+def _dropped_residual(
+    equations: loop_constraints.LoopEquations, x: FloatArray, keep: BoolArray
+) -> float:
     """Return the largest relative violation of the rows left out."""
     if keep.all():
         return 0.0
@@ -110,7 +106,7 @@ class LoopsDirect(LoopDynamics):
     name = "loops-direct"
 
     def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return x, lambda, and which rows are kept."""
         n_unknowns = self.tree.n_velocities + self.clusters.n_rows
@@ -187,7 +183,7 @@ class Groups(NamedTuple):
         return len(self.first_row) - 1
 
 
-def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
+def coupled_groups(clusters: loop_constraints.LoopClusters, keep: BoolArray) -> Groups:
     """Return the groups of the rows of K in `keep` (m,); ModelError if X or A is too large."""
     tree = clusters.tree
     ends = tree.ends(tree.system.row_joint[clusters.row])
@@ -255,7 +251,7 @@ class LoopsForce(LoopDynamics):
         self._A = np.empty(self._groups.start_product[-1])
 
     def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
         L, z = ltl_factor(self.tree, H), right.copy()
@@ -274,7 +270,7 @@ class LoopsForce(LoopDynamics):
         return x, force, self.keep
 
     def _by_products(
-        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+        self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return x, lambda, and which groups are left out, by Cholesky factors of A."""
         groups, pattern, X = self._groups, self.tree.pattern, self._X
@@ -286,7 +282,7 @@ class LoopsForce(LoopDynamics):
         return x, force, is_left_out
 
     def _by_factors(
-        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+        self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return x and lambda by a pivoted QR factorization of X, and keep its independent rows.
 

@@ -20,22 +20,9 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State
-from sparsebody.tree.fronts import (
-    Fronts,
-    VaryingLoops,
-    empty_fronts,
-    least_elimination,
-    loop_table,
-)
+from sparsebody.tree import fronts, recursions
 from sparsebody.tree.loop_constraints import loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
-from sparsebody.tree.recursions import (
-    NO_FORCE,
-    NONE_PRESCRIBED,
-    TreeMotion,
-    body_states,
-    empty_motion,
-)
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
 SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
@@ -47,7 +34,7 @@ LEVELS = 3
 class ProximalWork(NamedTuple):
     """Work space of the iterations."""
 
-    fronts: Fronts
+    fronts: fronts.Fronts
     force: FloatArray  # (n, 6) on the links, with those of the loops
     acceleration: FloatArray  # (n, 6) of the links
     transmitted: FloatArray  # (n, 6)
@@ -67,19 +54,21 @@ class LoopsArticulatedBody(TreeDynamics):
     def prepare(self) -> None:
         """Plan the elimination of the tree that has the smallest fronts."""
         tree, system = self.tree, self.system
-        elimination = least_elimination(tree)
+        elimination = fronts.least_elimination(tree)
         self.front_size, self.n_early = elimination.size, int(elimination.closed_early.sum())
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
-        self._table = loop_table(tree)
+        self._table = fronts.loop_table(tree)
         is_plain = not system.has_loads and len(system.coordinates.joint) == 0
-        self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
-        self._motion = empty_motion(tree)
+        self._varying = fronts.VaryingLoops(tree) if is_plain else None  # None: by the general way
+        self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows
-        self._work = ProximalWork(empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes))
+        self._work = ProximalWork(
+            fronts.empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes)
+        )
         self._wrench, self._gamma = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
         self._at_rest = np.zeros(tree.n_velocities)
         self._row_links = np.repeat(self._table.ends, rows, axis=0)
@@ -107,11 +96,13 @@ class LoopsArticulatedBody(TreeDynamics):
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
-        native.motion_from_bodies(links, body_states(state), motion)
+        native.motion_from_bodies(links, recursions.body_states(state), motion)
         rows = self._row_links, self._wrench, self._gamma
         native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
         self._varying.overwrite(state, motion, *rows)
-        qdd, _ = self._iterate(motion, NO_FORCE, rows, NONE_PRESCRIBED, self._at_rest, state)
+        qdd, _ = self._iterate(
+            motion, recursions.NO_FORCE, rows, recursions.NONE_PRESCRIBED, self._at_rest, state
+        )
         result = np.empty((self.tree.n_bodies, 6))
         native.link_accelerations(links, motion, qdd, self._work.acceleration)
         native.body_accelerations(links, motion, self._work.acceleration, result)
@@ -119,7 +110,7 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def _iterate(
         self,
-        motion: TreeMotion,
+        motion: recursions.TreeMotion,
         force: FloatArray,
         rows: tuple[IntArray, FloatArray, FloatArray],
         is_prescribed: BoolArray,

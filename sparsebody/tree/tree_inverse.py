@@ -12,31 +12,18 @@ from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 from sparsebody._core import tree as native
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.equations.inverse import (
-    Actuation,
-    ActuatorRows,
-    Balance,
-    DesiredMotion,
-    Freedom,
-    InverseMethod,
-    freed_norms,
-)
+from sparsebody.equations import inverse
+from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion, Freedom
 from sparsebody.model.system import System
 from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
+from sparsebody.tree import recursions
 from sparsebody.tree.loops_projection import ExplicitBlocks, explicit_at
 from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.recursions import (
-    inverse_dynamics,
-    joint_accelerations,
-    joint_space_inertia,
-    powers,
-    symmetric,
-)
 from sparsebody.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 
 
-class TreeInverseMethod(InverseMethod):
+class TreeInverseMethod(inverse.InverseMethod):
     """Inverse dynamics by a spanning tree, of TREE_CHOICES; parameters as in InverseMethod.
 
     Actuators may be on loop joints. ModelError if the method takes trees only and a joint closes a
@@ -65,8 +52,8 @@ class TreeInverseMethod(InverseMethod):
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
         """Return the balance from tau_ID of the tree."""
         problem = TreeProblem(self.tree, desired.state, desired.body_force)
-        qdd = joint_accelerations(self.tree, problem.motion, desired.acceleration)
-        tau = inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
+        qdd = recursions.joint_accelerations(self.tree, problem.motion, desired.acceleration)
+        tau = recursions.inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
         force, loop_multiplier, actuation = self.forces(problem, tau, actuators)
         system, joint = self.system, self.actuators.joint
         load = np.zeros((system.n_bodies, 6))
@@ -111,10 +98,10 @@ class ProjectedInverse(TreeInverseMethod):
     ) -> tuple[FloatArray, FloatArray, Actuation]:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
         explicit, tree = explicit_at(problem), problem.tree
-        H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
+        H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
         rates = actuator_matrix(problem, self.actuators.joint, actuators.rows)
         G = independent_velocities(tree, explicit)
-        scale = 1.0 / freed_norms(self.system, self.actuators.joint, actuators.rows)
+        scale = 1.0 / inverse.freed_norms(self.system, self.actuators.joint, actuators.rows)
         force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
         multiplier = np.zeros(self.system.n_rows)
         multiplier[explicit.clusters.row] = explicit.multipliers(tau - rates.T @ force)
@@ -132,7 +119,7 @@ def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> 
     tree = problem.tree
     link, wrench = tree.ends(joint), rows.copy()
     native.rows_to_links(tree.links, problem.motion, link, wrench)
-    return powers(tree, problem.motion, link, wrench)
+    return recursions.powers(tree, problem.motion, link, wrench)
 
 
 def actuator_forces(

@@ -18,8 +18,7 @@ from sparsebody.dynamics import preparation
 from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
-from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
+from sparsebody.dynamics.preparation import SPATIAL, SolverChoice, choose_solver
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute

@@ -2,9 +2,9 @@
 
 import pytest
 
-import sparsebody.dynamics.solver_choice as choice_module
+import sparsebody.dynamics.preparation as choice_module
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.sparse.pattern import BlockPattern

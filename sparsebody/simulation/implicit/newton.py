@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
+from sparsebody.dynamics.preparation import SolverChoice, choose_solver
 from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
