@@ -23,9 +23,8 @@ from sparsebody.dynamics.evaluators import direct_evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import SparsebodyError
-from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.cost_model import COSTS, WORK
-from sparsebody.factorization.cost_model import Case as Elimination
+from sparsebody.factorization import FACTORIZATIONS, available_factorizations
+from sparsebody.factorization import Case as Elimination
 from sparsebody.model.system import State
 from sparsebody.ordering import candidate_orderings, order
 from sparsebody.study import machine
@@ -89,10 +88,11 @@ def _predicted(name: str, dynamics: ForwardDynamics) -> Iterator[Pair]:
     for ordering in dict.fromkeys([*candidate_orderings(pattern), choice.ordering]):
         case = Elimination(pattern, order(pattern, ordering))
         for backend in available_factorizations():
-            work = WORK[backend](case)
+            cost = FACTORIZATIONS[backend].cost
+            work = cost.work(case)
             chosen = (ordering, backend) == (choice.ordering, choice.factorization)
             counts = (work.rows, work.entries, work.flops)
-            us = 1e6 * COSTS[backend].seconds(work)
+            us = 1e6 * cost.seconds(work)
             yield Pair(name, n, ordering, backend, chosen, *counts, us, machine=where)
 
 
@@ -162,7 +162,7 @@ def off_by(rows: list[Pair], constants: FloatArray | None = None) -> tuple[float
 def accuracy_table(rows: list[Pair]) -> Iterator[str]:
     """Return lines: how far each factorization's predictions are off, and constants that fit."""
     yield "predictions are off by a factor of, median (worst):"
-    for name in COSTS:
+    for name in FACTORIZATIONS:
         own = [one for one in rows if one.factorization == name]
         constants = fitted(own)
         if constants is None:

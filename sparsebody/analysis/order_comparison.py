@@ -18,7 +18,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SolverChoice, choose_solver
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import OrderingError, ShapeError
-from sparsebody.factorization.cost_model import choose_factorization, pivoted_seconds
+from sparsebody.factorization import choose_factorization, pivoted_seconds
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import (

@@ -18,16 +18,20 @@ from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.factorization import is_available
-from sparsebody.factorization.cost_model import LARGE, Case, choose_factorization, predict_seconds
+from sparsebody.factorization import (
+    LARGE,
+    Case,
+    choose_factorization,
+    is_available,
+    predict_seconds,
+)
 from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
 from sparsebody.ordering import candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import BlockPattern, sampled
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.searches import sampled
 from sparsebody.tolerances import RANK_TOLERANCE
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")

@@ -23,9 +23,8 @@ from sparsebody.dynamics.assembler import Assembler, ReactionTree, SubgroupAssem
 from sparsebody.dynamics.planar_assembler import PlanarAssembler, rows_in_plane
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import analyze
+from sparsebody.factorization import analyze, choose_factorization
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.factorization.cost_model import choose_factorization
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion
 from sparsebody.model.subgroups.classes import has_isolated_spherical_joints

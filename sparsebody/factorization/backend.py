@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from sparsebody._core import factorization
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -35,15 +34,6 @@ class Symbolic(Protocol):
     def factorize(self, matrix: SaddleMatrix) -> Numeric:
         """Factorize the values; raise SingularSystemError if they are singular."""
         ...
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One line of the table FACTORIZATIONS."""
-
-    analyze: Callable[[BlockPattern, IntArray], Symbolic]
-    needs: str | None  # the package that it imports
-    summary: str
 
 
 def check_pattern(matrix: SaddleMatrix, pattern: BlockPattern) -> None:

@@ -15,8 +15,7 @@ from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.minimum_degree import leaves_then
 from sparsebody.sparse.elimination_tree import ordering_metrics, repair
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import with_primal_blocks
+from sparsebody.sparse.pattern import BlockPattern, with_primal_blocks
 
 
 def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:

@@ -12,8 +12,12 @@ from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.minimum_degree import leaves_then
 from sparsebody.sparse.elimination_tree import postordered
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import dual_graph, landmark_distances, with_primal_blocks
+from sparsebody.sparse.pattern import (
+    BlockPattern,
+    dual_graph,
+    landmark_distances,
+    with_primal_blocks,
+)
 
 
 def minimum_fill(pattern: BlockPattern) -> IntArray:

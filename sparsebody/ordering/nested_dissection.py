@@ -7,8 +7,7 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.ordering.minimum_degree import in_phases, leaves_then
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import landmark_distances
+from sparsebody.sparse.pattern import BlockPattern, landmark_distances
 
 
 def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:

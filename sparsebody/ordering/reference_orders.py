@@ -13,8 +13,7 @@ from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.ordering.nested_dissection import nested_dissection
 from sparsebody.ordering.sweeps import pathwidth_sweep
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
-from sparsebody.sparse.pattern import BlockPattern, Graph
-from sparsebody.sparse.searches import dual_graph, with_primal_blocks
+from sparsebody.sparse.pattern import BlockPattern, Graph, dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
 
 

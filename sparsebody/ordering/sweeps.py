@@ -10,8 +10,7 @@ from scipy.sparse.linalg import eigsh
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.elimination_tree import ordering_metrics, repair
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import cuthill_mckee, landmark_distances, primal_graph
+from sparsebody.sparse.pattern import BlockPattern, cuthill_mckee, landmark_distances, primal_graph
 
 
 def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:

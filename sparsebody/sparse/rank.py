@@ -20,9 +20,9 @@ from scipy.sparse import csr_array
 from sparsebody import tolerances
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.sparse import row_choices
+from sparsebody.sparse.pattern import biconnected_components
 from sparsebody.sparse.row_choices import PartOfRows, RowChoice, Rows, agree
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.searches import biconnected_components
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes

@@ -38,8 +38,7 @@ from sparsebody import tolerances
 from sparsebody._core import graph
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import bisected, cuthill_mckee
+from sparsebody.sparse.pattern import BlockPattern, bisected, cuthill_mckee
 
 PASSES = 3  # of the equilibration
 SMALL = 48  # rows up to which a component is faster decided natively than by a call of LAPACK

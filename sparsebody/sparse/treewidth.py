@@ -14,8 +14,13 @@ from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.sparse.elimination_tree import core_joints
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import cuthill_mckee, dual_graph, landmark_distances, primal_graph
+from sparsebody.sparse.pattern import (
+    BlockPattern,
+    cuthill_mckee,
+    dual_graph,
+    landmark_distances,
+    primal_graph,
+)
 
 _LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
 _LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for

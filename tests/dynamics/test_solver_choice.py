@@ -7,8 +7,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import sampled
+from sparsebody.sparse.pattern import BlockPattern, sampled
 
 
 def pattern_of(name: str, **parameters: int) -> BlockPattern:

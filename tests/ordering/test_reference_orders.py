@@ -17,7 +17,7 @@ from sparsebody.ordering.reference_orders import (
     random_order,
 )
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.searches import dual_graph
+from sparsebody.sparse.pattern import dual_graph
 from sparsebody.sparse.treewidth import exact_width
 
 

@@ -19,6 +19,7 @@ from whitened_rows import whitened_rows
 
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.row_choices as methods_module
+from sparsebody import tolerances
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
@@ -139,7 +140,7 @@ def test_the_rank_does_not_depend_on_numbering(seed):
 def test_small_and_large_components_are_decided_alike(monkeypatch):
     matrix = scissor(3, np.random.default_rng(0))
     small = independent_rows(matrix)
-    monkeypatch.setattr(rank_module, "SMALL", 4)
+    monkeypatch.setattr(methods_module, "SMALL", 4)
     large = independent_rows(matrix)
     assert (small.rank, small.certain) == (large.rank, large.certain)
     dense = whitened_dense(matrix)
@@ -165,8 +166,10 @@ def test_a_scissor_is_decided_by_pivots_or_a_sweep_at_every_length(n_pairs):
 def test_what_sparse_methods_leave_open_is_followed_by_the_dense_decision(changes, monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
     for name, value in changes.items():
-        module = rank_module if hasattr(rank_module, name) else methods_module
-        monkeypatch.setattr(module, name, value)
+        modules = rank_module, methods_module, tolerances
+        monkeypatch.setattr(
+            next(module for module in modules if hasattr(module, name)), name, value
+        )
     decision = independent_rows(matrix)
     assert (decision.method, decision.certain) == ("pivoted QR by components", True)
     if "NARROW" in changes:
