@@ -28,7 +28,7 @@ from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
+from sparsebody.tolerances import ROUNDING_RESIDUAL
 
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
@@ -104,17 +104,10 @@ class ReactionTree(NamedTuple):
     joint: IntArray  # (m,)
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
-    def add_reactions(
-        self,
-        system: System,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
+    def add_reactions(self, desired: DesiredMotion, multiplier: FloatArray) -> None:
         """Add to the multipliers (n_rows,) what the joints need; those of kept rows are known."""
-        desired = DesiredMotion(system, state, body_force, acceleration)
-        ends, rows = (system.predecessor, system.successor), desired.constraint.rows
+        system, rows = desired.system, desired.constraint.rows
+        ends = system.predecessor, system.successor
         dynamics.fill_complementary_reactions(
             *self, *ends, system.row_joint, rows, desired.required, multiplier
         )
@@ -458,67 +451,6 @@ class SpatialAssembler(Assembler):
     def has_alternatives(self) -> bool:
         """Whether rows were left out."""
         return len(self._left_out.rows) > 0
-
-
-class SubgroupAssembler(SpatialAssembler):
-    """Rows and forces multiplied by constant bases of what each body can do about the world.
-
-    basis (n_bodies, 6, 6): orthonormal twists of the freedoms (n_bodies,) of each body in the
-    leading columns, where inertias are one; inverse_root (n_bodies, 6, 6): from there to twists of
-    the bodies; fixed (n_bodies, 28): see `reductions.fixed_directions`.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        order: IntArray,
-        factorization: str,
-        threads: int,
-        basis: FloatArray,
-        inverse_root: FloatArray,
-        freedoms: IntArray,
-        fixed: FloatArray,
-        tree: ReactionTree,
-    ) -> None:
-        super().__init__(system, structure, order, factorization, threads)
-        self._arguments = (*self._arguments, basis, inverse_root, freedoms, fixed, tree)
-        bodies, n = self.bodies, system.n_bodies
-        assert isinstance(self.native, dynamics.SpatialEvaluation)
-        self.values[:] = 0.0
-        self.native = dynamics.ReducedEvaluation(
-            unreduced=self._evaluation()[0],
-            reduced=self.native,
-            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
-            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
-            fixed=np.ascontiguousarray(fixed[bodies]),
-        )
-        self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
-        self._has_points = bool(np.any(fixed[:, 18:27]))
-        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
-        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
-
-    @property
-    def retraction(self) -> tuple[FloatArray, FloatArray]:
-        """Points that have to stay, and projections of twists."""
-        return (self._fixed, self._projection) if self._has_points else super().retraction
-
-    def retracted(self, state: State) -> State:
-        """Return the state with points of bodies where they have to stay, and twists within."""
-        if not self._has_points:
-            return state
-        position = np.array(state.position)
-        dynamics.retract(self._fixed, state.position, state.orientation, position)
-        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
-        return state.with_(position=position, velocity=velocity)
-
-    def violates_subgroup(self, state: State) -> bool:
-        """Tell whether points are not where they have to stay."""
-        if not self._has_points:
-            return False
-        position = np.empty_like(state.position)
-        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
-        return distance * POINT_TOLERANCE > POINT_ROUNDING
 
 
 def _is_even(unit: FloatArray) -> bool:

@@ -34,6 +34,7 @@ from sparsebody.dynamics.preparation import (
 from sparsebody.dynamics.reductions import classes_of
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -446,7 +447,7 @@ class Evaluation(SystemMotion):
             evaluator.solve_extended(state, *output)
         tree = evaluator.assembler.reaction_tree if multiplier.size > 0 else None
         if tree is not None:
-            tree.add_reactions(self.system, state, force, *output)
+            tree.add_reactions(DesiredMotion(self.system, state, force, output[0]), multiplier)
         if evaluator.is_inaccurate:
             dynamics.warn_of_inaccuracy(state)
         return output[0], residual

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_array, csr_array, diags_array, eye_array
@@ -110,19 +111,8 @@ class InverseDynamics(inverse.InverseMethod):
 
     name = "sparse"
 
-    def __init__(
-        self,
-        system: System,
-        state: State | None = None,
-        *,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
-        reactions: str = "minimum-norm",
-        tolerance: float = MOTION_TOLERANCE,
-    ) -> None:
-        super().__init__(
-            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
-        )
+    def __init__(self, system: System, state: State | None = None, **options: Any) -> None:
+        super().__init__(system, **options)
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         moving = SystemMotion(self.system, state)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -19,7 +20,7 @@ from sparsebody._core import dynamics as native
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.assembler import Assembler, ReactionTree, SubgroupAssembler
+from sparsebody.dynamics.assembler import Assembler, ReactionTree, SpatialAssembler
 from sparsebody.dynamics.planar_assembler import PlanarAssembler, rows_in_plane
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
@@ -208,11 +209,11 @@ def ground_reduction(
     decision = _on_all_rows(keep, independent, "displacement subgroups about the world")
     structure = kkt_structure(system, decision.keep)
     fixed = fixed_directions(system, motion, state)
+    subgroups = Subgroups(basis, inverse_root, freedoms, fixed, tree)
 
     def assembler(order: IntArray, factorization: str, threads: int) -> SubgroupAssembler:
         order = _order_with_freedoms(structure.pattern, order, freedoms)
-        subgroups = basis, inverse_root, freedoms, fixed, tree
-        return SubgroupAssembler(system, structure, order, factorization, threads, *subgroups)
+        return SubgroupAssembler(system, structure, order, factorization, threads, subgroups)
 
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
@@ -316,3 +317,66 @@ def _bases(motion: GroundMotion, inverse_root: FloatArray) -> FloatArray:
                 np.linalg.solve(inverse_root[same], twists[same][:, :, :d])
             )[0]
     return basis
+
+
+class Subgroups(NamedTuple):
+    """What bodies can do about the world, where that is less than six freedoms."""
+
+    basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one, leading columns
+    inverse_root: FloatArray  # (n_bodies, 6, 6) from there to twists of the bodies
+    freedoms: IntArray  # (n_bodies,)
+    fixed: FloatArray  # (n_bodies, 28) see `fixed_directions`
+    tree: ReactionTree
+
+
+class SubgroupAssembler(SpatialAssembler):
+    """Rows and forces multiplied by constant bases of what each body can do about the world."""
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int,
+        subgroups: Subgroups,
+    ) -> None:
+        super().__init__(system, structure, order, factorization, threads)
+        self._arguments = (*self._arguments, subgroups)
+        basis, inverse_root, freedoms, fixed, self.reaction_tree = subgroups
+        bodies, n = self.bodies, system.n_bodies
+        assert isinstance(self.native, native.SpatialEvaluation)
+        self.values[:] = 0.0
+        self.native = native.ReducedEvaluation(
+            unreduced=self._evaluation()[0],
+            reduced=self.native,
+            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
+            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
+            fixed=np.ascontiguousarray(fixed[bodies]),
+        )
+        self._fixed = np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
+        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
+        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points that have to stay, and projections of twists."""
+        return (self._fixed, self._projection) if self._has_points else super().retraction
+
+    def retracted(self, state: State) -> State:
+        """Return the state with points of bodies where they have to stay, and twists within."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        native.retract(self._fixed, state.position, state.orientation, position)
+        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
+        return state.with_(position=position, velocity=velocity)
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        distance = native.retract(self._fixed, state.position, state.orientation, position)
+        return distance * tolerances.POINT_TOLERANCE > tolerances.POINT_ROUNDING

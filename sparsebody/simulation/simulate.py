@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
+from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     InterruptionWarning,

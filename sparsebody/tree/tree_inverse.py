@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.equations import inverse
-from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion, Freedom
+from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion
 from sparsebody.model.system import System
-from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
+from sparsebody.tolerances import SINGULAR_TOLERANCE
 from sparsebody.tree import recursions
 from sparsebody.tree.loops_projection import ExplicitBlocks, explicit_at
 from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
@@ -32,19 +31,8 @@ class TreeInverseMethod(inverse.InverseMethod):
 
     takes_loops: ClassVar[bool]
 
-    def __init__(
-        self,
-        system: System,
-        tree: str = "minimum-nonzeros",
-        *,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
-        reactions: str = "minimum-norm",
-        tolerance: float = MOTION_TOLERANCE,
-    ) -> None:
-        super().__init__(
-            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
-        )
+    def __init__(self, system: System, tree: str = "minimum-nonzeros", **options: Any) -> None:
+        super().__init__(system, **options)
         self.tree = spanning_tree(self.system, tree)
         if self.tree.n_loops and not self.takes_loops:
             raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])

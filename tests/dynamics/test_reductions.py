@@ -15,10 +15,10 @@ import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.dynamics import preparation
-from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
 from sparsebody.dynamics.preparation import SPATIAL, SolverChoice, choose_solver
+from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
