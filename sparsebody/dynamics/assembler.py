@@ -413,9 +413,7 @@ class SpatialAssembler(Assembler):
         self.native, self.values, self.right, self.x = self._evaluation()
         self._leave_out(self._table(structure.left_out), self.native)
 
-    def _evaluation(
-        self,
-    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+    def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
         kept = self._table(self.rows)

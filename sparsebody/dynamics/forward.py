@@ -332,11 +332,7 @@ class ForwardDynamics:
         return result
 
     def acceleration(
-        self,
-        state: State,
-        *,
-        body_force: FloatArray | None = None,
-        out: FloatArray | None = None,
+        self, state: State, *, body_force: FloatArray | None = None, out: FloatArray | None = None
     ) -> FloatArray:
         """Return the accelerations (n_bodies, 6) alone, which is the fastest way to them.
 

@@ -27,8 +27,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, choose_factorization
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
-from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion
-from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
+from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion, links
 from sparsebody.model.subgroups.ground_motion import GroundMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
@@ -84,6 +83,27 @@ def classes_of(system: System) -> Classes | None:
     if not has_loops or has_isolated_spherical_joints(system):
         return None
     return displacement_classes(system)
+
+
+MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
+
+
+def has_isolated_spherical_joints(system: System) -> bool:
+    """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
+    code = links.joint_codes(system)
+    if np.any((code != links.OTHER) & (code != links.SPHERICAL)):
+        return False
+    n, is_spherical = system.n_bodies + 1, code == links.SPHERICAL
+    chosen = slice(None) if is_spherical.all() else np.flatnonzero(is_spherical)
+    body = np.stack([system.predecessor[chosen], system.successor[chosen]]) % n
+    point = np.stack([system.predecessor_point[chosen], system.successor_point[chosen]])
+    if model.share_points(n, body, point, MANY_SPHERICAL, 10.0 * tolerances.ELEMENT_TOLERANCE):
+        return False
+    on_large = (np.bincount(body.ravel(), minlength=n) > MANY_SPHERICAL)[body]
+    points = point[on_large]
+    size = np.linalg.norm(points, axis=1).max(initial=0.0)
+    label = links.same_elements(body[on_large], points / (size if size > 0.0 else 1.0))
+    return len(np.unique(label)) == len(label)
 
 
 def rank_decision(

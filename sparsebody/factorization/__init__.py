@@ -39,7 +39,7 @@ __all__ = [
 PIVOTING = ("superlu", "banded", "dense")  # take any order of any symmetric matrix
 LARGE = 5000  # primal blocks from which on work is saved that can change nothing
 INSTALL = {
-    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
+    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'"
 }
 
 

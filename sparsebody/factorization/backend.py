@@ -93,10 +93,7 @@ def first_vanishing_row(pattern: BlockPattern, rows: FloatArray) -> int:
 
 
 def is_dependent(
-    pattern: BlockPattern,
-    rows: FloatArray,
-    solve: Callable[[FloatArray], FloatArray],
-    row: int,
+    pattern: BlockPattern, rows: FloatArray, solve: Callable[[FloatArray], FloatArray], row: int
 ) -> bool:
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 

@@ -120,10 +120,7 @@ def _layout(pattern: BlockPattern, places, n_values: int) -> SaddleLayout:  # ty
     block = np.arange(pattern.n_blocks)
     dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)
     return SaddleLayout(
-        n_values,
-        places(block, block),
-        places(dual, pattern.ends),
-        places(pattern.ends, dual),
+        n_values, places(block, block), places(dual, pattern.ends), places(pattern.ends, dual)
     )
 
 

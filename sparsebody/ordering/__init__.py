@@ -17,10 +17,8 @@ from scipy.sparse import csc_matrix, csgraph, csr_array, identity
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
-from sparsebody.ordering import minimum_degree as by_degree
+from sparsebody.ordering import heuristics
 from sparsebody.ordering import reference_orders as reference
-from sparsebody.ordering import sweeps
-from sparsebody.ordering.cholmod_orders import blocks_ordered, joints_ordered_by, quotient_metis
 from sparsebody.ordering.minimum_fill import by_tree_decomposition, minimum_fill
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
 from sparsebody.sparse.elimination_tree import (
@@ -98,11 +96,11 @@ class Checked:
 
 # fmt: off
 ORDERINGS = {
-    "leaves-first": Ordering(by_degree.leaves_first,
+    "leaves-first": Ordering(heuristics.leaves_first,
         "tree parts from the leaves inwards, then minimum degree",
         source="Baraff (1996)", complexity="O(n) on trees, else as minimum-degree",
         largest_automatic=ANY_SIZE),
-    "minimum-degree": Ordering(by_degree.minimum_degree,
+    "minimum-degree": Ordering(heuristics.minimum_degree,
         "the admissible block that couples to the fewest rows",
         source="Amestoy, Davis and Duff (1996)", complexity="O(n m) at worst, about O(n)",
         largest_automatic=ANY_SIZE),
@@ -113,45 +111,46 @@ ORDERINGS = {
         "cuts by distances in the graph, separators of joints",
         source="George (1973); George and Liu (1978)", complexity="O(n log^2 n)", invariant=True,
         smallest_automatic=60, largest_automatic=200_000, microseconds=10.0),
-    "cholmod-amd": Ordering(partial(joints_ordered_by, method="amd"),
+    "cholmod-amd": Ordering(partial(heuristics.joints_ordered_by, method="amd"),
         "joints by approximate minimum degree (CHOLMOD)",
         needs="sksparse", source="Amestoy, Davis and Duff (1996)",
         complexity="O(n m) at worst, about O(n)", largest_automatic=50_000, microseconds=5.0),
-    "cholmod-metis": Ordering(partial(joints_ordered_by, method="metis"),
+    "cholmod-metis": Ordering(partial(heuristics.joints_ordered_by, method="metis"),
         "joints by nested dissection (CHOLMOD, METIS)",
         needs="sksparse", source="Karypis and Kumar (1998)", complexity="O(n log n)",
         largest_automatic=200_000, microseconds=15.0),
-    "pathwidth-sweep": Ordering(sweeps.pathwidth_sweep,
+    "pathwidth-sweep": Ordering(heuristics.pathwidth_sweep,
         "a sweep with as few rows in flight as a greedy one finds",
         source="King (1970); Kinnersley (1992)", complexity="O(n w)", invariant=True,
         smallest_automatic=60, largest_automatic=50_000, microseconds=3.0),
-    "reverse-cuthill-mckee": Ordering(sweeps.reverse_cuthill_mckee,
+    "reverse-cuthill-mckee": Ordering(heuristics.reverse_cuthill_mckee,
         "small bandwidth, each joint after its bodies",
         source="Cuthill and McKee (1969); George (1971)", complexity="O(n)",
         largest_automatic=ANY_SIZE, microseconds=0.1),
-    "natural": Ordering(by_degree.natural, "all bodies, then all joints, as numbered",
+    "natural": Ordering(heuristics.natural, "all bodies, then all joints, as numbered",
         source="Featherstone (2008), eq. (8.64)", complexity="O(n)", largest_automatic=1_000,
         microseconds=0.01),
     "geometric-dissection": Ordering(geometric_dissection,
         "cuts across x, y or z, separators of joints",
         source="George (1973); Heath and Raghavan (1995)", complexity="O(n log^2 n)",
         invariant=True, takes_positions=True, microseconds=3.0),
-    "cholmod-colamd": Ordering(partial(joints_ordered_by, method="colamd"),
+    "cholmod-colamd": Ordering(partial(heuristics.joints_ordered_by, method="colamd"),
         "joints by column minimum degree (CHOLMOD)",
         needs="sksparse", source="Davis, Gilbert, Larimore and Ng (2004)",
         complexity="O(n m) at worst, about O(n)", microseconds=5.0),
-    "cholmod-nesdis": Ordering(partial(joints_ordered_by, method="nesdis"),
+    "cholmod-nesdis": Ordering(partial(heuristics.joints_ordered_by, method="nesdis"),
         "joints by METIS cuts and minimum degree (CHOLMOD)",
         needs="sksparse", source="Chen, Davis, Hager and Rajamanickam (2008)",
         complexity="O(n log n)", microseconds=15.0),
-    "metis-quotient": Ordering(quotient_metis, "bodies and joints by METIS, repaired",
+    "metis-quotient": Ordering(heuristics.quotient_metis, "bodies and joints by METIS, repaired",
         needs="sksparse", source="Karypis and Kumar (1998)", complexity="O(n log n)",
         microseconds=30.0),
-    "bodies-first": Ordering(by_degree.bodies_first, "all bodies, then joints by minimum degree",
+    "bodies-first": Ordering(heuristics.bodies_first, "all bodies, then joints by minimum degree",
         source="Liu (1989)", complexity="O(n m) at worst, about O(n)"),
-    "sloan": Ordering(sweeps.sloan, "a sweep with a small profile, each joint after its bodies",
+    "sloan": Ordering(heuristics.sloan, "a sweep with a small profile, each joint after its bodies",
         source="Sloan (1986)", complexity="O(n w)"),
-    "spectral": Ordering(sweeps.spectral, "bodies along the Fiedler vector, each joint after them",
+    "spectral": Ordering(heuristics.spectral,
+        "bodies along the Fiedler vector, each joint after them",
         source="Barnard, Pothen and Simon (1995)", complexity="that of a sparse factorization",
         invariant=True, microseconds=30.0),
     "treewidth-degree": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_degree),
@@ -173,7 +172,7 @@ ORDERINGS = {
         "the least bandwidth in blocks there is (small mechanisms)",
         admissible=False, source="Saxe (1980); Del Corso and Manzini (1999)",
         complexity="exponential", largest=reference.LARGEST_EXACT, microseconds=1e6),
-    "level-sweep": Ordering(sweeps.level_sweep,
+    "level-sweep": Ordering(heuristics.level_sweep,
         "level by level with a narrow band (Featherstone, fig. 8.4)",
         admissible=False, source="Cuthill and McKee (1969)", complexity="O(n)"),
     "random": Ordering(reference.random_order, "all bodies, then all joints, shuffled",
@@ -339,7 +338,7 @@ def _by_cholmod(method: str) -> Ordering:
         sizes = pattern.block_sizes
         block = np.repeat(np.arange(pattern.n_blocks), sizes // np.gcd.reduce(sizes))
         whole = csc_matrix(_graph(pattern) + identity(pattern.n_blocks, format="csr"))
-        return blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
+        return heuristics.blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
 
     return Ordering(ordered, f"{method.upper()}, by CHOLMOD", admissible=False, needs="sksparse")
 
@@ -350,7 +349,7 @@ def _by_bandwidth(pattern: Blocks) -> IntArray:
 
 GENERAL_ORDERINGS = {
     "minimum-degree": Ordering(
-        by_degree.unconstrained_minimum_degree,
+        heuristics.unconstrained_minimum_degree,
         "the block that couples to the fewest rows",
         admissible=False,
     ),
@@ -358,7 +357,7 @@ GENERAL_ORDERINGS = {
     "cholmod-metis": _by_cholmod("metis"),
     "cholmod-nesdis": _by_cholmod("nesdis"),
     "reverse-cuthill-mckee": Ordering(_by_bandwidth, "small bandwidth", admissible=False),
-    "natural": Ordering(by_degree.natural, "as numbered", admissible=False),
+    "natural": Ordering(heuristics.natural, "as numbered", admissible=False),
     "random": Ordering(
         lambda pattern: np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp),
         "shuffled",

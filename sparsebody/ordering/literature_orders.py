@@ -15,9 +15,13 @@ from sparsebody._core import ordering as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import Ordering, choose
-from sparsebody.ordering.minimum_degree import bodies_first, minimum_degree, without_waiting
+from sparsebody.ordering.heuristics import (
+    bodies_first,
+    level_sweep,
+    minimum_degree,
+    without_waiting,
+)
 from sparsebody.ordering.nested_dissection import nested_dissection
-from sparsebody.ordering.sweeps import level_sweep
 from sparsebody.sparse.pattern import BlockPattern
 
 

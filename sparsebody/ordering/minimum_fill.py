@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.ordering.minimum_degree import leaves_then
+from sparsebody.ordering.heuristics import leaves_then
 from sparsebody.sparse.elimination_tree import postordered
 from sparsebody.sparse.pattern import (
     BlockPattern,

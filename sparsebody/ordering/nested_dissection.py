@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.ordering.minimum_degree import in_phases, leaves_then
+from sparsebody.ordering.heuristics import in_phases, leaves_then
 from sparsebody.sparse.pattern import BlockPattern, landmark_distances
 
 

@@ -185,11 +185,7 @@ def _position_of_velocity(tree: SpanningTree) -> tuple[IntArray, BoolArray]:
 
 
 def _shuffled(
-    tree: SpanningTree,
-    q: FloatArray,
-    is_fixed: BoolArray,
-    length: float,
-    rng: np.random.Generator,
+    tree: SpanningTree, q: FloatArray, is_fixed: BoolArray, length: float, rng: np.random.Generator
 ) -> FloatArray:
     """Return q with random values of all joints that are not fixed."""
     q, position, free = q.copy(), _position_of_velocity(tree)[0], np.flatnonzero(~is_fixed)

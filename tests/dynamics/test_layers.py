@@ -10,7 +10,7 @@ import sparsebody as sb
 from sparsebody.model.gallery import build
 
 PACKAGE = Path(sb.__file__).parent
-MOST_FILES = 30
+MOST_FILES = 20
 
 
 def layers() -> dict[str, int]:

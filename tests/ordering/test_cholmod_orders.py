@@ -8,8 +8,7 @@ from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering import GENERAL_ORDERINGS, available_general_orderings, general_order
-from sparsebody.ordering.cholmod_orders import joints_ordered_by
-from sparsebody.ordering.minimum_degree import natural
+from sparsebody.ordering.heuristics import joints_ordered_by, natural
 from sparsebody.sparse.pattern import BlockPattern, symmetric_pattern
 
 cholmod_amd = partial(joints_ordered_by, method="amd")

@@ -8,7 +8,7 @@ from patterns import graph_pattern, ladder, metrics, patterns, shuffled
 
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
-from sparsebody.ordering.minimum_degree import natural
+from sparsebody.ordering.heuristics import natural
 from sparsebody.ordering.reference_orders import (
     _anneal,
     annealed,

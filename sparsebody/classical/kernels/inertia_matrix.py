@@ -126,12 +126,7 @@ def _accelerate(
 
 @kernel
 def _join(
-    links: Links,
-    motion: Motion,
-    j: int,
-    mass: FloatArray,
-    center: FloatArray,
-    inertia: FloatArray,
+    links: Links, motion: Motion, j: int, mass: FloatArray, center: FloatArray, inertia: FloatArray
 ) -> None:
     """Add composite body j to its parent: mass (n,), center (n, 3), inertia about it (n, 3, 3)."""
     p = links.parent[j]
