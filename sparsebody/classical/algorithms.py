@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, Motion
-from sparsebody.classical.kernels import inertia_matrix, lagrangians, newton_euler
+from sparsebody.classical.kernels import lagrangians, newton_euler
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.kernels.partial_velocities import gibbs_appell, gibbs_appell_forward, kane
 from sparsebody.classical.operators import SpatialOperators
@@ -94,9 +94,9 @@ _TABLE = (  # name, source, kernel, growth, is it forward dynamics, does it take
     ("kane", "Kane, Levinson (1985); Ma, Xu", kane, 2, False, True),
     ("uicker-kahn-forward", _UICKER_KAHN, lagrangians.uicker_kahn_forward, 4, True, False),
     ("gibbs-appell-forward", "Popov", gibbs_appell_forward, 3, True, False),
-    ("walker-orin-1", "Walker, Orin (1982), method 1", inertia_matrix.walker_orin_1, 3, True, True),
-    ("walker-orin-2", "Walker, Orin (1982), method 2", inertia_matrix.walker_orin_2, 3, True, True),
-    ("walker-orin-3", "Walker, Orin (1982), method 3", inertia_matrix.walker_orin_3, 3, True, True),
+    ("walker-orin-1", "Walker, Orin (1982), method 1", newton_euler.walker_orin_1, 3, True, True),
+    ("walker-orin-2", "Walker, Orin (1982), method 2", newton_euler.walker_orin_2, 3, True, True),
+    ("walker-orin-3", "Walker, Orin (1982), method 3", newton_euler.walker_orin_3, 3, True, True),
     ("spatial-operators-forward", _OPERATORS, operator_forward, 1, True, True),
 )
 ALGORITHMS: dict[str, Algorithm] = {line[0]: Algorithm(*line) for line in _TABLE}

@@ -89,7 +89,10 @@ class LoopsArticulatedBody(TreeDynamics):
         qdd, of_loops = self._iterate(problem.motion, problem.force, at, *prescribed, problem.state)
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[rows.row] = of_loops
-        return TreeSolution(qdd, multiplier, is_unique=self._is_unique())
+        at_first = self._table.first_row, self._compliance
+        weakest = native.weakest_pivot(self.plan, *at_first, self._work.fronts)
+        is_unique = bool(weakest > DEPENDENT)
+        return TreeSolution(qdd, multiplier, is_unique=is_unique)
 
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
@@ -153,8 +156,3 @@ class LoopsArticulatedBody(TreeDynamics):
                 "consistent, or use method 'sparse'",
                 AccuracyWarning,
             )
-
-    def _is_unique(self) -> bool:
-        """Tell whether no pivot of a loop's row was small."""
-        rows = self._table.first_row, self._compliance
-        return bool(native.weakest_pivot(self.plan, *rows, self._work.fronts) > DEPENDENT)

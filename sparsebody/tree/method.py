@@ -48,7 +48,11 @@ class TreeProblem(SystemMotion):
         check_state(tree.system, state)
         if body_force is not None:
             body_force = checked_vectors(tree.system, body_force, "body_force")
-        super().__init__(tree.system, _contiguous(state), body_force)
+        names = ("position", "orientation", "velocity", "coordinate")
+        if not all(getattr(state, name).flags.carray for name in names):
+            plain = {name: np.array(getattr(state, name), order="C") for name in names}
+            state = state.with_(**plain)
+        super().__init__(tree.system, state, body_force)
         self.tree, self.baumgarte = tree, baumgarte
 
     @cached_property
@@ -111,14 +115,6 @@ class TreeProblem(SystemMotion):
             acceleration = prescribed_motion(self.system, self.state.time)[own.item, 2]
             qdd[own.velocity] = acceleration + self.shift[own.row]
         return qdd
-
-
-def _contiguous(state: State) -> State:
-    """Return the state with arrays as compiled code takes them."""
-    fields = ("position", "orientation", "velocity", "coordinate")
-    if all(getattr(state, field).flags.carray for field in fields):
-        return state
-    return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
 
 
 class TreeSolution(NamedTuple):

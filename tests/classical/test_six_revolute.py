@@ -7,11 +7,13 @@ from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.classical.six_revolute import (
     BODIES,
+    array_of,
+    constant,
     sine_torques,
     six_revolute_arm,
     six_revolute_symbols,
+    symbol,
 )
-from sparsebody.classical.symbols import array_of, constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
 
 MASS_2 = """
