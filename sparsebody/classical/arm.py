@@ -96,9 +96,9 @@ _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
 class Arm:
     """Links in a chain or a tree, each on one hinge or slide; make it with `Arm.from_dh`.
 
-    Link i hangs on the z axis of its own frame: that is the frame of its parent moved by `length`
-    along x, turned by `twist` about x, moved by d along z, and turned by theta about z, where the
-    joint's coordinate adds to `angle` or to `offset`. Craig (2005), sec. 3.4.
+    Link i hangs on the z axis of its own frame: that is its parent's moved by `length` along x,
+    turned by `twist` about x, moved by d along z, and turned by theta about z, where the joint's
+    coordinate adds to `angle` or to `offset`. Craig (2005), sec. 3.4.
     """
 
     parent: IntArray  # (n,) -1 is the base
@@ -231,10 +231,10 @@ class Arm:
     def motion(
         self, q: ArrayLike, qd: ArrayLike, given: ArrayLike, wrench: ArrayLike | None = None
     ) -> arm_links.Motion:
-        """Return what algorithms take at joint positions q (n,) [rad, m] and velocities qd (n,).
+        """Return what algorithms take at q (n,) [rad, m], qd (n,); ModelError if these do not fit.
 
         `given` (n,) is qdd, or of forward dynamics tau; `wrench` (n, 6) acts on the links from
-        outside, in link axes about link origins, moment first [N m, N]. Raises ModelError.
+        outside, in link axes about link origins, moment first [N m, N].
         """
         columns = [vector(x, "arm", name, self.n) for x, name in ((q, "q"), (qd, "qd"))]
         motion = arm_links.empty_motion(self.n)

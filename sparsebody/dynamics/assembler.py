@@ -312,10 +312,7 @@ class Assembler:
         stabilization: FloatArray,
         outputs: tuple[FloatArray, ...] = (),
     ) -> Any:
-        """Call a native function that assembles; with copies of arrays that it does not take.
-
-        It checks the arrays of the state itself, but for those that the general terms depend on.
-        """
+        """Call a native function that assembles; with copies of arrays that it does not take."""
         self.assembly = object()
         if body_force is None and self._general.is_empty:
             terms = NO_TERMS

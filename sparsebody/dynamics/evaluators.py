@@ -110,10 +110,10 @@ class Evaluator(ABC):
         raise NotImplementedError
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
-        """Fill x of the assembler for forces, then gamma, and return the relative residual.
+        """Fill x of the assembler for forces, then gamma; return the relative residual.
 
-        A residual below `goal` is not corrected; 0 stands for the usual one. Raises
-        SingularSystemError if a pivot is lost, or the residual is large.
+        One below `goal` is not corrected; 0 stands for the usual one. SingularSystemError if it is
+        large.
         """
         if self._factorized is not self.assembler.assembly:
             self.factorize(time)
@@ -135,11 +135,7 @@ class Evaluator(ABC):
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
 
     def dropped_residual(self) -> float:
-        """Return the newest solution's largest violation of rows left out, see `violation`.
-
-        Or of all rows where they contradict each other, of unit norm, relative to free bodies or
-        gamma.
-        """
+        """Return the largest violation of rows left out, or of all where they contradict."""
         return max(self.assembler.violation(), self.inconsistency)
 
     def smallest_pivot(self) -> tuple[float, int]:

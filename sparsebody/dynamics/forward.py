@@ -84,19 +84,6 @@ class ForwardDynamics:
     formulation : Formulation
         In which freedoms, and to how many digits, the equations are solved.
 
-    Attributes
-    ----------
-    rank : int
-        Number of independent constraint rows.
-    redundant_rows : int array
-        The constraint rows that are left out.
-    rank_decision : RankDecision or None
-        How that was decided, and how sure it is; None where all rows are kept without asking.
-    is_planar, is_krylov : bool
-        Whether bodies have three freedoms, in a plane; whether solutions take Krylov steps.
-    reduced_bodies : dict
-        How many bodies move with fewer freedoms within each kind of subgroup about the world.
-
     Raises
     ------
     UnknownNameError, MissingDependencyError
@@ -299,19 +286,11 @@ class ForwardDynamics:
         }
 
     def __call__(self, state: State, *, body_force: FloatArray | None = None) -> Accelerations:
-        """Return the accelerations and constraint forces at a state.
+        """Return the accelerations and constraint forces at a state, a consistent one.
 
-        Parameters
-        ----------
-        state : State
-            Poses and velocities; they should be consistent (see consistent_state).
-        body_force : (n_bodies, 6) array, optional
-            Additional wrenches about the centers of mass in body axes, moment first [N m, N].
-
-        Raises
-        ------
-        SingularSystemError
-            If the kept constraint rows are dependent at this state.
+        `body_force` (n_bodies, 6) are additional wrenches about the centers of mass in body axes,
+        moment first [N m, N]. Raises SingularSystemError if the kept constraint rows are dependent
+        at this state.
 
         Warns
         -----
@@ -334,10 +313,10 @@ class ForwardDynamics:
     def acceleration(
         self, state: State, *, body_force: FloatArray | None = None, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) alone, which is the fastest way to them.
+        """Return the accelerations (n_bodies, 6) alone, the fastest way, rows left out aside.
 
-        Parameters and errors as in a call; rows that were left out are not looked at. With `out`, a
-        contiguous array of that shape, nothing is allocated: it is filled and returned.
+        With `out`, a contiguous array of that shape, nothing is allocated: it is filled and
+        returned.
         """
         if out is None:
             out = np.empty(self._shape)
@@ -368,17 +347,13 @@ class ForwardDynamics:
             )
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
-        """Return what can be asked of the dynamics at a state.
-
-        Parameters and errors as in a call; nothing is computed before it is asked for.
-        """
+        """Return what can be asked of the dynamics at a state, computed when it is asked for."""
         return Evaluation(self, state, body_force)
 
     def condition(self, state: State, *, body_force: FloatArray | None = None) -> ConditionEstimate:
-        """Return the condition number at a state, and the error of accelerations it implies.
+        """Return the condition number of the system in use, and the error that it implies.
 
-        Of the system in use: the kept rows, bodies having three freedoms in a plane. Takes the time
-        of some ten solutions. Parameters and errors as in a call.
+        Takes the time of some ten solutions. Parameters and errors as in a call.
         """
         return Evaluation(self, state, body_force).condition()
 
@@ -386,8 +361,7 @@ class ForwardDynamics:
 class Evaluation(SystemMotion):
     """A ForwardDynamics at one state: what the time loop asks several questions of.
 
-    Matrix and factors are kept until another state is evaluated; questions after that make them
-    again.
+    Matrix and factors are kept until another state is evaluated, and then made again.
     """
 
     def __init__(

@@ -61,11 +61,6 @@ class Formulation:
         "extended" corrects accelerations with residuals of 31 digits made from the state, so that
         they are good to the last digits whatever the condition number, at about five times the
         cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
-
-    Raises
-    ------
-    UnknownNameError
-        For another word.
     """
 
     reduction: str = "auto"

@@ -189,10 +189,9 @@ def ground_reduction(
     has_corrections: bool = True,
     tolerance: float = tolerances.RANK_TOLERANCE,
 ) -> Reduction | None:
-    """Return the reduction to subgroups about the world, decided at a consistent state, or None.
+    """Return the reduction to subgroups about the world at a state; None if none `pays`.
 
-    None where no body has fewer freedoms, or `pays` is false of the patterns with reduced and with
-    all freedoms. Without corrections of positions, bodies that turn about points keep all freedoms.
+    Without corrections of positions, bodies that turn about points and lines keep all freedoms.
     """
     motion = ground_motion.ground_motion(classes)
     if not has_corrections:

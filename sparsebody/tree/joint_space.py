@@ -21,8 +21,7 @@ from sparsebody.tree.spanning_tree import SpanningTree
 class JointSpace:
     """A mechanism in the coordinates of its spanning tree: H qdd + C = tau. (3.1), (8.3).
 
-    Springs, loads and gravity are part of C, so that tau is zero on a tree without drives; closed
-    loops and drives exert what remains, tau = K' lambda.
+    Springs, loads and gravity are part of C; closed loops and drives exert tau = K' lambda.
     """
 
     tree: SpanningTree

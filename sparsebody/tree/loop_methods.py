@@ -97,10 +97,10 @@ REFINEMENTS = 2
 
 
 class LoopsDirect(LoopDynamics):
-    """Method 1: [H, K'; K, 0] [x; -lambda] = [tau - C; k] by a dense L D L' factorization.
+    """Method 1: [H, K'; K, 0] [x; -lambda] = [tau - C; k] by a dense L D L'. (8.36).
 
-    Dependent rows are left out, by a pivoted QR factorization of K' in units in which H has ones on
-    its diagonal. Simple, and O((n + n^c)^3). (8.36). Parameters as in LoopDynamics.
+    O((n + n^c)^3). Dependent rows are left out, by a pivoted QR factorization of K' in units in
+    which H has ones on its diagonal. Parameters as in LoopDynamics.
     """
 
     name = "loops-direct"

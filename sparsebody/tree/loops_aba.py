@@ -17,18 +17,74 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.system_motion import joint_ends
+from sparsebody.equations.system_motion import NativeTerms, joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
-from sparsebody.model.system import State
+from sparsebody.model.system import State, with_joints
 from sparsebody.tree import fronts, recursions
 from sparsebody.tree.loop_constraints import loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
+from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
 SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
 DEPENDENT = 1e-6  # relative pivots below this may be those of dependent rows
 STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
 LEVELS = 3
+
+
+class LoopTable(NamedTuple):
+    """Constants of the loop joints that have rows."""
+
+    ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
+    first_row: IntArray  # (n + 1,) among loop rows
+    row: FloatArray  # (m, 6) T' in the axes of the successor's link about its origin
+    anchor: FloatArray  # (n, 3) origin of S in the world, where the successor is the world
+
+
+def loop_table(tree: SpanningTree) -> LoopTable:
+    """Return the constants of the loop joints of a tree."""
+    system, (joint, ends, first_row) = tree.system, fronts.constrained_loops(tree)
+    own, link = np.repeat(np.arange(len(joint)), np.diff(first_row)), ends[:, 1]
+    is_link = (link >= 0)[:, None]
+    constants = tree.links.constants[link]
+    origin = constants[:, FRAME_POINT : FRAME_POINT + 3]
+    to_body = np.where(
+        is_link[:, :, None], constants[:, FRAME:FRAME_POINT].reshape(-1, 3, 3), np.eye(3)
+    )
+    point, rotation = system.successor_point[joint], system.successor_rotation[joint]
+    to_link = np.einsum("nba,nbc->nac", to_body, rotation)
+    arm = np.einsum("nba,nb->na", to_body, np.where(is_link, point - origin, 0.0))
+    parts = system.subspace[tree.loop_rows].reshape(-1, 2, 3)
+    moment, force = np.einsum("mab,mpb->pma", to_link[own], parts)
+    row = np.concatenate([moment + np.cross(arm[own], force), force], axis=1)
+    return LoopTable(ends, first_row, row, np.where(is_link, 0.0, point))
+
+
+class VaryingLoops:
+    """The rows of those loop joints whose T varies on both bodies, without springs or drives."""
+
+    def __init__(self, tree: SpanningTree) -> None:
+        system = tree.system
+        joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
+        of_loops = system.row_joint[tree.loop_rows]
+        self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
+        self._varying, self._links = NativeTerms(with_joints(system, joint)), tree.links
+
+    def overwrite(
+        self,
+        state: State,
+        motion: recursions.TreeMotion,
+        link: IntArray,
+        wrench: FloatArray,
+        gamma: FloatArray,
+    ) -> None:
+        """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
+        if len(self.row) == 0:
+            return
+        self._varying.fill(state)
+        own = self._varying.rows.copy()
+        native.rows_to_links(self._links, motion, link[self.row], own)
+        wrench[self.row], gamma[self.row] = own, self._varying.gamma
 
 
 class ProximalWork(NamedTuple):
@@ -60,9 +116,9 @@ class LoopsArticulatedBody(TreeDynamics):
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
-        self._table = fronts.loop_table(tree)
+        self._table = loop_table(tree)
         is_plain = not system.has_loads and len(system.coordinates.joint) == 0
-        self._varying = fronts.VaryingLoops(tree) if is_plain else None  # None: by the general way
+        self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
         self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows

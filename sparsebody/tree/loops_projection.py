@@ -151,10 +151,7 @@ class ExplicitBlocks:
         return native.projected_inertia(pattern, H, self.blocks, len(self.independent))
 
     def multipliers(self, force: FloatArray) -> FloatArray:
-        """Return lambda (m,) with K' lambda = force, zero at dependent rows.
-
-        Only the dependent coordinates of `force` (n,) enter; they determine the others.
-        """
+        """Return lambda (m,), 0 at dependent rows: K' lambda = force in dependent coordinates."""
         clusters, orders = self.clusters, (self.rank, self.row_order, self.column_order)
         factors = clusters.layout, clusters.first_row, self.blocks.values, *orders, self.row_size
         return native.block_multipliers(*factors, self.weight * force)

@@ -36,8 +36,8 @@ class NonzeroBound(NamedTuple):
 def nonzero_bound(system: System) -> NonzeroBound:
     """Return the bound over all trees, rooted in the world or in a body with a virtual free joint.
 
-    Attained if all joints have equally many freedoms, by a tree of shortest paths from the best
-    root. Raises ModelError if a part of the mechanism has more than 2,000 bodies.
+    Attained if all joints have equally many freedoms. ModelError for parts of more than 2,000
+    bodies.
     """
     ends = np.stack([system.predecessor, system.successor], axis=1)
     freedoms = joint_freedoms(system)

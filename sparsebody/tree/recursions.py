@@ -181,11 +181,10 @@ def joint_space_bias_force(
 
 
 def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
-    """Return H, packed by rows as `tree.pattern` tells.
+    """Return H, packed by rows as `tree.pattern` tells; ModelError if too large. Table 6.2.
 
     I^c_i is the sum of the inertias of link i and its subtree; F = I^c_i S_i, H_ii = S_i' F and,
-    towards the root, H_ij = F' S_j for every j on the support. Table 6.2. Raises ModelError if it
-    has more than MOST_ENTRIES entries.
+    towards the root, H_ij = F' S_j for every j on the support.
     """
     H = empty_inertia(tree)
     native.composite_rigid_body(tree.links, motion, tree.pattern, empty_composite(tree), H)
@@ -218,11 +217,10 @@ def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
 
 
 def ltl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
-    """Return L of H = L' L, packed as H. Table 6.3, for k = n, ..., 1 and i, j on its support.
+    """Return L of H = L' L, packed as H: L_kk = sqrt(H_kk), L_ki = H_ki / L_kk, H_ij -= L_ki L_kj.
 
-    L_kk = sqrt(H_kk),  L_ki = H_ki / L_kk,  H_ij -= L_ki L_kj
-
-    Raises SingularSystemError if H is not positive definite; the message names the coordinate.
+    For k = n, ..., 1 and i, j on its support, table 6.3. Raises SingularSystemError, naming the
+    coordinate, if H is not positive definite.
     """
     L = H.copy()
     check_pivots(tree, native.factorize_ltl(tree.pattern, L))
