@@ -18,8 +18,7 @@ from sparsebody.certificates.eliminations import (
 )
 from sparsebody.errors import ModelError
 from sparsebody.study.fits import Growth
-from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
-from sparsebody.tree.tree_choice import joint_freedoms, spanning_tree
+from sparsebody.tree.tree_choice import MOST_BODIES, joint_freedoms, nonzero_bound, spanning_tree
 
 LARGEST = 1024
 TREES = ("minimum-nonzeros", "breadth-first", "depth-first")

@@ -4,8 +4,6 @@ Joints a little compliant deform under the reactions, and of all that balance th
 that store the least strain energy w' C w / 2, whatever the common scale of all C. Plain smallest
 multipliers are those of equal compliances, one metre and one radian counting the same.
 
-References
-----------
 Wojtyra and Fraczek (2013), Multibody Syst. Dyn. 30:153, on redundant constraints and flexibility.
 """
 

@@ -3,8 +3,6 @@
 LDL' of the whole matrix squares the condition number of A on its way; R does not, so that the
 softest motions of long mechanisms survive. One correction makes the error that of pivoting codes.
 
-References
-----------
 Paige (1973), BIT 13:364, on R alone in least-norm problems; Davis (2011), ACM TOMS 38:8, on fronts.
 """
 

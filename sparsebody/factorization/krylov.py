@@ -6,8 +6,6 @@ singular values far below sqrt(eps) are distinguished from zero, and no rank is 
 is what elimination of the primal part leaves of the quasi-definite [1 A'; A -delta], which has
 factors in every order (Vanderbei 1995).
 
-References
-----------
 Arioli and Orban (2017), Iterative Solution of Symmetric Quasi-Definite Linear Systems, ch. 4:
 generalized LSQR. Golub and Kahan (1965); Paige and Saunders (1982), ACM TOMS 8:43.
 """

@@ -2,8 +2,6 @@
 
 Blocks of nearly the same structure are supernodes, which are eliminated together in a dense front.
 
-References
-----------
 Duff and Reid (1983), ACM TOMS 9:302; Liu (1992), SIAM Review 34:82, on fronts and contributions;
 Ashcraft and Grimes (1989), ACM TOMS 15:291, on supernodes.
 """

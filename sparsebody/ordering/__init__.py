@@ -19,8 +19,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.ordering import heuristics
 from sparsebody.ordering import reference_orders as reference
-from sparsebody.ordering.minimum_fill import by_tree_decomposition, minimum_fill
-from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
 from sparsebody.sparse.elimination_tree import (
     OrderingMetrics,
     core_joints,
@@ -104,10 +102,11 @@ ORDERINGS = {
         "the admissible block that couples to the fewest rows",
         source="Amestoy, Davis and Duff (1996)", complexity="O(n m) at worst, about O(n)",
         largest_automatic=ANY_SIZE),
-    "minimum-fill": Ordering(minimum_fill, "the joint that fills in least, with a look ahead",
+    "minimum-fill": Ordering(heuristics.minimum_fill,
+        "the joint that fills in least, with a look ahead",
         source="Tinney and Walker (1967)", complexity="O(n^2 + n w^3) time, n^2 / 8 bytes",
         invariant=True, smallest_automatic=60, largest_automatic=2_500, microseconds=20.0),
-    "nested-dissection": Ordering(nested_dissection,
+    "nested-dissection": Ordering(heuristics.nested_dissection,
         "cuts by distances in the graph, separators of joints",
         source="George (1973); George and Liu (1978)", complexity="O(n log^2 n)", invariant=True,
         smallest_automatic=60, largest_automatic=200_000, microseconds=10.0),
@@ -130,7 +129,7 @@ ORDERINGS = {
     "natural": Ordering(heuristics.natural, "all bodies, then all joints, as numbered",
         source="Featherstone (2008), eq. (8.64)", complexity="O(n)", largest_automatic=1_000,
         microseconds=0.01),
-    "geometric-dissection": Ordering(geometric_dissection,
+    "geometric-dissection": Ordering(heuristics.geometric_dissection,
         "cuts across x, y or z, separators of joints",
         source="George (1973); Heath and Raghavan (1995)", complexity="O(n log^2 n)",
         invariant=True, takes_positions=True, microseconds=3.0),
@@ -153,10 +152,12 @@ ORDERINGS = {
         "bodies along the Fiedler vector, each joint after them",
         source="Barnard, Pothen and Simon (1995)", complexity="that of a sparse factorization",
         invariant=True, microseconds=30.0),
-    "treewidth-degree": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_degree),
+    "treewidth-degree": Ordering(
+        partial(heuristics.by_tree_decomposition, decompose=treewidth_min_degree),
         "joints by a tree decomposition of small degree",
         source="Bodlaender and Koster (2010); NetworkX", complexity="O(n^2)", microseconds=100.0),
-    "treewidth-fill": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_fill_in),
+    "treewidth-fill": Ordering(
+        partial(heuristics.by_tree_decomposition, decompose=treewidth_min_fill_in),
         "joints by a tree decomposition of small fill",
         source="Bodlaender and Koster (2010); NetworkX", complexity="O(n^2 w^2)",
         microseconds=1000.0),

@@ -1,10 +1,12 @@
-"""Heuristics: tree parts from the leaves, minimum degree, sweeps through the bodies, CHOLMOD's."""
+"""Heuristics: tree parts from the leaves, minimum degree and fill, sweeps, dissection."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
+import networkx as nx
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csc_matrix, diags_array, identity
 from scipy.sparse.csgraph import connected_components
@@ -240,6 +242,123 @@ def _fiedler_vector(weight: csc_array, distance: FloatArray) -> FloatArray:
         share = np.eye(len(same))[0]
     vector: FloatArray = modes[:, same] @ share
     return vector / np.abs(vector).max()
+
+
+# ---- minimum fill, and tree decompositions of NetworkX -------------------------------------------
+
+
+def minimum_fill(pattern: BlockPattern) -> IntArray:
+    """Eliminate next the joint that couples the fewest entries anew, tree parts leaves first.
+
+    Admissible: a body comes right before its first joint. Among equals the one comes first after
+    which a neighbour fills in least, then the one of the smallest front. Tinney and Walker (1967),
+    scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
+    """
+    return leaves_then(pattern, lambda core, _: _core_order(core))
+
+
+def _core_order(pattern: BlockPattern) -> IntArray:
+    """Return an order of the core, joints sorted by distances of their bodies from landmarks."""
+    if pattern.n_dual == 0:
+        return np.arange(pattern.n_blocks, dtype=np.intp)
+    distance = np.pad(patterns.landmark_distances(pattern), ((0, 1), (0, 0)))
+    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
+    sequence = np.lexsort(ends.T[::-1]).astype(np.intp)
+    size = pattern.block_sizes.copy()
+    size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
+    graph = patterns.dual_graph(BlockPattern(size, pattern.ends[sequence]))
+    joints = sequence[kernels.minimum_fill(graph, size[pattern.n_primal :])]
+    return postordered(pattern, patterns.with_primal_blocks(pattern, joints))
+
+
+Decompose = Callable[[Any], tuple[int, Any]]
+
+
+def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
+    """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
+
+    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208, 3.
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        indptr, indices = patterns.dual_graph(core)
+        first = np.repeat(np.arange(core.n_dual), np.diff(indptr))
+        graph = nx.Graph()
+        graph.add_nodes_from(range(core.n_dual))
+        graph.add_edges_from(zip(first.tolist(), indices.tolist(), strict=True))
+        joints = elimination_of(decompose(graph)[1]) if core.n_dual else []
+        return postordered(core, patterns.with_primal_blocks(core, np.array(joints, dtype=np.intp)))
+
+    return leaves_then(pattern, order_core)
+
+
+def elimination_of(decomposition: Any) -> list[int]:
+    """Return an order with fronts in the bags (frozensets of nodes) of a forest, leaves first."""
+    tree = decomposition.copy()
+    order: list[int] = []
+    leaves = sorted((bag for bag in tree if tree.degree(bag) <= 1), key=sorted)
+    done: set[int] = set()
+    while leaves:
+        bag = leaves.pop()
+        if bag not in tree:
+            continue
+        inner = list(tree.neighbors(bag))
+        next_bag = inner[0] if inner else frozenset()
+        for node in sorted(bag - next_bag - done):
+            order.append(node)
+            done.add(node)
+        tree.remove_node(bag)
+        leaves.extend(other for other in inner if tree.degree(other) <= 1)
+    return order
+
+
+# ---- nested dissection ---------------------------------------------------------------------------
+
+
+def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
+    """Cut the bodies in two, again and again; eliminate the joints of a cut after both. Admissible.
+
+    Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
+    joints are cut, against the size of the halves; minimum degree decides within. George (1973);
+    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates; Fiduccia and
+    Mattheyses (1982) for moves of bodies at the cut.
+    """
+    joint_sizes = pattern.block_sizes[pattern.n_primal :]
+    cut_depth = kernels.dissection(pattern.ends, joint_sizes, coordinates)
+    phase = np.zeros(pattern.n_blocks, dtype=np.intp)
+    deepest = cut_depth.max(initial=0)
+    phase[pattern.n_primal :] = np.where(cut_depth > 0, deepest + 1 - cut_depth, 0)
+    return in_phases(pattern, phase)
+
+
+def nested_dissection(pattern: BlockPattern) -> IntArray:
+    """Cut the core by distances from bodies far apart, tree parts leaves first. Admissible.
+
+    Coordinates are distances in the graph from eight bodies, and their differences. George (1973);
+    George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        distance = patterns.landmark_distances(core)
+        first, second = np.triu_indices(distance.shape[1], 1)
+        differences = distance[:, first] - distance[:, second]
+        return dissected(core, np.column_stack([differences, distance]))
+
+    return leaves_then(pattern, order_core)
+
+
+def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = None) -> IntArray:
+    """Cut the core across x, y or z of the bodies' `positions` (n_primal, k) [m]. Admissible.
+
+    Without them this is `nested_dissection`. Heath and Raghavan (1995).
+    """
+    if positions is None:
+        return nested_dissection(pattern)
+
+    def order_core(core: BlockPattern, blocks: IntArray) -> IntArray:
+        return dissected(core, positions[blocks[: core.n_primal]])
+
+    return leaves_then(pattern, order_core)
 
 
 # ---- CHOLMOD -------------------------------------------------------------------------------------

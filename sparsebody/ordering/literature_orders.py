@@ -19,9 +19,9 @@ from sparsebody.ordering.heuristics import (
     bodies_first,
     level_sweep,
     minimum_degree,
+    nested_dissection,
     without_waiting,
 )
-from sparsebody.ordering.nested_dissection import nested_dissection
 from sparsebody.sparse.pattern import BlockPattern
 
 

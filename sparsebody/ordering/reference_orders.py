@@ -8,9 +8,12 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
-from sparsebody.ordering.heuristics import leaves_then, pathwidth_sweep
-from sparsebody.ordering.minimum_fill import minimum_fill
-from sparsebody.ordering.nested_dissection import nested_dissection
+from sparsebody.ordering.heuristics import (
+    leaves_then,
+    minimum_fill,
+    nested_dissection,
+    pathwidth_sweep,
+)
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
 from sparsebody.sparse.pattern import BlockPattern, Graph, dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width

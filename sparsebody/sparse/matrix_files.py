@@ -2,8 +2,6 @@
 
 Matrix Market files are written the same way every time, and read with the errors that users need.
 
-References
-----------
 Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 5935.
 """
 

@@ -16,8 +16,6 @@ more in these pivots, which grows as 1 / delta down to 1e-13. The direction matt
 is decided clearly from the ground to the free end, and not at all the other way, where errors grow
 with the leverage.
 
-References
-----------
 George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
 """
 
