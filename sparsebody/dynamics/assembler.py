@@ -418,7 +418,9 @@ class SpatialAssembler(Assembler):
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, BlockLDLSymbolic):
             factors = self.symbolic.factors
-            is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
+            roots = self._unit[:n, INERTIA_ROOTS], self._unit[:n, MASS_ROOT]
+            is_even = all(root.max() <= EVEN_ROOTS * root.min() for root in roots)
+            is_even_tree = self.symbolic.layout.is_leaves_first and is_even
         native = dynamics.SpatialEvaluation(
             kept.native,
             factors,
@@ -446,9 +448,3 @@ class SpatialAssembler(Assembler):
     def has_alternatives(self) -> bool:
         """Whether rows were left out."""
         return len(self._left_out.rows) > 0
-
-
-def _is_even(unit: FloatArray) -> bool:
-    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
-    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
-    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))

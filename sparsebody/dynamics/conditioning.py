@@ -110,7 +110,8 @@ class _Conditioning:
             return _to_user(axes, self._solution(weighted[:n], weighted[n:])[:n])
 
         def felt(v: FloatArray) -> FloatArray:
-            return error * self._solution(_from_user(axes, v), np.zeros(self.m))
+            transposed = np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()
+            return error * self._solution(transposed, np.zeros(self.m))
 
         norm = saddle.largest_row_sum(moved, felt, 6 * len(axes))
         scale = largest if largest > HELD * unbound else unbound
@@ -150,8 +151,3 @@ def _inverses(axes: FloatArray) -> FloatArray:
 def _to_user(axes: FloatArray, x: FloatArray) -> FloatArray:
     """Return accelerations (6 n_bodies,) in the user's units."""
     return np.einsum("nwk,nw->nk", axes, x.reshape(axes.shape[:2])).ravel()
-
-
-def _from_user(axes: FloatArray, v: FloatArray) -> FloatArray:
-    """Return the transpose of `_to_user` times v."""
-    return np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()

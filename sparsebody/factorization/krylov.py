@@ -193,18 +193,6 @@ DELTA = 1e-12
 QUASI_DEFINITE = ("block-ldl", "multifrontal", "cholmod")  # factorizations that can do it
 
 
-class QuasiDefinite(Protocol):
-    """The newest factors of A A' + delta."""
-
-    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """Factorize for A (n_dual_rows, 2, width), which must not change before the last solve."""
-        ...
-
-    def solve(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
-        ...
-
-
 @dataclass(eq=False)
 class ShiftedLDL:
     """LDL' of the whole matrix."""
@@ -212,12 +200,12 @@ class ShiftedLDL:
     symbolic: UnitSymbolic
 
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """Factorize by small blocks or wide fronts."""
+        """Factorize for A (n_dual_rows, 2, width), which must not change before the last solve."""
         self._rows = rows
         self.symbolic.eliminate(rows, delta)
 
     def solve(self, gap: FloatArray) -> FloatArray:
-        """Solve without forces."""
+        """Return (A A' + delta)^-1 gap, both (n_dual_rows,), by a solution without forces."""
         n = self.symbolic.pattern.n_primal_rows
         return self.symbolic.unit_solution(self._rows, np.concatenate([np.zeros(n), -gap]))[n:]
 
@@ -236,7 +224,7 @@ class ShiftedCholesky:
         self._diagonal = np.flatnonzero(lower.indices == column)
 
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """Factorize the lower triangle."""
+        """Factorize for A (n_dual_rows, 2, width) the lower triangle."""
         layout, factor = self.symbolic.layout, self.symbolic.factor
         matrix = SaddleMatrix(layout.pattern, self._ones, self._ones, rows)
         fill_schur(layout, matrix, np.ones(layout.pattern.n_rows), factor.permuted.data)
@@ -244,13 +232,13 @@ class ShiftedCholesky:
         factor.refactorize()
 
     def solve(self, gap: FloatArray) -> FloatArray:
-        """Solve in elimination order."""
+        """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
         order, y = self.symbolic.layout.order, np.empty_like(gap)
         y[order] = self.symbolic.factor.solve(gap[order])
         return y
 
 
-def quasi_definite(symbolic: object) -> QuasiDefinite:
+def quasi_definite(symbolic: object) -> ShiftedLDL | ShiftedCholesky:
     """Return the factorization of A A' + delta that has this layout."""
     if isinstance(symbolic, CholmodSymbolic):
         return ShiftedCholesky(symbolic)
