@@ -1,9 +1,9 @@
 """Factorizations of saddle-point matrices: one file per backend, and the table of them.
 
 A backend's time is predicted by constants measured once: least squares on ladders, lifts, lattices
-and chains of 8 to 32,768 bodies, one core of an x86-64 server (benchmarks.choice), within a factor
-of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratios matter, and they change
-little from machine to machine.
+and chains of 8 to 32,768 bodies, one core of an x86-64 server (benchmarks/choice.toml), within a
+factor of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratios matter, and they
+change little from machine to machine.
 """
 
 from __future__ import annotations
@@ -125,7 +125,6 @@ def _dense_work(case: Case) -> Work:
 class Cost:
     """Seconds for one factorization and one solve, in proportion to its work."""
 
-    work: Callable[[Case], Work]
     call: float
     row: float
     entry: float
@@ -146,29 +145,30 @@ class Backend:
     analyze: Callable[[BlockPattern, IntArray], Symbolic]
     needs: str | None  # the package that it imports
     summary: str
-    cost: Cost | None = None  # if it was measured
+    work: Callable[[Case], Work] = _whole_work
+    cost: Cost | None = None  # if it was measured; else predicted as if it were SuperLU's
 
 
 # fmt: off
 FACTORIZATIONS: dict[str, Backend] = {
     "superlu": Backend(pivoted_lu.analyze_superlu, None, "LU of the whole matrix",
-        Cost(_whole_work, call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10)),
+        _whole_work, Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10)),
     "cholmod": Backend(cholmod.analyze, "sksparse.cholmod", "Cholesky of the Schur complement",
-        Cost(_schur_work, call=3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10)),
+        _schur_work, Cost(call=3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10)),
     "cholmod-ldl": Backend(cholmod.analyze_ldl, "sksparse.cholmod",
         "LDL' of the quasi-definite matrix, refined",
-        Cost(_whole_work, call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
+        _whole_work, Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
     "block-ldl": Backend(block_ldl.analyze, None, "LDL' of the whole matrix by small dense blocks",
-        Cost(_tile_work, call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11)),
+        _tile_work, Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11)),
     "multifrontal": Backend(multifrontal.analyze, None,
         "LDL' of the whole matrix by wide dense fronts",
-        Cost(_whole_work, call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
+        _whole_work, Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
     "block-qr": Backend(block_qr.analyze, None, "QR of the constraint columns by small fronts",
-        Cost(_schur_work, call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
+        _schur_work, Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
     "banded": Backend(pivoted_lu.analyze_banded, None, "LU of a band by LAPACK",
-        Cost(_band_work, call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12)),
+        _band_work, Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12)),
     "dense": Backend(pivoted_lu.analyze_dense, None, "LU of the dense matrix by LAPACK",
-        Cost(_dense_work, call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11)),
+        _dense_work, Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11)),
 }
 # fmt: on
 
@@ -230,14 +230,14 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
 
 
 def _cost(name: str) -> Cost:
-    """Return the cost of a backend; of one from elsewhere, as if it were SuperLU."""
+    """Return the cost of a backend."""
     cost = FACTORIZATIONS[name].cost
     return _cost("superlu") if cost is None else cost
 
 
 def _seconds(name: str, case: Case) -> float:
     """Return the predicted time [s]."""
-    return _cost(name).seconds(_cost(name).work(case))
+    return _cost(name).seconds(FACTORIZATIONS[name].work(case))
 
 
 def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
