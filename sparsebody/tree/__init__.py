@@ -7,6 +7,8 @@ to 6.5, 7.1) and `loop_constraints.py` (8.4), the methods of sec. 8.5 in `loop_m
 
 # ruff: noqa: I001
 
+from typing import Any
+
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import System
 
@@ -84,12 +86,7 @@ TREE_INVERSE_METHODS: dict[str, type[TreeInverseMethod]] = {
 
 
 def tree_dynamics(
-    method: str,
-    system: System,
-    tree: SpanningTree | str = "auto",
-    *,
-    reactions: str = "minimum-norm",
-    baumgarte: float | None = None,
+    method: str, system: System, tree: SpanningTree | str = "auto", **options: Any
 ) -> TreeDynamics:
     """Return the dynamics of a mechanism by a method of TREE_METHODS; see TreeDynamics.
 
@@ -99,7 +96,7 @@ def tree_dynamics(
     if method not in TREE_METHODS:
         raise UnknownNameError(f"method is {method!r}; give one of {', '.join(TREE_METHODS)}")
     chosen = TREE_METHODS[method]
-    dynamics = chosen(system, tree, reactions=reactions, baumgarte=baumgarte)
+    dynamics = chosen(system, tree, **options)
     if dynamics.tree.n_loops and not chosen.takes_loops:
         others = [name for name, other in TREE_METHODS.items() if other.takes_loops]
         raise loop_error(dynamics.tree, method, ["sparse", *others])
