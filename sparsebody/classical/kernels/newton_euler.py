@@ -287,8 +287,19 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
         for i in range(n):
             p = links.parent[i]
             moves[i] = i == j or (p >= j and moves[p])
-            if moves[i]:
-                _accelerate(links, motion, i, i == j, dw, dv, force, moment)
+            if not moves[i]:
+                continue
+            if i == j:  # from rest, by the joint
+                alpha, a = vector(links.subspace[i]), vector(links.subspace[i, 3:])
+            else:
+                R = rotation(motion.rotation[i])
+                r, alpha = vector(motion.translation[i]), vector(dw[p])
+                a = turned_back(R, add(vector(dv[p]), cross(alpha, r)))
+                alpha = turned_back(R, alpha)
+            c, I = vector(links.com[i]), rotation(links.inertia[i])
+            F = scaled(links.mass[i], add(a, cross(alpha, c)))
+            dw[i], dv[i] = alpha, a
+            force[i], moment[i] = F, add(turned(I, alpha), cross(c, F))
         for i in range(n - 1, j - 1, -1):
             if moves[i]:
                 H[i, j] = along_joint(links, i, force, moment)
@@ -330,31 +341,6 @@ def _accelerations(links: Links, motion: Motion, H: FloatArray) -> FloatArray:
     """Return the solution of H qdd = tau - C, with C by inverse dynamics; `motion.qdd` is tau."""
     C = luh_walker_paul(links, without_accelerations(links, motion))
     return accelerations(H, C, motion.qdd)
-
-
-@kernel
-def _accelerate(
-    links: Links,
-    motion: Motion,
-    i: int,
-    is_first: bool,
-    dw: FloatArray,
-    dv: FloatArray,
-    force: FloatArray,
-    moment: FloatArray,
-) -> None:
-    """Fill row i of accelerations from rest, and of force and moment (n, 3) of inertia."""
-    if is_first:
-        alpha, a = vector(links.subspace[i]), vector(links.subspace[i, 3:])
-    else:
-        p, R = links.parent[i], rotation(motion.rotation[i])
-        r, alpha = vector(motion.translation[i]), vector(dw[p])
-        a = turned_back(R, add(vector(dv[p]), cross(alpha, r)))
-        alpha = turned_back(R, alpha)
-    c, I = vector(links.com[i]), rotation(links.inertia[i])
-    F = scaled(links.mass[i], add(a, cross(alpha, c)))
-    dw[i], dv[i] = alpha, a
-    force[i], moment[i] = F, add(turned(I, alpha), cross(c, F))
 
 
 @kernel
