@@ -28,6 +28,7 @@ from sparsebody.factorization import analyze, choose_factorization
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion, links
+from sparsebody.model.subgroups import classes as subgroup_classes
 from sparsebody.model.subgroups.ground_motion import GroundMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
@@ -195,7 +196,7 @@ def ground_reduction(
     """
     motion = ground_motion.ground_motion(classes)
     if not has_corrections:
-        motion.kind[np.isin(motion.kind, ground_motion.THROUGH_POINT)] = -1
+        motion.kind[np.isin(motion.kind, subgroup_classes.THROUGH_POINT)] = -1
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
@@ -299,7 +300,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
     across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
-    across[~np.isin(kind, ground_motion.THROUGH_POINT)] = 0.0
+    across[~np.isin(kind, subgroup_classes.THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [
         first,
