@@ -16,7 +16,7 @@ from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.factorization.cost_model import COSTS, WORK, Case
+from sparsebody.factorization import FACTORIZATIONS, Case
 from sparsebody.ordering import order
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study.findings import Finding, judged
@@ -39,7 +39,7 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             values[n] = (seconds(chosen) / seconds(best), REGRET, pair)
         yield judged(f"{family}: time over that of the best pair", values, f"<= {REGRET}")
     patterns: dict[tuple[str, int], BlockPattern] = {}
-    for name, cost in COSTS.items():
+    for name, cost in ((name, backend.cost) for name, backend in FACTORIZATIONS.items()):
         own = [row for row in rows if row["factorization"] == name]
         if len(own) < FEWEST:
             continue
@@ -67,7 +67,7 @@ def work_of(row: Row, patterns: dict[tuple[str, int], BlockPattern]) -> tuple[fl
         dynamics = ForwardDynamics(case.system, case.state, ordering="natural", formulation=SPATIAL)
         patterns[key] = dynamics.structure.pattern
     sequence = order(patterns[key], row["chosen_ordering"])
-    return 1.0, *astuple(WORK[row["factorization"]](Case(patterns[key], sequence)))
+    return 1.0, *astuple(FACTORIZATIONS[row["factorization"]].work(Case(patterns[key], sequence)))
 
 
 def fitted(work: FloatArray, time: FloatArray) -> FloatArray:

@@ -12,8 +12,7 @@ from benchmarks.oracle import reference, relative_violation
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.redundancy import dense_reference
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.cost_model import COSTS
+from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
@@ -275,7 +274,9 @@ def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
     rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
     for row in rows:
         work = choice.work_of(row, {})
-        row["factorize_seconds"] = factor * (work @ np.array(astuple(COSTS["superlu"])))
+        row["factorize_seconds"] = factor * (
+            work @ np.array(astuple(FACTORIZATIONS["superlu"].cost))
+        )
     _, judged = choice.findings(rows)
     assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")
     assert judged.verdict == verdict

@@ -27,7 +27,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.names import Names
 from sparsebody.model.system import State, System
-from sparsebody.sparse.searches import biconnected_components
+from sparsebody.sparse.pattern import biconnected_components
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, CLEAR_GAP, REMAINDER_FLOOR
 
 COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")

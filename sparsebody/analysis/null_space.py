@@ -27,7 +27,7 @@ from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.factorization.block_qr import analyze
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System

@@ -15,14 +15,18 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
+from sparsebody.dynamics.preparation import SolverChoice, choose_solver
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import OrderingError, ShapeError
-from sparsebody.factorization.cost_model import choose_factorization, pivoted_seconds
+from sparsebody.factorization import choose_factorization, pivoted_seconds
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
-from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.ordering.cholmod_orders import available_general_orderings, general_order
+from sparsebody.ordering import (
+    ORDERINGS,
+    available_general_orderings,
+    available_orderings,
+    general_order,
+)
 from sparsebody.sparse.elimination_tree import (
     OrderingMetrics,
     early_joints,

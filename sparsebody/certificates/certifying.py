@@ -41,8 +41,7 @@ from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.ordering import ORDERINGS, is_admissible, order
-from sparsebody.ordering.entry import ANY_SIZE
+from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
 from sparsebody.plots.curves import Line
 from sparsebody.sparse.elimination_tree import ordering_metrics
@@ -53,8 +52,13 @@ from sparsebody.study.fits import Growth, growth
 from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
 from sparsebody.study.plan import Settings
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
-from sparsebody.tree.tree_choice import TREE_CHOICES, joint_freedoms, spanning_tree
+from sparsebody.tree.tree_choice import (
+    MOST_BODIES,
+    TREE_CHOICES,
+    joint_freedoms,
+    nonzero_bound,
+    spanning_tree,
+)
 
 METHODS = {"sparse": ordered, "loops-aba": recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024, "crba": 1024}  # bodies

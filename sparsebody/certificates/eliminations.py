@@ -11,13 +11,12 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
-from sparsebody.ordering import order
-from sparsebody.ordering.entry import Checked
+from sparsebody.ordering import Checked, order
 from sparsebody.sparse.elimination_tree import (
     Elimination,
     elimination,

@@ -10,19 +10,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, Motion
-from sparsebody.classical.kernels.inertia_matrix import walker_orin_1, walker_orin_2, walker_orin_3
-from sparsebody.classical.kernels.lagrangians import (
-    hollerbach_3x3,
-    hollerbach_4x4,
-    uicker_kahn,
-    uicker_kahn_forward,
-    waters,
-)
-from sparsebody.classical.kernels.newton_euler import (
-    balafoutis_patel_misra,
-    luh_walker_paul,
-    vukobratovic_stepanenko,
-)
+from sparsebody.classical.kernels import lagrangians, newton_euler
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.kernels.partial_velocities import gibbs_appell, gibbs_appell_forward, kane
 from sparsebody.classical.operators import SpatialOperators
@@ -54,12 +42,9 @@ class Algorithm:
     ) -> FloatArray:
         """Return tau, or of forward dynamics qdd; for the arguments see `Arm.motion`.
 
-        Raises
-        ------
-        ModelError
-            If an argument does not fit, or the result is out of the range of numbers.
-        SingularSystemError
-            Of forward dynamics, if a joint moves nothing that has inertia along it.
+        Raises ModelError if an argument does not fit, or the result is out of the range of numbers;
+        SingularSystemError, of forward dynamics, if a joint moves nothing that has inertia along
+        it.
         """
         if wrench is not None and not self.takes_wrenches:
             raise ModelError(
@@ -97,21 +82,21 @@ _UICKER_KAHN, _OPERATORS = "Uicker (1965), Kahn (1969)", "Rodriguez, Jain (1992)
 _TENSORS = "Balafoutis, Patel, Misra (1988)"
 _FOUR_STAGES = "Vukobratovic, Stepanenko (1973), spatial form"
 _TABLE = (  # name, source, kernel, growth, is it forward dynamics, does it take wrenches
-    ("uicker-kahn", _UICKER_KAHN, uicker_kahn, 4, False, False),
-    ("waters", "Waters (1979)", waters, 2, False, False),
-    ("hollerbach-4x4", "Hollerbach (1980)", hollerbach_4x4, 1, False, False),
-    ("hollerbach-3x3", "Hollerbach (1980)", hollerbach_3x3, 1, False, False),
-    ("vukobratovic-stepanenko", _FOUR_STAGES, vukobratovic_stepanenko, 1, False, True),
-    ("luh-walker-paul", "Luh, Walker, Paul (1980)", luh_walker_paul, 1, False, True),
-    ("balafoutis-patel-misra", _TENSORS, balafoutis_patel_misra, 1, False, True),
+    ("uicker-kahn", _UICKER_KAHN, lagrangians.uicker_kahn, 4, False, False),
+    ("waters", "Waters (1979)", lagrangians.waters, 2, False, False),
+    ("hollerbach-4x4", "Hollerbach (1980)", lagrangians.hollerbach_4x4, 1, False, False),
+    ("hollerbach-3x3", "Hollerbach (1980)", lagrangians.hollerbach_3x3, 1, False, False),
+    ("vukobratovic-stepanenko", _FOUR_STAGES, newton_euler.vukobratovic_stepanenko, 1, False, True),
+    ("luh-walker-paul", "Luh, Walker, Paul (1980)", newton_euler.luh_walker_paul, 1, False, True),
+    ("balafoutis-patel-misra", _TENSORS, newton_euler.balafoutis_patel_misra, 1, False, True),
     ("gibbs-appell", "Gibbs (1879), Appell (1900), Popov", gibbs_appell, 3, False, False),
     ("spatial-operators", _OPERATORS, operator_inverse, 1, False, True),
     ("kane", "Kane, Levinson (1985); Ma, Xu", kane, 2, False, True),
-    ("uicker-kahn-forward", _UICKER_KAHN, uicker_kahn_forward, 4, True, False),
+    ("uicker-kahn-forward", _UICKER_KAHN, lagrangians.uicker_kahn_forward, 4, True, False),
     ("gibbs-appell-forward", "Popov", gibbs_appell_forward, 3, True, False),
-    ("walker-orin-1", "Walker, Orin (1982), method 1", walker_orin_1, 3, True, True),
-    ("walker-orin-2", "Walker, Orin (1982), method 2", walker_orin_2, 3, True, True),
-    ("walker-orin-3", "Walker, Orin (1982), method 3", walker_orin_3, 3, True, True),
+    ("walker-orin-1", "Walker, Orin (1982), method 1", newton_euler.walker_orin_1, 3, True, True),
+    ("walker-orin-2", "Walker, Orin (1982), method 2", newton_euler.walker_orin_2, 3, True, True),
+    ("walker-orin-3", "Walker, Orin (1982), method 3", newton_euler.walker_orin_3, 3, True, True),
     ("spatial-operators-forward", _OPERATORS, operator_forward, 1, True, True),
 )
 ALGORITHMS: dict[str, Algorithm] = {line[0]: Algorithm(*line) for line in _TABLE}

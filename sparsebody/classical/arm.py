@@ -8,25 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from sparsebody import spatial
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.classical.arm_links import (
-    Links,
-    Motion,
-    empty_motion,
-    fill_euler_parameters,
-    fill_transforms,
-)
+from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import numbers, vector
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.spatial import (
-    check_inertia,
-    quaternion_from_rotation,
-    rotation_about,
-    spatial_inertia,
-)
 
 _THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
 _CANCELLED = 1e-14  # relative to mass times squared distance, of moments moved to the center
@@ -55,7 +44,7 @@ def _check_inertia(mass: float, com: FloatArray, inertia: FloatArray, who: str) 
         is_symmetric = np.abs(inertia - inertia.T).max() <= slack
         if is_symmetric and abs(least) <= slack and largest <= least + middle + slack:
             return
-    check_inertia(mass, inertia, who)
+    spatial.check_inertia(mass, inertia, who)
 
 
 def joint_types(joints: str, n: int) -> BoolArray:
@@ -107,9 +96,9 @@ _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
 class Arm:
     """Links in a chain or a tree, each on one hinge or slide; make it with `Arm.from_dh`.
 
-    Link i hangs on the z axis of its own frame: that is the frame of its parent moved by `length`
-    along x, turned by `twist` about x, moved by d along z, and turned by theta about z, where the
-    joint's coordinate adds to `angle` or to `offset`. Craig (2005), sec. 3.4.
+    Link i hangs on the z axis of its own frame: that is its parent's moved by `length` along x,
+    turned by `twist` about x, moved by d along z, and turned by theta about z, where the joint's
+    coordinate adds to `angle` or to `offset`. Craig (2005), sec. 3.4.
     """
 
     parent: IntArray  # (n,) -1 is the base
@@ -209,7 +198,7 @@ class Arm:
         if parent is not None:
             raise ModelError("arm: a tree needs modified parameters; give convention='modified'")
         for i in range(n):  # to the frame at the near end
-            R = np.asarray(rotation_about([1.0, 0.0, 0.0], alpha[i]))
+            R = np.asarray(spatial.rotation_about([1.0, 0.0, 0.0], alpha[i]))
             centers[i] = R @ centers[i] + [a[i], 0.0, 0.0]
             tensors[i] = R @ tensors[i] @ R.T
         length, twist = (np.concatenate([[0.0], x[:-1]]) for x in (a, alpha))
@@ -222,11 +211,11 @@ class Arm:
         return len(self.parent)
 
     @cached_property
-    def links(self) -> Links:
+    def links(self) -> arm_links.Links:
         """The constants that algorithms take; cosines and sines of right angles are exact."""
         twists = *_cosine_and_sine(self.twist), *_cosine_and_sine(self.twist / 2.0)
         body = self.mass.copy(), self.com.copy(), self.inertia.copy()  # that can be written to
-        return Links(
+        return arm_links.Links(
             self.parent.copy(),
             self.revolute.copy(),
             *twists,
@@ -234,25 +223,25 @@ class Arm:
             *body,
             self.mass[:, None] * self.com,
             _pseudo_inertia(*body),
-            spatial_inertia(*body),
+            spatial.spatial_inertia(*body),
             *_directions(self.revolute),
             np.eye(4),
         )
 
     def motion(
         self, q: ArrayLike, qd: ArrayLike, given: ArrayLike, wrench: ArrayLike | None = None
-    ) -> Motion:
-        """Return what algorithms take at joint positions q (n,) [rad, m] and velocities qd (n,).
+    ) -> arm_links.Motion:
+        """Return what algorithms take at q (n,) [rad, m], qd (n,); ModelError if these do not fit.
 
         `given` (n,) is qdd, or of forward dynamics tau; `wrench` (n, 6) acts on the links from
-        outside, in link axes about link origins, moment first [N m, N]. Raises ModelError.
+        outside, in link axes about link origins, moment first [N m, N].
         """
         columns = [vector(x, "arm", name, self.n) for x, name in ((q, "q"), (qd, "qd"))]
-        motion = empty_motion(self.n)
+        motion = arm_links.empty_motion(self.n)
         theta = self.angle + np.where(self.revolute, columns[0], 0.0)
         d = self.offset + np.where(self.revolute, 0.0, columns[0])
-        fill_transforms(self.links, *_cosine_and_sine(theta), d, motion)
-        fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
+        arm_links.fill_transforms(self.links, *_cosine_and_sine(theta), d, motion)
+        arm_links.fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
         motion.qd[:] = columns[1]
         motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
         motion.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
@@ -274,7 +263,7 @@ class Arm:
                 inertia=self.inertia[i],
                 center_of_mass=self.com[i],
                 position=position[i],
-                orientation=quaternion_from_rotation(rotation[i]),
+                orientation=spatial.quaternion_from_rotation(rotation[i]),
             )
             mechanism.add_joint(
                 f"joint-{i + 1}",
@@ -282,7 +271,7 @@ class Arm:
                 f"link-{p + 1}" if p >= 0 else WORLD,
                 f"link-{i + 1}",
                 predecessor_frame=Frame(
-                    zero.translation[i], quaternion_from_rotation(zero.rotation[i])
+                    zero.translation[i], spatial.quaternion_from_rotation(zero.rotation[i])
                 ),
                 successor_frame=Frame(),
             )

@@ -107,10 +107,7 @@ def _instant(n: int) -> tuple[Links, Motion]:
 
 @cache
 def _call_time() -> float:
-    """Return the CPU time of a call from Python of a compiled function that does nothing [s].
-
-    Of small arms it would be most.
-    """
+    """Return the CPU time of a call from Python of a compiled function that does nothing [s]."""
     call = partial(_nothing, *_instant(_SMALLEST))
     return min(_least_time(call) for _ in range(5))
 

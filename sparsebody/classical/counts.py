@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib import resources
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical import arm_links
 from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.arm_links import (
-    Links,
-    Motion,
-    empty_motion,
-    fill_euler_parameters,
-    fill_transforms,
-)
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
 from sparsebody.errors import ShapeError, UnknownNameError
 
@@ -74,10 +70,7 @@ def count(algorithm: Algorithm, arm: Arm) -> Tally:
 
 
 def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
-    """Return the products of cosines and sines that algorithms start from, on an arm of n links.
-
-    Euler parameters are what Kane's equations take instead of rotations.
-    """
+    """Return the products of cosines and sines that algorithms start from, on an arm of n links."""
     check_geometry(geometry)
     tally = Tally()
     *_, rotations = _counted(GEOMETRIES[geometry](n), tally)
@@ -85,7 +78,7 @@ def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
     return {"rotations and translations": rotations, "Euler parameters": of_euler}
 
 
-def _counted(arm: Arm, tally: Tally) -> tuple[Links, Motion, int]:
+def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion, int]:
     """Return counted links and a motion in general position, and the products of rotations."""
 
     def known(x: float) -> Counted:
@@ -95,12 +88,12 @@ def _counted(arm: Arm, tally: Tally) -> tuple[Links, Motion, int]:
         return lifted_array(values, lambda x: Counted(x, tally))
 
     n = arm.n
-    links, motion = lifted(arm.links, known), empty_motion(n, object)
+    links, motion = lifted(arm.links, known), arm_links.empty_motion(n, object)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
     turns, half_turns = ((unknown(np.cos(x)), unknown(np.sin(x))) for x in (q, q / 2.0))
-    interpreted(fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
+    interpreted(arm_links.fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
     rotations = tally.multiplications
-    interpreted(fill_euler_parameters)(links, *half_turns, motion)
+    interpreted(arm_links.fill_euler_parameters)(links, *half_turns, motion)
     motion.qd[:], motion.qdd[:] = unknown(q), unknown(q)
     motion.wrench[:] = known(0.0)
     motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)
@@ -197,19 +190,10 @@ class Polynomial:
 
 
 def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
-    """Return the polynomial of least degree through all values, found from all but some of them.
+    """Return the polynomial of least degree through all values by size.
 
-    Parameters
-    ----------
-    values : dict of int to int
-        Counts by size.
-    checks : int
-        How many of the largest sizes must be met without having been used.
-
-    Raises
-    ------
-    ShapeError
-        If there are too few sizes, or no polynomial of so low a degree goes through all.
+    The `checks` largest sizes must be met without having been used. Raises ShapeError if there are
+    too few sizes, or no polynomial of so low a degree goes through all.
 
     Examples
     --------
@@ -242,3 +226,99 @@ def _interpolated(values: Mapping[int, int]) -> Polynomial:
     for n, c in zip(reversed(sizes), reversed(differences), strict=True):
         total = [a - n * b for a, b in zip([c, *total], [*total, Fraction(0)], strict=True)]
     return Polynomial(tuple(total))
+
+
+# ---- published counts beside these, and why they differ ------------------------------------------
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published count of multiplications and additions for n joints in general position.
+
+    `printed` is what tables print for n = 6, `remark` says how what is counted differs.
+    """
+
+    label: str
+    algorithm: str  # of ALGORITHMS; "" if it is not implemented
+    multiplications: Polynomial | None
+    additions: Polynomial | None
+    printed: Pair | None  # at n = 6
+    every_operation: bool  # whether the paper counts operations by known 0 and 1 as well
+    remark: str
+
+
+def _polynomial(coefficients: Sequence[str | int]) -> Polynomial | None:
+    """Of coefficients, the highest power first; None if there are none."""
+    exact = tuple(Fraction(c) for c in reversed(coefficients))
+    return Polynomial(exact) if exact else None
+
+
+def _published() -> Iterator[Published]:
+    text = resources.files(__package__).joinpath("published_counts.toml").read_text("utf-8")
+    for row in tomllib.loads(text)["published"]:
+        formulas = {key: _polynomial(row.get(key, ())) for key in ("multiplications", "additions")}
+        printed = tuple(row["printed"]) if "printed" in row else None
+        yield Published(**(row | formulas | {"printed": printed}))
+
+
+PUBLISHED = tuple(_published())
+PRINTED_AT = 6  # joints
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published count for six joints beside the one that was counted."""
+
+    published: Published
+    counts: Counts | None  # None if the algorithm is not implemented
+
+    @property
+    def counted(self) -> Pair | None:
+        """Multiplications and additions, with those by known 0 and 1 if the paper counts them."""
+        if self.counts is None:
+            return None
+        counts = self.counts.polynomials(every_operation=self.published.every_operation)
+        return _at(counts[0]), _at(counts[1])
+
+    @property
+    def formula(self) -> tuple[int | None, int | None]:
+        """The values of the published formulas, where there are any."""
+        both = (self.published.multiplications, self.published.additions)
+        return tuple(None if formula is None else _at(formula) for formula in both)  # type: ignore[return-value]
+
+    @property
+    def ratio(self) -> tuple[float, float] | None:
+        """What was counted over what is printed, or over the formula where nothing is printed."""
+        if self.counted is None:
+            return None
+        reference = self.published.printed or self.formula
+        pairs = zip(self.counted, reference, strict=True)
+        return tuple(own / other for own, other in pairs if other)  # type: ignore[return-value]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings; pairs are multiplications and additions at n = 6."""
+        return {
+            "published": self.published.label,
+            "algorithm": self.published.algorithm,
+            "counts_known_0_and_1": self.published.every_operation,
+            "counted": self.counted,
+            "formula": self.formula,
+            "printed": self.published.printed,
+            "ratio": self.ratio,
+            "remark": self.published.remark,
+        }
+
+
+def _at(polynomial: Polynomial) -> int:
+    return int(polynomial(PRINTED_AT))
+
+
+def comparisons(counts: dict[str, Counts], *, all_published: bool = True) -> list[Comparison]:
+    """Return what is published of these algorithms and, if asked for, of those not implemented."""
+    return [
+        Comparison(published, counts.get(published.algorithm))
+        for published in PUBLISHED
+        if published.algorithm in counts or (all_published and not published.algorithm)
+    ]

@@ -60,18 +60,10 @@ class SpatialOperators:
     ) -> SpatialOperators:
         """Return the operators of an arm at joint positions q (n,) [rad, m].
 
-        Parameters
-        ----------
-        tip : int, optional
-            The link, from 0, that has the tip: at its origin, but of the last link, which is the
-            default, at the end of the table of Denavit-Hartenberg parameters.
-        storage : str
-            "dense", or "sparse": operators are sparse arrays of SciPy.
-
-        Raises
-        ------
-        ModelError
-            If q does not fit, or there is no such link or storage.
+        `tip`: the link, from 0, that has the tip: at its origin, but of the last link, which is the
+        default, at the end of the table of Denavit-Hartenberg parameters. `storage`: "dense", or
+        "sparse": arrays of SciPy. Raises ModelError if q does not fit, or there is no such link or
+        storage.
         """
         last = arm.n - 1
         link = last if tip is None else tip
@@ -143,11 +135,8 @@ class SpatialOperators:
     def articulated(self) -> ArticulatedBlocks:
         """Their blocks, for which P = M + eps (1 - G H) P eps*, from the tips to the base.
 
-        Raises
-        ------
-        SingularSystemError
-            Naming the joint, if D is not positive, or is what rounding leaves of what it was before
-            the joints of the children were let go.
+        Raises SingularSystemError, naming the joint, if D is not positive, or is what rounding
+        leaves.
         """
         n, shifts, H, masses = self.n, self.shifts, self.links.subspace[::-1], self.masses
         P, held, is_rounded = masses.copy(), masses.copy(), self._is_float
@@ -364,10 +353,7 @@ def identity(storage: str, size: int, kind: Any) -> Matrix:
 
 
 def summed_series(eps: Matrix, one: Matrix, n: int) -> Matrix:
-    """Return 1 + eps + ... + eps^(n-1) = (1 + eps) (1 + eps^2) (1 + eps^4) ...
-
-    This is (1 - eps)^-1 for eps^n = 0, as it is where each of n bodies hangs on a later one.
-    """
+    """Return 1 + eps + ... + eps^(n-1) = (1 + eps) (1 + eps^2) (1 + eps^4) ... = (1 - eps)^-1."""
     total, power, reached = one + eps, eps, 2
     while reached < n:
         power = power @ power

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sparsebody.certificates.certificate import Certificate, InertiaCertificate
     from sparsebody.classical.algorithms import Algorithm
     from sparsebody.classical.costs import Cost
-    from sparsebody.classical.counts import Counts
-    from sparsebody.classical.literature import Comparison
+    from sparsebody.classical.counts import Comparison, Counts
 
 METHODS = ("sparse", "loops-aba", "crba")
 
@@ -121,8 +120,7 @@ def classical(
     in the number of joints, and shown beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm
-    from sparsebody.classical.counts import check_geometry, transform_products
-    from sparsebody.classical.literature import comparisons
+    from sparsebody.classical.counts import check_geometry, comparisons, transform_products
 
     check_geometry(geometry)
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")

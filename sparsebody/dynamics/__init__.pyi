@@ -3,16 +3,9 @@
 # ruff: noqa: I001
 
 # Forward
-from .forward import (
-    Evaluation as Evaluation,
-    ForwardDynamics as ForwardDynamics,
-)
-from .preparation import (
-    Formulation as Formulation,
-)
-from .conditioning import (
-    ConditionEstimate as ConditionEstimate,
-)
+from .forward import Evaluation as Evaluation, ForwardDynamics as ForwardDynamics
+from .preparation import Formulation as Formulation
+from .conditioning import ConditionEstimate as ConditionEstimate
 from .compliant_reactions import (
     LeastEnergy as LeastEnergy,
     joint_compliances as joint_compliances,
@@ -32,7 +25,4 @@ from .mobility import (
     count_mobility as count_mobility,
     generic_mobility as generic_mobility,
 )
-from .energy import (
-    Energy as Energy,
-    total_momentum as total_momentum,
-)
+from .energy import Energy as Energy, total_momentum as total_momentum

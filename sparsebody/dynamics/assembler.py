@@ -28,7 +28,7 @@ from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
+from sparsebody.tolerances import ROUNDING_RESIDUAL
 
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
@@ -49,10 +49,7 @@ NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
 
 
 class GeneralTerms:
-    """All loads, and the rows of joints with varying T or with tracked coordinates.
-
-    Without joints of `compiled` (n_joints,), whose varying T the compiled assembly knows.
-    """
+    """All loads, and rows of joints with varying T or tracked coordinates not `compiled`."""
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
         self._first_row = system.first_row
@@ -99,26 +96,18 @@ def general_joints(system: System) -> BoolArray:
 class ReactionTree(NamedTuple):
     """Bodies, from the world outwards, and the joints that hold them within their subgroups.
 
-    There is such a joint for every body that has lost freedoms, nearer to the world than the body,
-    with at least as many rows. Where all other wrenches on a body are known, its equations of
-    motion outside the subgroup give those of this joint: the outermost bodies first.
+    Where all other wrenches on a body are known, its equations of motion outside the subgroup give
+    those of its joint: the outermost bodies first.
     """
 
     bodies: IntArray  # (m,)
     joint: IntArray  # (m,)
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
-    def add_reactions(
-        self,
-        system: System,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
+    def add_reactions(self, desired: DesiredMotion, multiplier: FloatArray) -> None:
         """Add to the multipliers (n_rows,) what the joints need; those of kept rows are known."""
-        desired = DesiredMotion(system, state, body_force, acceleration)
-        ends, rows = (system.predecessor, system.successor), desired.constraint.rows
+        system, rows = desired.system, desired.constraint.rows
+        ends = system.predecessor, system.successor
         dynamics.fill_complementary_reactions(
             *self, *ends, system.row_joint, rows, desired.required, multiplier
         )
@@ -148,9 +137,9 @@ def row_table(
     width: int,
     is_line: BoolArray | None = None,
 ) -> Table:
-    """Return the table of `rows`, zero; an evaluation fills them.
+    """Return the table of `rows`, zero, of `bodies` in order; an evaluation fills them.
 
-    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp; bodies: in order.
+    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp.
     """
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
@@ -182,9 +171,8 @@ def successor_frames(system: System) -> tuple[Any, ...]:
 class Assembler:
     """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
 
-    Of the kept rows of `structure`; bodies and dual blocks of its pattern are given as they are
-    eliminated, `terms` is what the compiled assembly does not compute. Its arrays are overwritten
-    by every assembly; all else stays as it is made.
+    Of the kept rows of `structure`, bodies and dual blocks given as they are eliminated; `terms` is
+    what the compiled assembly does not compute. Every assembly overwrites its arrays, nothing else.
     """
 
     width: int  # freedoms of a body
@@ -237,9 +225,8 @@ class Assembler:
     ) -> None:
         """Fill rows and right-hand side at a state, with wrenches (n_bodies, 6) on the bodies.
 
-        `stabilization` (n_rows,) is added to gamma; (0,) for nothing. Raises ShapeError, ModelError
-        or ReductionViolated if the state is none of the system, not finite, or outside the
-        subgroups.
+        `stabilization` (n_rows,), or (0,), is added to gamma. Raises ShapeError, ModelError or
+        ReductionViolated if the state is none of the system, not finite, or outside the subgroups.
         """
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 
@@ -254,8 +241,7 @@ class Assembler:
     def violation(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
 
-        Relative to the largest term of any row, with the solution or with the bodies free: rows
-        across all accelerations of a stretched linkage feel nothing but rounding.
+        Relative to the largest term of any row, with the solution or with the bodies free.
         """
         if len(self._left_out.rows) == 0:
             return 0.0
@@ -326,10 +312,7 @@ class Assembler:
         stabilization: FloatArray,
         outputs: tuple[FloatArray, ...] = (),
     ) -> Any:
-        """Call a native function that assembles; with copies of arrays that it does not take.
-
-        It checks the arrays of the state itself, but for those that the general terms depend on.
-        """
+        """Call a native function that assembles; with copies of arrays that it does not take."""
         self.assembly = object()
         if body_force is None and self._general.is_empty:
             terms = NO_TERMS
@@ -427,9 +410,7 @@ class SpatialAssembler(Assembler):
         self.native, self.values, self.right, self.x = self._evaluation()
         self._leave_out(self._table(structure.left_out), self.native)
 
-    def _evaluation(
-        self,
-    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+    def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
         kept = self._table(self.rows)
@@ -437,7 +418,9 @@ class SpatialAssembler(Assembler):
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, BlockLDLSymbolic):
             factors = self.symbolic.factors
-            is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
+            roots = self._unit[:n, INERTIA_ROOTS], self._unit[:n, MASS_ROOT]
+            is_even = all(root.max() <= EVEN_ROOTS * root.min() for root in roots)
+            is_even_tree = self.symbolic.layout.is_leaves_first and is_even
         native = dynamics.SpatialEvaluation(
             kept.native,
             factors,
@@ -465,70 +448,3 @@ class SpatialAssembler(Assembler):
     def has_alternatives(self) -> bool:
         """Whether rows were left out."""
         return len(self._left_out.rows) > 0
-
-
-class SubgroupAssembler(SpatialAssembler):
-    """Rows and forces multiplied by constant bases of what each body can do about the world.
-
-    basis (n_bodies, 6, 6): orthonormal twists of the freedoms (n_bodies,) of each body in the
-    leading columns, where inertias are one; inverse_root (n_bodies, 6, 6): from there to twists of
-    the bodies; fixed (n_bodies, 28): see `reductions.fixed_directions`.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        order: IntArray,
-        factorization: str,
-        threads: int,
-        basis: FloatArray,
-        inverse_root: FloatArray,
-        freedoms: IntArray,
-        fixed: FloatArray,
-        tree: ReactionTree,
-    ) -> None:
-        super().__init__(system, structure, order, factorization, threads)
-        self._arguments = (*self._arguments, basis, inverse_root, freedoms, fixed, tree)
-        bodies, n = self.bodies, system.n_bodies
-        assert isinstance(self.native, dynamics.SpatialEvaluation)
-        self.values[:] = 0.0
-        self.native = dynamics.ReducedEvaluation(
-            unreduced=self._evaluation()[0],
-            reduced=self.native,
-            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
-            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
-            fixed=np.ascontiguousarray(fixed[bodies]),
-        )
-        self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
-        self._has_points = bool(np.any(fixed[:, 18:27]))
-        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
-        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
-
-    @property
-    def retraction(self) -> tuple[FloatArray, FloatArray]:
-        """Points that have to stay, and projections of twists."""
-        return (self._fixed, self._projection) if self._has_points else super().retraction
-
-    def retracted(self, state: State) -> State:
-        """Return the state with points of bodies where they have to stay, and twists within."""
-        if not self._has_points:
-            return state
-        position = np.array(state.position)
-        dynamics.retract(self._fixed, state.position, state.orientation, position)
-        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
-        return state.with_(position=position, velocity=velocity)
-
-    def violates_subgroup(self, state: State) -> bool:
-        """Tell whether points are not where they have to stay."""
-        if not self._has_points:
-            return False
-        position = np.empty_like(state.position)
-        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
-        return distance * POINT_TOLERANCE > POINT_ROUNDING
-
-
-def _is_even(unit: FloatArray) -> bool:
-    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
-    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
-    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))

@@ -4,8 +4,6 @@ Joints a little compliant deform under the reactions, and of all that balance th
 that store the least strain energy w' C w / 2, whatever the common scale of all C. Plain smallest
 multipliers are those of equal compliances, one metre and one radian counting the same.
 
-References
-----------
 Wojtyra and Fraczek (2013), Multibody Syst. Dyn. 30:153, on redundant constraints and flexibility.
 """
 
@@ -39,8 +37,7 @@ class LeastEnergy:
 def uniform_compliance(length: float) -> FloatArray:
     """Return (6,) compliances for which a moment M counts as much as a force M / length [m].
 
-    The smallest multipliers (length 1 m) depend on the unit of length; those of a length that is
-    typical of the mechanism do not.
+    Of a length typical of the mechanism, they do not depend on the unit of length.
     """
     if not length > 0.0:
         raise ModelError(f"the characteristic length is {length} m; it must be positive")
@@ -50,18 +47,9 @@ def uniform_compliance(length: float) -> FloatArray:
 def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
     """Return (n_joints, 6, 6) compliances [rad/(N m), m/N] in S axes about the origin of S.
 
-    Parameters
-    ----------
-    system : System
-        The compiled mechanism.
-    compliance : number, (6,), (6, 6) or mapping of joint names to these
-        Torsional first. In a mapping, the key None stands for all joints not named.
-
-    Raises
-    ------
-    ModelError
-        For a joint that is not there, one without compliance, or a matrix that is not symmetric and
-        positive definite.
+    Of a number, (6,), (6, 6), torsional first, or a mapping of joint names to these, where the key
+    None stands for all joints not named. Raises ModelError for a joint that is not there, one
+    without compliance, or a matrix that is not symmetric and positive definite.
     """
     if not isinstance(compliance, Mapping):
         compliance = {None: compliance}
@@ -103,11 +91,10 @@ def _matrix(who: str, value: ArrayLike) -> FloatArray:
 def least_energy(
     system: System, constraint: ConstraintRows, multiplier: FloatArray, compliance: FloatArray
 ) -> FloatArray:
-    """Return the multipliers of least strain energy that exert the same forces on the bodies.
+    """Return the multipliers of least strain energy that exert the same forces as any (n_rows,).
 
-    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A. Given
-    are any multipliers (n_rows,) that exert the right forces, for all rows, and compliances
-    (n_joints, 6, 6). Warns of compliances that differ by too many decades.
+    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A. Warns of
+    compliances (n_joints, 6, 6) that differ by too many decades.
     """
     rows, scaled = constraint.rows.copy(), multiplier.copy()
     roots = list(_roots(system, constraint.subspace, compliance))

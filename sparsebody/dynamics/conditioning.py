@@ -15,13 +15,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.model.system import State
-from sparsebody.sparse.saddle import (
-    SaddleMatrix,
-    largest_eigenvalue,
-    largest_row_sum,
-    saddle_product,
-    saddle_residual,
-)
+from sparsebody.sparse import saddle
 from sparsebody.tolerances import ESTIMATE_RESIDUAL
 
 ROUNDING = float(np.finfo(float).eps)
@@ -53,8 +47,6 @@ class ConditionEstimate:
 def condition_estimate(evaluator: Evaluator, state: State) -> ConditionEstimate:
     """Return the condition at the state assembled last; takes some ten solutions.
 
-    References
-    ----------
     Higham (2002), Accuracy and Stability of Numerical Algorithms, sec. 7.1, 15.1 and 21.2.
     """
     return _Conditioning(evaluator, state).estimate()
@@ -65,19 +57,19 @@ class _Conditioning:
 
     def __init__(self, evaluator: Evaluator, state: State) -> None:
         self.evaluator, self.time, self.velocity = evaluator, state.time, state.velocity
-        self.matrix: SaddleMatrix = evaluator.assembler.matrix
+        self.matrix: saddle.SaddleMatrix = evaluator.assembler.matrix
         self.n, self.m = self.matrix.pattern.n_primal_rows, len(self.matrix.rows)
         self.norm = np.sqrt((self.matrix.rows**2).sum(axis=(1, 2)))
 
     def estimate(self) -> ConditionEstimate:
-        sigma_max = float(np.sqrt(largest_eigenvalue(self._gram, self.m)))
-        inverse = largest_eigenvalue(self._inverse_gram, self.m)
+        sigma_max = float(np.sqrt(saddle.largest_eigenvalue(self._gram, self.m)))
+        inverse = saddle.largest_eigenvalue(self._inverse_gram, self.m)
         sigma_min = float(1.0 / np.sqrt(inverse)) if inverse > 0.0 else sigma_max
         kappa = sigma_max / sigma_min if self.m else 1.0
         return ConditionEstimate(kappa, sigma_max, sigma_min, self._forward_error())
 
     def _product(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        return saddle_product(self.matrix, np.concatenate([x, y]))
+        return saddle.saddle_product(self.matrix, np.concatenate([x, y]))
 
     def _solution(
         self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
@@ -94,11 +86,7 @@ class _Conditioning:
         return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
 
     def _transport(self, axes: FloatArray) -> FloatArray:
-        """Return (n,) the size of w x v in the linear components.
-
-        What rows ask for is the difference of such terms at a joint, small where all bodies travel
-        alike, but rounded like the terms.
-        """
+        """Return (n,) the size of w x v in the linear components: rows are rounded like it."""
         velocity = self.velocity[self.evaluator.assembler.bodies]
         size = np.prod([np.linalg.norm(velocity[:, k : k + 3], axis=1) for k in (0, 3)], axis=0)
         linear = np.linalg.norm(_inverses(axes)[:, :, 3:], axis=2)
@@ -110,9 +98,11 @@ class _Conditioning:
         axes, right = assembler.unit_axes(), assembler.right.copy()
         x = self._solution(right[:n], right[n:], goal=0.0)
         sizes = replace(self.matrix, rows=_sizes(self.matrix, axes))
-        terms = saddle_product(sizes, np.abs(x)) + np.abs(right)
-        terms[n:] += saddle_product(sizes, np.append(self._transport(axes), np.zeros(self.m)))[n:]
-        error = ROUNDING * terms + np.abs(saddle_residual(self.matrix, x, right))
+        terms = saddle.saddle_product(sizes, np.abs(x)) + np.abs(right)
+        terms[n:] += saddle.saddle_product(
+            sizes, np.append(self._transport(axes), np.zeros(self.m))
+        )[n:]
+        error = ROUNDING * terms + np.abs(saddle.saddle_residual(self.matrix, x, right))
         largest, unbound = (np.abs(_to_user(axes, a[:n])).max(initial=0.0) for a in (x, right))
 
         def moved(z: FloatArray) -> FloatArray:
@@ -120,18 +110,18 @@ class _Conditioning:
             return _to_user(axes, self._solution(weighted[:n], weighted[n:])[:n])
 
         def felt(v: FloatArray) -> FloatArray:
-            return error * self._solution(_from_user(axes, v), np.zeros(self.m))
+            transposed = np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()
+            return error * self._solution(transposed, np.zeros(self.m))
 
-        norm = largest_row_sum(moved, felt, 6 * len(axes))
+        norm = saddle.largest_row_sum(moved, felt, 6 * len(axes))
         scale = largest if largest > HELD * unbound else unbound
         return float(norm / scale) if scale > 0.0 else 0.0
 
 
-def _sizes(matrix: SaddleMatrix, axes: FloatArray) -> FloatArray:
+def _sizes(matrix: saddle.SaddleMatrix, axes: FloatArray) -> FloatArray:
     """Return (n_rows, 2, width) what rounding of the rows is relative to.
 
-    A moment about any axis is rounded like the largest of the joint's moments on the body: it is a
-    lever arm times a force, and where the one lies along the other nothing is left but rounding.
+    A moment about any axis is rounded like the largest of the joint's: a lever arm times a force.
     """
     size = np.zeros(matrix.rows.shape)
     if len(size) == 0:
@@ -161,8 +151,3 @@ def _inverses(axes: FloatArray) -> FloatArray:
 def _to_user(axes: FloatArray, x: FloatArray) -> FloatArray:
     """Return accelerations (6 n_bodies,) in the user's units."""
     return np.einsum("nwk,nw->nk", axes, x.reshape(axes.shape[:2])).ravel()
-
-
-def _from_user(axes: FloatArray, v: FloatArray) -> FloatArray:
-    """Return the transpose of `_to_user` times v."""
-    return np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()

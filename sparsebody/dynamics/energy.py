@@ -77,10 +77,7 @@ def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArra
 
 
 def is_conservative(system: System) -> bool:
-    """Tell whether energy must be constant: no drive, effort, damper or external force.
-
-    A coordinate prescribed to be constant does no work and does not count as a drive.
-    """
+    """Tell whether energy must be constant: no moving drive, effort, damper, external force."""
     tracked = system.coordinates
     drives = [tracked.motion[item] for item in tracked.prescribed]
     efforts = system.joint_forces.effort + system.point_forces.effort

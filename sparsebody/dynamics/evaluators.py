@@ -41,8 +41,8 @@ class InaccurateFactors(SingularSystemError):
 class Evaluator(ABC):
     """An assembler that fills [1 A'; A 0] x = b, and factors of its newest matrix.
 
-    Nothing but the arrays of the assembler, its x included, and the factors changes: they belong to
-    the newest state.
+    Nothing but the arrays of the assembler and the factors changes: they belong to the newest
+    state.
     """
 
     is_inaccurate = False  # whether few digits of the newest solution are good
@@ -71,11 +71,10 @@ class Evaluator(ABC):
         acceleration: FloatArray,
         multiplier: FloatArray,
     ) -> float:
-        """Assemble, factorize and solve; return the relative residual.
+        """Assemble, factorize and solve; return the relative residual; errors as in both.
 
         Fills acceleration (n_bodies, 6), and multiplier (n_rows,) where rows are kept; (0,) for
-        none. Errors as in `Assembler.assemble` and `solve`; InaccurateFactors where another
-        evaluator may do.
+        none. InaccurateFactors where another evaluator may do.
         """
         assembler = self.assembler
         if self.fused is None:
@@ -111,10 +110,10 @@ class Evaluator(ABC):
         raise NotImplementedError
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
-        """Fill x of the assembler for forces, then gamma, and return the relative residual.
+        """Fill x of the assembler for forces, then gamma; return the relative residual.
 
-        A residual below `goal` is not corrected; 0 stands for the usual one. Raises
-        SingularSystemError if a pivot is lost, or the residual is large.
+        One below `goal` is not corrected; 0 stands for the usual one. SingularSystemError if it is
+        large.
         """
         if self._factorized is not self.assembler.assembly:
             self.factorize(time)
@@ -136,19 +135,11 @@ class Evaluator(ABC):
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
 
     def dropped_residual(self) -> float:
-        """Return the largest violation of a row by the newest solution.
-
-        Of the rows left out, see `Assembler.violation`, or of all rows where they contradict each
-        other: these of unit norm, relative to the largest acceleration of free bodies or gamma.
-        """
+        """Return the largest violation of rows left out, or of all where they contradict."""
         return max(self.assembler.violation(), self.inconsistency)
 
     def smallest_pivot(self) -> tuple[float, int]:
-        """Return the smallest pivot of the newest factors, the sine of an angle, and its row.
-
-        The angle is that between a row, in the user's numbering, and the rows before it; NaN and -1
-        where the factorization does not tell.
-        """
+        """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
         if not isinstance(self.symbolic, UnitSymbolic):
             return np.nan, -1
         sine, row = self.symbolic.smallest_pivot(self.assembler.values)
@@ -203,8 +194,7 @@ class BlockLDLEvaluator(Evaluator):
 class BlockQREvaluator(Evaluator):
     """QR of the constraint columns, refined: of the assembler's symbolic, or in natural order.
 
-    The latter where LDL' is not accurate enough: then rough solutions of it are told of. In a plane
-    the former is one native pass with the assembly.
+    The latter where LDL' is not accurate enough. In a plane the former is one native pass.
     """
 
     def __init__(self, assembler: Assembler) -> None:
@@ -279,11 +269,10 @@ class BackendEvaluator(Evaluator):
 
 
 class KrylovEvaluator(Evaluator):
-    """Krylov steps on the multipliers of all rows, without a decision on their rank.
+    """Krylov steps on the multipliers of all rows of unit norm, without a decision on their rank.
 
-    Rows are scaled to unit norm, bodies in units in which their inertia is one. Where rows
-    contradict each other, the sum of the squares of what they miss is least; of all accelerations
-    of which that is true, those with the least Gauss function are returned.
+    Where rows contradict each other, the sum of the squares of what they miss is least; of all
+    accelerations of which that is true, those with the least Gauss function are returned.
     """
 
     def __init__(self, assembler: Assembler) -> None:
@@ -335,10 +324,9 @@ class KrylovEvaluator(Evaluator):
         return residual
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
-        """Return twists (n_bodies, 6) that change the rows by -error, but not far.
+        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2.
 
-        Least of |A twist + error|^2 + damping |twist|^2 with unit rows, in the metric of the
-        inertias: a step of Levenberg and Marquardt.
+        A step of Levenberg and Marquardt in the metric of the inertias.
         """
         assembler = self.assembler
         self._scale_rows()

@@ -24,6 +24,7 @@ from sparsebody.dynamics.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.preparation import (
     AUTO,
     Formulation,
+    SolverChoice,
     SolverOptions,
     fallback,
     for_threads,
@@ -31,9 +32,9 @@ from sparsebody.dynamics.preparation import (
     prepared_for_krylov,
 )
 from sparsebody.dynamics.reductions import classes_of
-from sparsebody.dynamics.solver_choice import SolverChoice
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -82,19 +83,6 @@ class ForwardDynamics:
         The results are the same bits for any number.
     formulation : Formulation
         In which freedoms, and to how many digits, the equations are solved.
-
-    Attributes
-    ----------
-    rank : int
-        Number of independent constraint rows.
-    redundant_rows : int array
-        The constraint rows that are left out.
-    rank_decision : RankDecision or None
-        How that was decided, and how sure it is; None where all rows are kept without asking.
-    is_planar, is_krylov : bool
-        Whether bodies have three freedoms, in a plane; whether solutions take Krylov steps.
-    reduced_bodies : dict
-        How many bodies move with fewer freedoms within each kind of subgroup about the world.
 
     Raises
     ------
@@ -210,10 +198,10 @@ class ForwardDynamics:
         )
 
     def analyzed_at(self, state: State, **changes: Any) -> ForwardDynamics:
-        """Return the same dynamics with what is decided at another state.
+        """Return the dynamics decided at another state, and with other SolverOptions if given.
 
-        With other options where `changes` gives any, by their names in SolverOptions. The ordering
-        is the one in use, and so is the factorization unless bodies have fewer freedoms.
+        The ordering is the one in use, and so is the factorization unless bodies have fewer
+        freedoms.
         """
         used = {"ordering": self.ordering}
         if not (self.is_planar or self.reduced_bodies):
@@ -229,8 +217,7 @@ class ForwardDynamics:
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
         """Return what a function of the evaluator does.
 
-        Where it cannot, another evaluator takes its place from now on, in this thread; see
-        `fallback`. At most two do: all freedoms of the bodies, then QR.
+        Where it cannot, others take its place in this thread, at most two: all freedoms, then QR.
         """
         try:
             return function(self._prepared.own.evaluator)
@@ -299,19 +286,11 @@ class ForwardDynamics:
         }
 
     def __call__(self, state: State, *, body_force: FloatArray | None = None) -> Accelerations:
-        """Return the accelerations and constraint forces at a state.
+        """Return the accelerations and constraint forces at a state, a consistent one.
 
-        Parameters
-        ----------
-        state : State
-            Poses and velocities; they should be consistent (see consistent_state).
-        body_force : (n_bodies, 6) array, optional
-            Additional wrenches about the centers of mass in body axes, moment first [N m, N].
-
-        Raises
-        ------
-        SingularSystemError
-            If the kept constraint rows are dependent at this state.
+        `body_force` (n_bodies, 6) are additional wrenches about the centers of mass in body axes,
+        moment first [N m, N]. Raises SingularSystemError if the kept constraint rows are dependent
+        at this state.
 
         Warns
         -----
@@ -332,16 +311,12 @@ class ForwardDynamics:
         return result
 
     def acceleration(
-        self,
-        state: State,
-        *,
-        body_force: FloatArray | None = None,
-        out: FloatArray | None = None,
+        self, state: State, *, body_force: FloatArray | None = None, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) alone, which is the fastest way to them.
+        """Return the accelerations (n_bodies, 6) alone, the fastest way, rows left out aside.
 
-        Parameters and errors as in a call; rows that were left out are not looked at. With `out`, a
-        contiguous array of that shape, nothing is allocated: it is filled and returned.
+        With `out`, a contiguous array of that shape, nothing is allocated: it is filled and
+        returned.
         """
         if out is None:
             out = np.empty(self._shape)
@@ -372,17 +347,13 @@ class ForwardDynamics:
             )
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
-        """Return what can be asked of the dynamics at a state.
-
-        Parameters and errors as in a call; nothing is computed before it is asked for.
-        """
+        """Return what can be asked of the dynamics at a state, computed when it is asked for."""
         return Evaluation(self, state, body_force)
 
     def condition(self, state: State, *, body_force: FloatArray | None = None) -> ConditionEstimate:
-        """Return the condition number at a state, and the error of accelerations it implies.
+        """Return the condition number of the system in use, and the error that it implies.
 
-        Of the system in use: the kept rows, bodies having three freedoms in a plane. Takes the time
-        of some ten solutions. Parameters and errors as in a call.
+        Takes the time of some ten solutions. Parameters and errors as in a call.
         """
         return Evaluation(self, state, body_force).condition()
 
@@ -390,8 +361,7 @@ class ForwardDynamics:
 class Evaluation(SystemMotion):
     """A ForwardDynamics at one state: what the time loop asks several questions of.
 
-    Matrix and factors are kept until another state is evaluated; questions after that make them
-    again.
+    Matrix and factors are kept until another state is evaluated, and then made again.
     """
 
     def __init__(
@@ -447,7 +417,7 @@ class Evaluation(SystemMotion):
             evaluator.solve_extended(state, *output)
         tree = evaluator.assembler.reaction_tree if multiplier.size > 0 else None
         if tree is not None:
-            tree.add_reactions(self.system, state, force, *output)
+            tree.add_reactions(DesiredMotion(self.system, state, force, output[0]), multiplier)
         if evaluator.is_inaccurate:
             dynamics.warn_of_inaccuracy(state)
         return output[0], residual
@@ -500,16 +470,13 @@ class Evaluation(SystemMotion):
         return estimate.extended() if self.dynamics.residuals == "extended" else estimate
 
     def velocity_correction(self) -> FloatArray:
-        """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.
-
-        Least in the metric of the inertias.
-        """
+        """Return the least change of velocity (n_bodies, 6), by the inertias, to a right A v."""
         return self._solve_errors(self.velocity_error)
 
     def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
-        """Return the twists (n_bodies, 6) that close the joints to first order.
+        """Return the least twists (n_bodies, 6), by the inertias, that close joints to first order.
 
-        Least in the metric of the inertias; apply them with kinematics.poses.displaced. With
-        errors of a nearby pose given, the same factors serve again (modified Newton).
+        Apply them with kinematics.poses.displaced; errors of a nearby pose use the same factors
+        again.
         """
         return self._solve_errors(self.position_error if position_error is None else position_error)

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.dynamics.reductions import independent_rows
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.equations import inverse
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import (
-    Actuation,
-    ActuatorRows,
-    Balance,
-    DesiredMotion,
-    Freedom,
-    InverseMethod,
-    actuator_rows,
-    actuators_of,
-    body_matrix,
-    freedom_inertia,
-    released_drives,
-    row_gaps,
-    without_drives,
-)
+from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion, Freedom
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
@@ -44,16 +32,14 @@ _SETTLED = 1e-14
 class Equilibrium:
     """Factors of the conditions for u' W u = min, subject to B' u + A' lambda = f.
 
-    With a motion eta as the multiplier of the equations of equilibrium these are
-
         [ 0  B'  A' ] [  eta   ]   [ f ]
-        [ B  -W  0  ] [   u    ] = [ 0 ]
+        [ B  -W  0  ] [   u    ] = [ 0 ]      eta: a motion, the multiplier of the equilibrium
         [ A  0   0  ] [ lambda ]   [ 0 ]
 
-    regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
-    actuators B (p, n) at rest. Where there are such motions, inertia resists them and proximal
-    steps take its forces away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar
-    (1976). inertia (n,) makes the freedoms comparable, weights (p,) are the diagonal of W.
+    Regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
+    actuators B (p, n) at rest. Where there are such motions, inertia (n,) resists them and proximal
+    steps take its forces away again. W = diag(weights) (p,). Featherstone (2008), eq. (8.63), with
+    eta = G z; Rockafellar (1976).
     """
 
     def __init__(
@@ -114,42 +100,23 @@ def _scaled(rows: csr_array, scale: FloatArray) -> tuple[csr_array, FloatArray]:
     return (diags_array(row_scale) @ rows).tocsr(), row_scale
 
 
-class InverseDynamics(InverseMethod):
+class InverseDynamics(inverse.InverseMethod):
     """Forces of actuators on any joints, by the body-level system; nothing O(n^2) is formed.
 
     The forces of actuators and constraints on the bodies are the unknowns, B' u + A' lambda =
     I a + v x* I v - f_x. Which rows of A are independent and which freedoms the actuators move is
-    decided once. Featherstone (2008), eqs. (8.63) and (8.64).
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State, optional
-        Where that is decided; default: the consistent initial state.
-    actuated, weights, reactions, tolerance
-        As in InverseMethod.
+    decided once, at `state`, by default the consistent initial one. Other parameters as in
+    InverseMethod. Featherstone (2008), eqs. (8.63) and (8.64).
     """
 
     name = "sparse"
 
-    def __init__(
-        self,
-        system: System,
-        state: State | None = None,
-        *,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
-        reactions: str = "minimum-norm",
-        tolerance: float = MOTION_TOLERANCE,
-    ) -> None:
-        super().__init__(
-            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
-        )
+    def __init__(self, system: System, state: State | None = None, **options: Any) -> None:
+        super().__init__(system, **options)
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         moving = SystemMotion(self.system, state)
-        rows = actuator_rows(self.system, self.actuators, moving.joints)
+        rows = inverse.actuator_rows(self.system, self.actuators, moving.joints)
         A, nothing = moving.constraint.rows, np.zeros(0, dtype=np.intp)
         self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
         rank = self.rank_decision.rank
@@ -162,9 +129,9 @@ class InverseDynamics(InverseMethod):
         system, keep = self.system, self.rank_decision.keep
         kept = np.flatnonzero(keep)
         equilibrium = Equilibrium(
-            body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
-            body_matrix(system, self.actuators.joint, actuators.rows),
-            freedom_inertia(system).ravel(),
+            inverse.body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
+            inverse.body_matrix(system, self.actuators.joint, actuators.rows),
+            inverse.freedom_inertia(system).ravel(),
             self.weights,
             self.actuation.is_underactuated,
         )
@@ -207,10 +174,8 @@ def driven_accelerations(
 
     Parameters
     ----------
-    system : System
-        The mechanism.
-    state : State, optional
-        Poses and velocities; default: the consistent initial state.
+    system, state
+        The mechanism, and poses and velocities; default: the consistent initial state.
     desired : mapping of joints, or of (joint, coordinate), to floats
         Second derivatives of a joint's velocity coordinates, as many as it has, or of one
         [rad/s^2, m/s^2]; they count in place of a drive's.
@@ -230,14 +195,14 @@ def driven_accelerations(
     state = consistent_state(system) if state is None else state
     check_state(system, state)
     desired = {} if desired is None else desired
-    actuators = actuators_of(system, desired)
+    actuators = inverse.actuators_of(system, desired)
     qdd = _values(system, desired)
-    system = without_drives(system, released_drives(system, actuators)[0])
+    system = inverse.without_drives(system, inverse.released_drives(system, actuators)[0])
     if body_force is not None:
         body_force = checked_vectors(system, body_force, "body_force")
     moving = SystemMotion(system, state, body_force)
     constraint = moving.constraint
-    driven = actuator_rows(system, actuators, moving.joints)
+    driven = inverse.actuator_rows(system, actuators, moving.joints)
     rows = np.concatenate([constraint.rows, driven.rows])
     gamma = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
     keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
@@ -249,7 +214,7 @@ def driven_accelerations(
     x, _ = refined_solve(numeric, kept, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
-    gap, scale = row_gaps(moving, acceleration, joint, rows, gamma)
+    gap, scale = inverse.row_gaps(moving, acceleration, joint, rows, gamma)
     if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(

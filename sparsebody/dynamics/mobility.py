@@ -58,11 +58,7 @@ def count_loops(system: System) -> int:
 
 @dataclass(frozen=True)
 class GenericMobility:
-    """What counting alone says: the joints of a mechanism in general position.
-
-    The rank of the constraints is never above the generic one. The difference is due to special
-    geometry, such as axes that are parallel or meet.
-    """
+    """What counting says of joints in general position: a bound of the constraints' rank."""
 
     freedoms: int  # of a body: 6, or 3 in a plane
     rows: int  # those that act within the plane, where bodies have 3 freedoms
@@ -73,22 +69,15 @@ class GenericMobility:
 def generic_mobility(system: System) -> GenericMobility:
     """Return the rank and mobility of the same graph with joints in general position.
 
-    A joint with c rows counts as c bars between its bodies, each with a line of its own: exact for
-    hinges (Tay and Whiteley 1984). Two ball joints between the same bodies count as six bars, not
-    as the hinge that they are.
-
-    References
-    ----------
+    A joint with c rows counts as c bars with lines of their own: exact for hinges (Tay and Whiteley
+    1984), but two ball joints between the same bodies count as six, not as the hinge that they are.
     Tay (1984), J. Comb. Theory B 36:95; Lee and Streinu (2008), Discrete Math. 308:1425.
     """
     return _generic(system, np.diff(system.first_row), 6)
 
 
 def generic_mobility_in_plane(system: System, state: State | None = None) -> GenericMobility | None:
-    """Return the same of a mechanism that moves in a plane, by the rows within it; None if not.
-
-    `state` lies in the plane; default: the consistent initial one.
-    """
+    """Return the same of a mechanism in a plane, by the rows within it; None if not in one."""
     motion = planar_motion(system)
     if motion is None:
         return None

@@ -7,24 +7,97 @@ from functools import cached_property
 import numpy as np
 
 from sparsebody._core import dynamics, factorization
-from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
+from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.assembler import (
-    NO_TERMS,
-    Assembler,
-    GeneralTerms,
-    ReactionTree,
-    Table,
-    row_table,
-    successor_frames,
-)
+from sparsebody.dynamics import assembler
+from sparsebody.dynamics.assembler import NO_TERMS, Assembler, GeneralTerms, ReactionTree, Table
 from sparsebody.factorization import block_qr
-from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.model.subgroups.ground_motion import PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 GOOD = dynamics.PlanarEvaluation.GOOD
+
+
+class PlanarRows:
+    """Rows within the plane of `motion`, and native evaluations that fill them.
+
+    Joints of `is_line` (n_joints,) hold a point on a line in the plane, and do nothing else.
+    """
+
+    def __init__(self, system: System, motion: PlanarMotion) -> None:
+        self.system, self.motion = system, motion
+        self.is_line = np.zeros(system.n_joints, dtype=bool)
+        for group in system.groups:
+            if group.name == "point-on-plane":
+                along_normal = self._line_normals(group.joints)[:, 0]
+                self.is_line[group.joints] = np.abs(along_normal) <= ELEMENT_TOLERANCE
+        self.is_line[system.coordinates.joint] = False
+        self.terms = GeneralTerms(system, compiled=self.is_line)
+
+    def table(self, bodies: IntArray, rows: IntArray) -> Table:
+        """Return the table of `rows` on bodies, in order; an evaluation fills it."""
+        system, motion, lines = self.system, self.motion, np.flatnonzero(self.is_line)
+        anchor = np.zeros((system.n_joints, 4))
+        anchor[:, :2] = system.successor_point @ motion.axes[1:].T  # where the world is successor
+        point = self._in_plane(system.successor[lines], system.successor_point[lines])
+        anchor[lines, :2] = self._line_normals(lines)[:, 1:]
+        anchor[lines, 2:] = point[:, 1:]
+        return assembler.row_table(system, bodies, rows, self.terms, anchor, 3, self.is_line)
+
+    def evaluation(
+        self,
+        bodies: IntArray,
+        kept: Table,
+        roots: FloatArray,
+        qr: factorization.BlockQR | None = None,
+    ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
+        """Return a native evaluation of bodies, in order, its right-hand side and its solution.
+
+        `roots` (n_bodies, 2) are those of inertias about the normal, and of masses.
+        """
+        system, motion = self.system, self.motion
+        right, x = (large_zeros(3 * len(bodies) + len(kept.rows)) for _ in range(2))
+        roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
+        native = dynamics.PlanarEvaluation(
+            kept.native,
+            qr,
+            body=bodies.astype(np.uint32),
+            gravity=motion.axes[1:] @ system.gravity,
+            unit=np.concatenate([roots, 1.0 / roots], axis=1),
+            basis=np.concatenate([motion.basis[bodies], motion.axes[None]]),
+            right=right,
+            x=x,
+            n_coordinates=len(system.coordinates.joint),
+        )
+        native.fill_rows_on_successors(kept.native, assembler.successor_frames(system))
+        return native, right, x
+
+    def _line_normals(self, joints: IntArray) -> FloatArray:
+        """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
+        z = self.system.predecessor_rotation[joints][:, :, 2]
+        return self._in_plane(self.system.predecessor[joints], z)
+
+    def _in_plane(self, bodies: IntArray, vectors: FloatArray) -> FloatArray:
+        """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
+        motion = self.motion
+        basis = np.where((bodies >= 0)[:, None, None], motion.basis[bodies], motion.axes)
+        return np.asarray(np.einsum("mij,mj->mi", basis, vectors))
+
+
+def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
+    """Return all rows but those that keep bodies in the plane (k, 2, 3), on velocities in it.
+
+    A row without any part in the plane is zero. None if the state is not in the plane.
+    """
+    planar, bodies = PlanarRows(system, motion), np.arange(system.n_bodies)
+    table = planar.table(bodies, np.flatnonzero(~motion.is_out_of_plane))
+    native, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
+    arrays = state.position, state.orientation, state.velocity, state.coordinate
+    position, orientation, velocity, coordinate = (np.array(a, order="C") for a in arrays)
+    poses, terms = (position, orientation, velocity), planar.terms.at(state, None)
+    status = native.assemble(*poses, coordinate, state.time, *terms, NO_TERMS.gamma)
+    return table.values if status == GOOD else None
 
 
 class PlanarAssembler(Assembler):
@@ -48,38 +121,24 @@ class PlanarAssembler(Assembler):
         threads: int = 1,
     ) -> None:
         self._arguments = system, motion, structure, left_out, order, factorization, threads
-        n = system.n_bodies
-        duals, part_starts = dual_parts(structure.pattern, order)
+        planar, n = PlanarRows(system, motion), system.n_bodies
+        duals, part_starts = block_qr.dual_parts(structure.pattern, order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
-        is_line = _line_joints(system, motion)
-        terms = GeneralTerms(system, compiled=is_line)
-        super().__init__(system, structure, bodies, duals, terms)
+        super().__init__(system, structure, bodies, duals, planar.terms)
         self._motion = motion
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
         if factorization == "block-qr":
             self.symbolic = block_qr.analyze(self.pattern, own_order, part_starts)
         else:
             self.symbolic = self._analyze(factorization, own_order, threads)
-        kept, others = (
-            _planar_table(system, motion, terms, is_line, bodies, rows)
-            for rows in (self.rows, left_out)
-        )
-        self.values = kept.values
-        self.right, self.x = (large_zeros(3 * n + len(self.rows)) for _ in range(2))
-        normal = motion.basis[:, 0]
-        self.native = _evaluation(
-            system,
-            motion,
-            bodies,
-            kept,
-            np.einsum("na,nab,nb->n", normal, system.inertia, normal),
-            system.mass,
-            self.right,
-            self.x,
-            self.symbolic.qr if isinstance(self.symbolic, BlockQRSymbolic) else None,
-        )
-        self.native.threads = threads
-        self._leave_out(others, self.native)
+        kept, normal = planar.table(bodies, self.rows), motion.basis[:, 0]
+        inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
+        roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
+        symbolic = self.symbolic
+        qr = symbolic.qr if isinstance(symbolic, block_qr.BlockQRSymbolic) else None
+        self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
+        self.values, self.native.threads = kept.values, threads
+        self._leave_out(planar.table(bodies, left_out), self.native)
 
     @cached_property
     def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
@@ -98,103 +157,7 @@ class PlanarAssembler(Assembler):
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
-        return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
-
-
-def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
-    """Return all rows but those that keep bodies in the plane (k, 2, 3), on velocities in it.
-
-    A row without any part in the plane is zero. None if the state is not in the plane.
-    """
-    bodies, rows = np.arange(system.n_bodies), np.flatnonzero(~motion.is_out_of_plane)
-    is_line = _line_joints(system, motion)
-    general = GeneralTerms(system, compiled=is_line)
-    table = _planar_table(system, motion, general, is_line, bodies, rows)
-    ones = np.ones(system.n_bodies)  # as if inertias were
-    right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
-    native = _evaluation(system, motion, bodies, table, ones, ones, right, x)
-    status = native.assemble(
-        np.array(state.position, order="C"),
-        np.array(state.orientation, order="C"),
-        np.array(state.velocity, order="C"),
-        np.array(state.coordinate),
-        state.time,
-        *general.at(state, None),
-        NO_TERMS.gamma,
-    )
-    return table.values if status == GOOD else None
-
-
-def _evaluation(
-    system: System,
-    motion: PlanarMotion,
-    bodies: IntArray,
-    kept: Table,
-    inertia: FloatArray,
-    mass: FloatArray,
-    right: FloatArray,
-    x: FloatArray,
-    qr: factorization.BlockQR | None = None,
-) -> dynamics.PlanarEvaluation:
-    """Return the native evaluation of bodies, in order, with inertias about the normal."""
-    world = np.full((1, 2), dynamics.WORLD_ROOT)
-    roots = np.concatenate([np.sqrt(np.stack([inertia, mass], axis=1))[bodies], world])
-    native = dynamics.PlanarEvaluation(
-        kept.native,
-        qr,
-        body=bodies.astype(np.uint32),
-        gravity=motion.axes[1:] @ system.gravity,
-        unit=np.concatenate([roots, 1.0 / roots], axis=1),
-        basis=np.concatenate([motion.basis[bodies], motion.axes[None]]),
-        right=right,
-        x=x,
-        n_coordinates=len(system.coordinates.joint),
-    )
-    native.fill_rows_on_successors(kept.native, successor_frames(system))
-    return native
-
-
-def _planar_table(
-    system: System,
-    motion: PlanarMotion,
-    terms: GeneralTerms,
-    is_line: BoolArray,
-    bodies: IntArray,
-    rows: IntArray,
-) -> Table:
-    """Return the table of `rows` within the plane; the evaluation fills it."""
-    anchor = np.zeros((system.n_joints, 4))
-    anchor[:, :2] = system.successor_point @ motion.axes[1:].T  # where the world is the successor
-    lines = np.flatnonzero(is_line)
-    point = _in_plane(motion, system.successor[lines], system.successor_point[lines])
-    anchor[lines, :2] = _line_normals(system, motion, lines)[:, 1:]
-    anchor[lines, 2:] = point[:, 1:]
-    return row_table(system, bodies, rows, terms, anchor, 3, is_line)
-
-
-def _line_joints(system: System, motion: PlanarMotion) -> BoolArray:
-    """Return (n_joints,) which joints hold a point on a line in the plane, and do nothing else."""
-    is_line = np.zeros(system.n_joints, dtype=bool)
-    for group in system.groups:
-        if group.name == "point-on-plane":
-            joints = group.joints
-            is_line[joints] = (
-                np.abs(_line_normals(system, motion, joints)[:, 0]) <= ELEMENT_TOLERANCE
-            )
-    is_line[system.coordinates.joint] = False
-    return is_line
-
-
-def _line_normals(system: System, motion: PlanarMotion, joints: IntArray) -> FloatArray:
-    """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
-    z = system.predecessor_rotation[joints][:, :, 2]
-    return _in_plane(motion, system.predecessor[joints], z)
-
-
-def _in_plane(motion: PlanarMotion, bodies: IntArray, vectors: FloatArray) -> FloatArray:
-    """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
-    basis = np.where((bodies >= 0)[:, None, None], motion.basis[bodies], motion.axes)
-    return np.asarray(np.einsum("mij,mj->mi", basis, vectors))
+        return dynamics.ExtendedPlanarSystem(self.native, assembler.successor_frames(self.system))
 
 
 def _by_first_dual(ends: IntArray, n: int) -> IntArray:

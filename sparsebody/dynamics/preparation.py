@@ -1,42 +1,36 @@
-"""What a ForwardDynamics decides once: rows, freedoms, elimination order, factorization."""
+"""What a ForwardDynamics decides once: rows, freedoms, elimination order, factorization.
+
+Order and factorization are the pair with the least predicted time.
+"""
 
 from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.dynamics import evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
-from sparsebody.dynamics.evaluators import (
-    BlockQREvaluator,
-    Evaluator,
-    InaccurateFactors,
-    KrylovEvaluator,
-    direct_evaluator,
-)
-from sparsebody.dynamics.reductions import (
-    Reduction,
-    classes_of,
-    ground_reduction,
-    planar_reduction,
-    rank_decision,
-)
-from sparsebody.dynamics.solver_choice import (
-    SolverChoice,
-    choose_in_plane,
-    choose_quasi_definite,
-    choose_solver,
-    reduction_pays,
-)
-from sparsebody.equations.accelerations import check_baumgarte, check_reactions
+from sparsebody.equations.accelerations import REACTIONS, check_baumgarte
 from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.factorization import (
+    LARGE,
+    Case,
+    choose_factorization,
+    is_available,
+    predict_seconds,
+)
 from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
+from sparsebody.ordering import candidate_orderings, order, quickest
+from sparsebody.sparse.elimination_tree import OrderingMetrics
+from sparsebody.sparse.pattern import BlockPattern, sampled
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.tolerances import RANK_TOLERANCE
 
@@ -67,11 +61,6 @@ class Formulation:
         "extended" corrects accelerations with residuals of 31 digits made from the state, so that
         they are good to the last digits whatever the condition number, at about five times the
         cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
-
-    Raises
-    ------
-    UnknownNameError
-        For another word.
     """
 
     reduction: str = "auto"
@@ -103,17 +92,135 @@ class SolverOptions:
     def __post_init__(self) -> None:
         _check_known(self.redundancy, REDUNDANCY, "redundancy")
         if not isinstance(self.reactions, LeastEnergy):
-            check_reactions(self.reactions)
-        check_baumgarte(self.baumgarte)
+            _check_known(self.reactions, REACTIONS, "reactions")
+        if self.baumgarte is not None:
+            check_baumgarte(self.baumgarte)
         if self.threads < 1:
             raise ModelError(f"threads is {self.threads}; give the number of them, 1 or more")
+
+
+# ---- elimination order and factorization ---------------------------------------------------------
+
+NEARLY = 1.02  # orderings within this share of the least predicted time are as good
+WIDE = 100  # rows in a front beyond which LDL' of wide fronts may be faster than QR of small ones
+AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other ordering is tried
+CHANGE_OF_BASIS = 8e-8  # [s] a body, to its freedoms and back
+
+
+@dataclass(frozen=True, eq=False)
+class SolverChoice:
+    """An elimination order and a factorization, and why they were taken."""
+
+    ordering: str
+    factorization: str
+    order: IntArray  # (n_blocks,)
+    metrics: Mapping[str, OrderingMetrics]  # of every ordering that was tried
+    seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
+
+    @property
+    def predicted(self) -> float:
+        """Time of one factorization and solution [s]."""
+        return self.seconds[self.ordering][self.factorization]
+
+    def explain(self) -> dict[str, object]:
+        """Names and predictions, for people and for JSON."""
+        return {
+            "ordering": self.ordering,
+            "factorization": self.factorization,
+            "predicted_seconds": self.predicted,
+            "why": f"least predicted time of {sum(map(len, self.seconds.values()))} combinations: "
+            f"{self.ordering} with {self.factorization}, {1e6 * self.predicted:.3g} us a solution",
+            "orderings": {name: vars(metrics) for name, metrics in self.metrics.items()},
+            "predictions": {name: dict(times) for name, times in self.seconds.items()},
+        }
+
+
+def choose_solver(
+    pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
+) -> SolverChoice:
+    """Return the pair asked for, "auto" standing for the least predicted time.
+
+    The ordering asked for gets the `positions` (n_primal, 3) of the bodies if it takes any. Of
+    large mechanisms samples are tried, and the quickest of the best is taken if it keeps its
+    promise.
+    """
+    if ordering != "auto":
+        return _best(pattern, [ordering], factorization, positions)
+    names = candidate_orderings(pattern)
+    if pattern.n_primal < LARGE:
+        return _best(pattern, names, factorization)
+    sample = sampled(pattern)
+    tried = _best(sample, names, factorization).seconds
+    least = {name: min(tried[name].values()) for name in names}
+    name = quickest([name for name in names if least[name] <= NEARLY * min(least.values())])
+    choice = _best(pattern, [name], factorization)
+    expected = least[name] * pattern.n_rows / sample.n_rows
+    if choice.predicted > AS_EXPECTED * expected:  # what fills in grows with the size
+        unlike = {least[name]: name for name in reversed(names)}  # the same prediction once
+        return _best(pattern, [*unlike.values()][::-1], factorization)
+    return choice
+
+
+def choose_in_plane(
+    pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
+) -> SolverChoice:
+    """Return the pair for a planar mechanism; see `choose_solver`.
+
+    "auto" is QR, which keeps the accuracy that long lifts need, or multifrontal LDL' if faster.
+    """
+    choice = choose_solver(pattern, ordering, "block-qr", positions)
+    if factorization == "block-qr" or choice.metrics[choice.ordering].largest_front <= WIDE:
+        return choice
+    other = choose_solver(pattern, ordering, "multifrontal", positions)
+    return min(choice, other, key=lambda c: c.predicted)
+
+
+def reduction_pays(reduced: BlockPattern, whole: BlockPattern, ordering: str) -> bool:
+    """Tell whether fewer rows are predicted to save more time than the change of basis takes."""
+    less, more = (choose_solver(p, ordering, "auto").predicted for p in (reduced, whole))
+    return less + CHANGE_OF_BASIS * reduced.n_primal < more
+
+
+def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
+    """Return the pair for all rows; UnknownNameError if the factorization needs a rank decision."""
+    if factorization not in ("auto", *QUASI_DEFINITE):
+        raise UnknownNameError(
+            f"factorization is {factorization!r}, which needs independent rows; without a decision "
+            f"on the rank give one of auto, {', '.join(QUASI_DEFINITE)}"
+        )
+    names = [factorization] if factorization != "auto" else [*filter(is_available, QUASI_DEFINITE)]
+    choices = (choose_solver(pattern, ordering, name) for name in names)
+    return min(choices, key=lambda c: c.predicted)
+
+
+def _best(
+    pattern: BlockPattern, names: list[str], factorization: str, positions: FloatArray | None = None
+) -> SolverChoice:
+    """Return the pair with the least predicted time among some orderings, the first of equals."""
+    cases = {name: Case(pattern, order(pattern, name, positions)) for name in names}
+    seconds: dict[str, dict[str, float]] = {}
+    for name, case in cases.items():
+        if factorization == "auto":
+            seconds[name] = choose_factorization(pattern, case.order, case)[1]
+        else:
+            seconds[name] = {factorization: predict_seconds(factorization, pattern, case.order)}
+    _, best, backend = min(
+        (time, names.index(name), backend)
+        for name, times in seconds.items()
+        for backend, time in times.items()
+    )
+    metrics = {name: case.metrics for name, case in cases.items()}
+    return SolverChoice(names[best], backend, cases[names[best]].order, metrics, seconds)
+
+
+# ---- rows and freedoms -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """The outcome: all that evaluations need to know."""
 
-    evaluator: Evaluator
+    evaluator: evaluators.Evaluator
     choice: SolverChoice
     structure: KKTStructure  # of the kept rows, on the freedoms
     rank_decision: RankDecision | None  # None: all rows are kept without asking
@@ -127,8 +234,7 @@ class Preparation:
 class ThreadPreparation(threading.local):
     """A preparation, and a copy with an evaluator of its own for every other thread that evaluates.
 
-    An evaluation overwrites the arrays of its evaluator. Copies are made when a thread first asks,
-    and are freed with it.
+    Copies are made when a thread first asks, and are freed with it.
     """
 
     def __init__(self, preparation: Preparation, thread: int, lock: threading.Lock) -> None:
@@ -158,25 +264,26 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
     if options.factorization in IN_PLANE:
-        planar = planar_reduction(system, state, tolerance, options.threads)
+        planar = reductions.planar_reduction(system, state, tolerance, options.threads)
         if planar is not None:
             pattern = planar.structure.pattern
             choice = choose_in_plane(pattern, *names, state.position)
             pattern.forget_adjacency()
             return _reduced(planar, choice, options.threads)
-    classes = classes_of(system)
+    classes = reductions.classes_of(system)
     if classes is not None and options.factorization == "auto":
         is_corrected = options.baumgarte is None
         pays = partial(reduction_pays, ordering=options.ordering)
-        ground = ground_reduction(system, classes, state, pays, is_corrected, tolerance)
+        ground = reductions.ground_reduction(system, classes, state, pays, is_corrected, tolerance)
         if ground is not None:
             choice = choose_solver(ground.structure.pattern, *names, state.position)
             return _reduced(ground, choice, options.threads)
     return prepared_unreduced(system, state, options, classes)
 
 
-def _reduced(reduction: Reduction, choice: SolverChoice, threads: int) -> Preparation:
-    evaluator = direct_evaluator(reduction.assembler(choice.order, choice.factorization, threads))
+def _reduced(reduction: reductions.Reduction, choice: SolverChoice, threads: int) -> Preparation:
+    assembler = reduction.assembler(choice.order, choice.factorization, threads)
+    evaluator = evaluators.direct_evaluator(assembler)
     return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
@@ -188,12 +295,12 @@ def prepared_unreduced(
     if options.redundancy == "krylov":
         return prepared_for_krylov(system, options)
     kind = options.redundancy, options.rank_tolerance
-    decision = rank_decision(system, state, *kind, classes, threads)
+    decision = reductions.rank_decision(system, state, *kind, classes, threads)
     structure = kkt_structure(system, None if decision is None else decision.keep)
     names = options.ordering, options.factorization
     choice = choose_solver(structure.pattern, *names, state.position)
     assembler = SpatialAssembler(system, structure, choice.order, choice.factorization, threads)
-    return Preparation(direct_evaluator(assembler), choice, structure, decision)
+    return Preparation(evaluators.direct_evaluator(assembler), choice, structure, decision)
 
 
 def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
@@ -203,28 +310,26 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
     solver = choice.order, choice.factorization, options.threads
-    return Preparation(
-        KrylovEvaluator(SpatialAssembler(system, structure, *solver)), choice, structure, None
-    )
+    assembler = SpatialAssembler(system, structure, *solver)
+    return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
 
 
 def fallback(
     preparation: Preparation,
-    failure: ReductionViolated | InaccurateFactors,
+    failure: ReductionViolated | evaluators.InaccurateFactors,
     state: State,
     options: SolverOptions,
 ) -> Preparation:
     """Return a preparation that can, and tells why in its history.
 
-    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at `state`, where
-    `preparation` was. Where factors are inaccurate: QR of the same rows, which keeps the softest
-    motions and loses no pivot to rounding alone; SingularSystemError if it loses one, too.
+    Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR of
+    the same rows; SingularSystemError if it loses a pivot, too.
     """
     assembler = preparation.evaluator.assembler
     if isinstance(failure, ReductionViolated):
         unreduced = prepared_unreduced(assembler.system, state, options)
         return replace(unreduced, history=(*preparation.history, f"all freedoms: {failure}"))
-    evaluator = BlockQREvaluator(assembler)
+    evaluator = evaluators.BlockQREvaluator(assembler)
     evaluator.factorize(failure.time)
     why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
     history = (*preparation.history, why)

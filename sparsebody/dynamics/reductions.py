@@ -10,31 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from sparsebody import ordering
+from sparsebody import ordering, tolerances
 from sparsebody._core import dynamics as native
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.assembler import Assembler, ReactionTree, SubgroupAssembler
+from sparsebody.dynamics.assembler import Assembler, ReactionTree, SpatialAssembler
 from sparsebody.dynamics.planar_assembler import PlanarAssembler, rows_in_plane
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import analyze
+from sparsebody.factorization import analyze, choose_factorization
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.factorization.cost_model import choose_factorization
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
-from sparsebody.model.subgroups import Classes, Kind, displacement_classes
-from sparsebody.model.subgroups.classes import THROUGH_POINT, has_isolated_spherical_joints
-from sparsebody.model.subgroups.ground_motion import (
-    KEEP_DIRECTIONS,
-    GroundMotion,
-    ground_motion,
-    planar_motion,
-)
+from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion, links
+from sparsebody.model.subgroups import classes as subgroup_classes
+from sparsebody.model.subgroups.ground_motion import GroundMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
@@ -42,12 +37,6 @@ from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
-from sparsebody.tolerances import (
-    EIGENVALUE_TOLERANCE,
-    GRAM_SHIFT,
-    POINT_TOLERANCE,
-    RANK_TOLERANCE,
-)
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
@@ -55,25 +44,20 @@ VECTORS = 8  # that ARPACK keeps
 
 
 def independent_rows(
-    matrix: Rows, tolerance: float = RANK_TOLERANCE, threads: int = 1
+    matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
     """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
 
-    Parts where all rows are independent need no decision row by row: their least singular value
-    says so, and it takes one factorization that costs as much as that of the whole system.
+    There a least singular value says that all are independent, by one factorization.
     """
     return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
 def least_singular_value(part: PartOfRows) -> float | None:
-    """Return the least singular value of A, as factors of A A' + delta tell it, or None.
+    """Return the least singular value of A, as factors of A A' + delta tell it, if quickly.
 
-    Below about 1e-7 only that is known. None if the factorization would take minutes.
-
-    References
-    ----------
-    Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal. Appl. 13, 4: how sure Lanczos steps from
-    a random start are.
+    Below about 1e-7 only that is known. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal.
+    Appl. 13, 4: how sure Lanczos steps from a random start are.
     """
     order = ordering.order(part.pattern, ORDERING)
     predicted = choose_factorization(part.pattern, order)[1]
@@ -82,16 +66,15 @@ def least_singular_value(part: PartOfRows) -> float | None:
         return None
     factors = quasi_definite(analyze(name, part.pattern, order))
     try:
-        factors.factorize(part.rows, GRAM_SHIFT)
+        factors.factorize(part.rows, tolerances.GRAM_SHIFT)
     except SingularSystemError:
         return 0.0
     n = len(part.rows)
     inverse = LinearOperator((n, n), matvec=factors.solve, dtype=float)
     start = np.random.default_rng(1).normal(size=n)
-    largest = eigsh(
-        inverse, 1, v0=start, ncv=VECTORS, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False
-    )
-    return float(np.sqrt(max(1.0 / largest[0] - GRAM_SHIFT, 0.0)))
+    search = {"v0": start, "ncv": VECTORS, "tol": tolerances.EIGENVALUE_TOLERANCE}
+    largest = eigsh(inverse, 1, return_eigenvectors=False, **search)
+    return float(np.sqrt(max(1.0 / largest[0] - tolerances.GRAM_SHIFT, 0.0)))
 
 
 def classes_of(system: System) -> Classes | None:
@@ -103,6 +86,27 @@ def classes_of(system: System) -> Classes | None:
     return displacement_classes(system)
 
 
+MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
+
+
+def has_isolated_spherical_joints(system: System) -> bool:
+    """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
+    code = links.joint_codes(system)
+    if np.any((code != links.OTHER) & (code != links.SPHERICAL)):
+        return False
+    n, is_spherical = system.n_bodies + 1, code == links.SPHERICAL
+    chosen = slice(None) if is_spherical.all() else np.flatnonzero(is_spherical)
+    body = np.stack([system.predecessor[chosen], system.successor[chosen]]) % n
+    point = np.stack([system.predecessor_point[chosen], system.successor_point[chosen]])
+    if model.share_points(n, body, point, MANY_SPHERICAL, 10.0 * tolerances.ELEMENT_TOLERANCE):
+        return False
+    on_large = (np.bincount(body.ravel(), minlength=n) > MANY_SPHERICAL)[body]
+    points = point[on_large]
+    size = np.linalg.norm(points, axis=1).max(initial=0.0)
+    label = links.same_elements(body[on_large], points / (size if size > 0.0 else 1.0))
+    return len(np.unique(label)) == len(label)
+
+
 def rank_decision(
     system: System,
     state: State,
@@ -111,9 +115,9 @@ def rank_decision(
     classes: Classes | None = None,
     threads: int = 1,
 ) -> RankDecision | None:
-    """Return which rows to keep at a state; None where all are kept without asking.
+    """Return which rows to keep, those left out first that displacement classes make redundant.
 
-    Those that displacement classes make redundant are left out first.
+    None where all are kept without asking.
     """
     if redundancy == "keep" or system.n_rows == 0:
         return None
@@ -154,10 +158,10 @@ class Reduction:
 
 
 def planar_reduction(
-    system: System, state: State, tolerance: float = RANK_TOLERANCE, threads: int = 1
+    system: System, state: State, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> Reduction | None:
     """Return the reduction to a plane, decided at a state; None where bodies are not in one."""
-    motion = planar_motion(system)
+    motion = ground_motion.planar_motion(system)
     rows = None if motion is None else rows_in_plane(system, motion, state)
     if motion is None or rows is None:
         return None
@@ -184,17 +188,15 @@ def ground_reduction(
     state: State,
     pays: Callable[[BlockPattern, BlockPattern], bool],
     has_corrections: bool = True,
-    tolerance: float = RANK_TOLERANCE,
+    tolerance: float = tolerances.RANK_TOLERANCE,
 ) -> Reduction | None:
-    """Return the reduction to subgroups about the world, decided at a consistent state.
+    """Return the reduction to subgroups about the world at a state; None if none `pays`.
 
-    None where no body has fewer freedoms, or where it does not pay: that is told by a function of
-    the patterns with reduced and with all freedoms. Without corrections of positions, bodies that
-    turn about points and lines keep all freedoms: integrators lose these.
+    Without corrections of positions, bodies that turn about points and lines keep all freedoms.
     """
-    motion = ground_motion(classes)
+    motion = ground_motion.ground_motion(classes)
     if not has_corrections:
-        motion.kind[np.isin(motion.kind, THROUGH_POINT)] = -1
+        motion.kind[np.isin(motion.kind, subgroup_classes.THROUGH_POINT)] = -1
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
@@ -227,11 +229,11 @@ def ground_reduction(
     decision = _on_all_rows(keep, independent, "displacement subgroups about the world")
     structure = kkt_structure(system, decision.keep)
     fixed = fixed_directions(system, motion, state)
+    subgroups = Subgroups(basis, inverse_root, freedoms, fixed, tree)
 
     def assembler(order: IntArray, factorization: str, threads: int) -> SubgroupAssembler:
         order = _order_with_freedoms(structure.pattern, order, freedoms)
-        subgroups = basis, inverse_root, freedoms, fixed, tree
-        return SubgroupAssembler(system, structure, order, factorization, threads, *subgroups)
+        return SubgroupAssembler(system, structure, order, factorization, threads, subgroups)
 
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
@@ -251,10 +253,9 @@ def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntAr
 
 
 def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
-    """Return a pattern that shows that bodies with fewer freedoms hang on the world.
+    """Return a pattern with one row of nothing, after the others, for each body of fewer freedoms.
 
-    Their subgroups hold them there, by rows that are not in the matrix any more; for each of these
-    bodies there is one row of nothing, after the others.
+    So it hangs on the world, where rows that are not in the matrix any more hold it.
     """
     bodies = np.flatnonzero(freedoms < 6)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)
@@ -294,12 +295,12 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     n, kind = system.n_bodies, motion.kind
     R = rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
-    rigid = np.isin(kind, KEEP_DIRECTIONS)
+    rigid = np.isin(kind, ground_motion.KEEP_DIRECTIONS)
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
     across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
-    across[~np.isin(kind, THROUGH_POINT)] = 0.0
+    across[~np.isin(kind, subgroup_classes.THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [
         first,
@@ -309,7 +310,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
         motion.point,
         state.position + np.einsum("nab,nb->na", R, motion.point),
         across.reshape(n, 9),
-        POINT_TOLERANCE * (gyration + np.linalg.norm(motion.point, axis=1)),
+        tolerances.POINT_TOLERANCE * (gyration + np.linalg.norm(motion.point, axis=1)),
     ]
     return np.column_stack(columns)
 
@@ -336,3 +337,66 @@ def _bases(motion: GroundMotion, inverse_root: FloatArray) -> FloatArray:
                 np.linalg.solve(inverse_root[same], twists[same][:, :, :d])
             )[0]
     return basis
+
+
+class Subgroups(NamedTuple):
+    """What bodies can do about the world, where that is less than six freedoms."""
+
+    basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one, leading columns
+    inverse_root: FloatArray  # (n_bodies, 6, 6) from there to twists of the bodies
+    freedoms: IntArray  # (n_bodies,)
+    fixed: FloatArray  # (n_bodies, 28) see `fixed_directions`
+    tree: ReactionTree
+
+
+class SubgroupAssembler(SpatialAssembler):
+    """Rows and forces multiplied by constant bases of what each body can do about the world."""
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int,
+        subgroups: Subgroups,
+    ) -> None:
+        super().__init__(system, structure, order, factorization, threads)
+        self._arguments = (*self._arguments, subgroups)
+        basis, inverse_root, freedoms, fixed, self.reaction_tree = subgroups
+        bodies, n = self.bodies, system.n_bodies
+        assert isinstance(self.native, native.SpatialEvaluation)
+        self.values[:] = 0.0
+        self.native = native.ReducedEvaluation(
+            unreduced=self._evaluation()[0],
+            reduced=self.native,
+            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
+            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
+            fixed=np.ascontiguousarray(fixed[bodies]),
+        )
+        self._fixed = np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
+        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
+        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points that have to stay, and projections of twists."""
+        return (self._fixed, self._projection) if self._has_points else super().retraction
+
+    def retracted(self, state: State) -> State:
+        """Return the state with points of bodies where they have to stay, and twists within."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        native.retract(self._fixed, state.position, state.orientation, position)
+        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
+        return state.with_(position=position, velocity=velocity)
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        distance = native.retract(self._fixed, state.position, state.orientation, position)
+        return distance * tolerances.POINT_TOLERANCE > tolerances.POINT_ROUNDING

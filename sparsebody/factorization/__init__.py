@@ -1,20 +1,30 @@
-"""Factorizations of saddle-point matrices: one file per backend, and the table of them."""
+"""Factorizations of saddle-point matrices: one file per backend, and the table of them.
 
-from functools import cache
+A backend's time is predicted by constants measured once: least squares on ladders, lifts, lattices
+and chains of 8 to 32,768 bodies, one core of an x86-64 server (benchmarks/choice.toml), within a
+factor of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratios matter, and they
+change little from machine to machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import import_module
+from typing import cast
+
+import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.factorization import (
-    block_ldl,
-    block_qr,
-    cholmod,
-    multifrontal,
-    pivoted_lu,
-)
-from sparsebody.factorization.backend import Backend, Numeric, Symbolic
+from sparsebody.factorization import block_ldl, block_qr, cholmod, multifrontal, pivoted_lu
+from sparsebody.factorization.backend import Numeric, Symbolic
+from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
 from sparsebody.factorization.refinement import refined_solve
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse import elimination_tree as trees
+from sparsebody.sparse.elimination_tree import Elimination, OrderingMetrics
+from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
     "FACTORIZATIONS",
@@ -26,34 +36,141 @@ __all__ = [
     "refined_solve",
 ]
 
-FACTORIZATIONS: dict[str, Backend] = {
-    "superlu": Backend(pivoted_lu.analyze_superlu, needs=None, summary="LU of the whole matrix"),
-    "cholmod": Backend(
-        cholmod.analyze, needs="sksparse.cholmod", summary="Cholesky of the Schur complement"
-    ),
-    "cholmod-ldl": Backend(
-        cholmod.analyze_ldl,
-        needs="sksparse.cholmod",
-        summary="LDL' of the quasi-definite matrix, refined",
-    ),
-    "block-ldl": Backend(
-        block_ldl.analyze, needs=None, summary="LDL' of the whole matrix by small dense blocks"
-    ),
-    "multifrontal": Backend(
-        multifrontal.analyze, needs=None, summary="LDL' of the whole matrix by wide dense fronts"
-    ),
-    "block-qr": Backend(
-        block_qr.analyze, needs=None, summary="QR of the constraint columns by small fronts"
-    ),
-    "banded": Backend(pivoted_lu.analyze_banded, needs=None, summary="LU of a band by LAPACK"),
-    "dense": Backend(
-        pivoted_lu.analyze_dense, needs=None, summary="LU of the dense matrix by LAPACK"
-    ),
+PIVOTING = ("superlu", "banded", "dense")  # take any order of any symmetric matrix
+LARGE = 5000  # primal blocks from which on work is saved that can change nothing
+INSTALL = {
+    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'"
 }
 
-INSTALL = {
-    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
+
+# ---- predicted work ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a factorization and a solve have to do; infinite where they cannot be done."""
+
+    rows: float
+    entries: float  # of the factors
+    flops: float
+
+
+IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
+
+
+class Case:
+    """A pattern in an elimination order, with what several predictions need computed once."""
+
+    def __init__(self, pattern: BlockPattern, order: IntArray) -> None:
+        self.pattern = pattern
+        self.order = order
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """Adjacency and elimination tree in the given order."""
+        return trees.elimination(self.pattern, self.order)
+
+    @cached_property
+    def metrics(self) -> OrderingMetrics:
+        """The predicted cost in the given order."""
+        return trees.elimination_metrics(self.elimination, self.pattern.block_sizes[self.order])
+
+
+def _whole_work(case: Case) -> Work:
+    """LDL' of the whole matrix in the given order."""
+    return Work(case.pattern.n_rows, case.metrics.nnz_l, case.metrics.flops)
+
+
+def _schur_work(case: Case) -> Work:
+    """Primal blocks first: what is left is the Schur complement."""
+    pattern, order = case.pattern, case.order
+    degree = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
+    if degree @ (degree + 1) / 2 > MOST_CONTRIBUTIONS:
+        return IMPOSSIBLE
+    primal_first = order[np.argsort(order >= pattern.n_primal, kind="stable")]
+    metrics = trees.ordering_metrics(pattern, primal_first)
+    return Work(pattern.n_rows, metrics.nnz_l, metrics.flops)
+
+
+def _tile_work(case: Case) -> Work:
+    """LDL' of the whole matrix with every block filled up to whole tiles."""
+    pattern, order = case.pattern, block_ldl.safe_order(case.pattern, case.order)
+    tree = case.elimination if order is case.order else trees.elimination(pattern, order)
+    size = pattern.block_sizes[order]
+    tiled = block_ldl.TILE * -(-size // block_ldl.TILE)
+    below = (trees.weighted_counts(tree, tiled) - tiled).astype(float)
+    if below @ (below + block_ldl.TILE) / (2 * block_ldl.TILE**2) > block_ldl.MOST_UPDATES:
+        return IMPOSSIBLE
+    return Work(pattern.n_rows, float(size @ below), float(size @ below**2))
+
+
+def _band_work(case: Case) -> Work:
+    """Partial pivoting doubles the upper band."""
+    rows, width = case.pattern.n_rows, float(case.metrics.scalar_bandwidth)
+    entries = rows * (3 * width + 1)
+    if 8 * entries > pivoted_lu.LARGEST_BAND:
+        return IMPOSSIBLE
+    return Work(rows, entries, 4 * rows * width**2)
+
+
+def _dense_work(case: Case) -> Work:
+    """LU of all rows."""
+    rows = float(case.pattern.n_rows)
+    if rows > pivoted_lu.MOST_ROWS:
+        return IMPOSSIBLE
+    return Work(rows, rows**2, 2 / 3 * rows**3)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds for one factorization and one solve, in proportion to its work."""
+
+    call: float
+    row: float
+    entry: float
+    flop: float
+
+    def seconds(self, work: Work) -> float:
+        """Return call + row rows + entry entries + flop flops."""
+        return self.call + self.row * work.rows + self.entry * work.entries + self.flop * work.flops
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One line of the table FACTORIZATIONS."""
+
+    analyze: Callable[[BlockPattern, IntArray], Symbolic]
+    needs: str | None  # the package that it imports
+    summary: str
+    work: Callable[[Case], Work] = _whole_work
+    cost: Cost | None = None  # if it was measured; else predicted as if it were SuperLU's
+
+
+# fmt: off
+FACTORIZATIONS: dict[str, Backend] = {
+    "superlu": Backend(pivoted_lu.analyze_superlu, None, "LU of the whole matrix",
+        _whole_work, Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10)),
+    "cholmod": Backend(cholmod.analyze, "sksparse.cholmod", "Cholesky of the Schur complement",
+        _schur_work, Cost(call=3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10)),
+    "cholmod-ldl": Backend(cholmod.analyze_ldl, "sksparse.cholmod",
+        "LDL' of the quasi-definite matrix, refined",
+        _whole_work, Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
+    "block-ldl": Backend(block_ldl.analyze, None, "LDL' of the whole matrix by small dense blocks",
+        _tile_work, Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11)),
+    "multifrontal": Backend(multifrontal.analyze, None,
+        "LDL' of the whole matrix by wide dense fronts",
+        _whole_work, Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
+    "block-qr": Backend(block_qr.analyze, None, "QR of the constraint columns by small fronts",
+        _schur_work, Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
+    "banded": Backend(pivoted_lu.analyze_banded, None, "LU of a band by LAPACK",
+        _band_work, Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12)),
+    "dense": Backend(pivoted_lu.analyze_dense, None, "LU of the dense matrix by LAPACK",
+        _dense_work, Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11)),
 }
+# fmt: on
 
 
 @cache
@@ -77,23 +194,81 @@ def available_factorizations() -> list[str]:
     return [name for name in FACTORIZATIONS if is_available(name)]
 
 
-def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
-    """Analyze a pattern with the backend of that name.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such backend.
-    MissingDependencyError
-        If the package that it needs is not installed.
-    """
+def _backend(name: str) -> Backend:
+    """Return the line of a name; raise UnknownNameError if there is none."""
     if not isinstance(name, str) or name not in FACTORIZATIONS:
         known = ", ".join(FACTORIZATIONS)
         raise UnknownNameError(f"unknown factorization {name!r}; there are {known}")
-    backend = FACTORIZATIONS[name]
+    return FACTORIZATIONS[name]
+
+
+def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
+    """Analyze a pattern with the backend of that name.
+
+    Raises UnknownNameError if there is none, MissingDependencyError if a package is not installed.
+    """
+    backend = _backend(name)
     if backend.needs is not None and not is_available(name):
         command = INSTALL[backend.needs]
         raise MissingDependencyError(
             f"{name} needs {backend.needs}, which cannot be imported: {command}"
         )
     return backend.analyze(pattern, order)
+
+
+# ---- predicted times -----------------------------------------------------------------------------
+
+
+def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
+    """Return the predicted time [s] of one factorization and one solve; inf where impossible.
+
+    Raises UnknownNameError or ShapeError for a wrong name or order.
+    """
+    _backend(name)
+    check_order(pattern, order)
+    return _seconds(name, Case(pattern, order))
+
+
+def _cost(name: str) -> Cost:
+    """Return the cost of a backend."""
+    cost = FACTORIZATIONS[name].cost
+    return _cost("superlu") if cost is None else cost
+
+
+def _seconds(name: str, case: Case) -> float:
+    """Return the predicted time [s]."""
+    return _cost(name).seconds(FACTORIZATIONS[name].work(case))
+
+
+def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
+    """Return the predicted times [s] of the backends that pivot, for any symmetric pattern."""
+    case = Case(cast(BlockPattern, pattern), order)  # these look at rows and metrics alone
+    return {name: _seconds(name, case) for name in PIVOTING}
+
+
+def least_seconds(name: str, case: Case) -> float:
+    """Return a time [s] that no order goes below: no entry fills in, and nothing is multiplied."""
+    pattern, sizes = case.pattern, case.pattern.block_sizes
+    joined = np.where(pattern.ends >= 0, sizes[pattern.ends], 0).sum(axis=1)
+    entries = float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ joined)
+    return _cost(name).seconds(Work(pattern.n_rows, entries, 0.0))
+
+
+def choose_factorization(
+    pattern: BlockPattern, order: IntArray, case: Case | None = None
+) -> tuple[str, dict[str, float]]:
+    """Return the available backend with the least predicted time, and all predictions [s].
+
+    None from elsewhere is among them. In large patterns "cholmod" is predicted by a lower bound
+    where that rules it out. A `case` of the same pattern and order saves work.
+    """
+    case = Case(pattern, order) if case is None else case
+    names = [name for name in available_factorizations() if FACTORIZATIONS[name].cost]
+    names.remove("block-qr")
+    predicted = {name: _seconds(name, case) for name in names if name != "cholmod"}
+    if "cholmod" in names:  # it needs an analysis of its own
+        bound = least_seconds("cholmod", case)
+        cannot_win = pattern.n_primal >= LARGE and bound > min(predicted.values())
+        predicted["cholmod"] = bound if cannot_win else _seconds("cholmod", case)
+    predicted = {name: predicted[name] for name in names}
+    return min(predicted, key=lambda name: predicted[name]), predicted

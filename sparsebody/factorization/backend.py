@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from sparsebody._core import factorization
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -35,15 +34,6 @@ class Symbolic(Protocol):
     def factorize(self, matrix: SaddleMatrix) -> Numeric:
         """Factorize the values; raise SingularSystemError if they are singular."""
         ...
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One line of the table FACTORIZATIONS."""
-
-    analyze: Callable[[BlockPattern, IntArray], Symbolic]
-    needs: str | None  # the package that it imports
-    summary: str
 
 
 def check_pattern(matrix: SaddleMatrix, pattern: BlockPattern) -> None:
@@ -73,8 +63,7 @@ def vanishing_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
 def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
     """Raise SingularSystemError if a solution is larger than that of any regular matrix.
 
-    The matrix has a unit diagonal, so the size of one solution bounds its inverse from below;
-    unlike pivots, it is available in every library and in every elimination order.
+    The matrix has a unit diagonal: the size of one solution bounds its inverse from below.
     """
     growth = np.abs(solve(probe)).max(initial=0.0)
     if not growth < LARGEST_INVERSE:  # catches NaN as well
@@ -104,16 +93,12 @@ def first_vanishing_row(pattern: BlockPattern, rows: FloatArray) -> int:
 
 
 def is_dependent(
-    pattern: BlockPattern,
-    rows: FloatArray,
-    solve: Callable[[FloatArray], FloatArray],
-    row: int,
+    pattern: BlockPattern, rows: FloatArray, solve: Callable[[FloatArray], FloatArray], row: int
 ) -> bool:
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 
-    Inverse iteration with the shifted factors of [1 A'; A 0] turns y towards the smallest singular
-    value of A'. A value that is small, as in long mechanisms, is not zero: A' y can be told from
-    rounding although y' A A' y, which the pivots see, cannot.
+    Inverse iteration with shifted factors turns y towards the smallest singular value of A'. In
+    long mechanisms A' y can be told from rounding although y' A A' y, which the pivots see, cannot.
     """
     n = pattern.n_primal_rows
     y = np.zeros(pattern.n_rows)

@@ -26,9 +26,8 @@ def in_parts(
 ) -> tuple[IntArray, IntArray]:
     """Return an order in parts that can be eliminated at the same time, and their beginnings.
 
-    Each subtree of the elimination tree is in one piece, so that the factorization needs next what
-    it has just computed. Patterns of `fewest` blocks and more come in parts, followed by
-    their common ancestors, at the last beginning. Admissible orders stay so.
+    Each subtree of the elimination tree is in one piece. Patterns of `fewest` blocks and more come
+    in parts, then their common ancestors, at the last beginning. Admissible orders stay so.
     """
     return factorization.partition(pattern.adjacency, pattern.block_sizes, order, fewest)
 
@@ -36,10 +35,7 @@ def in_parts(
 def make_layout(
     pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
 ) -> block_ldl.Layout:
-    """Lay L out for an admissible order of blocks of at most LARGEST_BLOCK rows.
-
-    Raises ShapeError if L has too many blocks, or values, for the tables.
-    """
+    """Lay L out for an admissible order of small blocks; raise ShapeError if it is too large."""
     columns = column_structures(pattern, order)
     n_below = np.diff(columns[0]).astype(float)
     n_updates = n_below @ (n_below + 1) / 2
@@ -114,10 +110,7 @@ class BlockLDLSymbolic(UnitSymbolic):
 
 
 def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:
-    """Return `order` if it is admissible, else with each joint after the later of its bodies.
-
-    Without pivoting, an order that is not admissible could meet a zero pivot.
-    """
+    """Return `order` if it is admissible, so that no pivot is zero, else the repaired one."""
     return order if is_admissible(pattern, order) else repair(pattern, order)
 
 
@@ -126,8 +119,7 @@ def analyze(
 ) -> BlockLDLSymbolic:
     """Lay L out in the given order, or in a repaired one if the given one is not admissible.
 
-    With `part_starts` the order is one of `in_parts`, which is taken as it is. Raises ShapeError if
-    L would be too large for small blocks.
+    With `part_starts` the order is one of `in_parts`. Raises ShapeError if L would be too large.
     """
     check_order(pattern, order)
     if part_starts is None:

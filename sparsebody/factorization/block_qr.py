@@ -3,8 +3,6 @@
 LDL' of the whole matrix squares the condition number of A on its way; R does not, so that the
 softest motions of long mechanisms survive. One correction makes the error that of pivoting codes.
 
-References
-----------
 Paige (1973), BIT 13:364, on R alone in least-norm problems; Davis (2011), ACM TOMS 38:8, on fronts.
 """
 
@@ -25,11 +23,7 @@ FEWEST_BLOCKS = native.FEWEST_BLOCKS  # that are worth parts
 
 @dataclass(eq=False)
 class BlockQRSymbolic(UnitSymbolic):
-    """The layout of R, and the newest one.
-
-    Of an order only that of the dual blocks matters, and any one will do: no pivot is lost that is
-    not lost in all of them.
-    """
+    """The layout of R, and the newest one; of an order only that of the dual blocks matters."""
 
     order: IntArray  # (n_blocks,)
     part_starts: IntArray  # (n_parts + 1,), see dual_parts
@@ -88,8 +82,7 @@ def dual_parts(
 ) -> tuple[IntArray, IntArray]:
     """Return an order of the dual blocks in parts that can be factorized at the same time.
 
-    And where each part begins; at the last beginning, their common ancestors do. Each subtree of
-    the tree of fronts is in one piece.
+    And where each part begins; at the last beginning, their common ancestors do.
     """
     duals = order[order >= pattern.n_primal] - pattern.n_primal
     return native.dual_partition(pattern.block_sizes, pattern.ends, duals, fewest)

@@ -16,26 +16,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.backend import (
-    REMEDY,
-    check_newest,
-    check_pattern,
-    check_regular,
-    check_rhs,
-    probe_vector,
-)
-from sparsebody.factorization.layouts import (
-    Columns,
-    SaddleLayout,
-    SchurLayout,
-    dual_rhs,
-    fill_saddle,
-    fill_schur,
-    primal_solution,
-    saddle_columns,
-    scales,
-    schur_layout,
-)
+from sparsebody.factorization import backend, layouts
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 from sparsebody.tolerances import ACCEPTED_RESIDUAL, BACKWARD_ERROR, STALLED_BACKWARD_ERROR
@@ -62,7 +43,7 @@ class CholmodFactor:
         try:
             self.factor.cholesky_inplace(self.permuted)
         except CholmodNotPositiveDefiniteError as error:
-            raise SingularSystemError(f"a pivot vanishes ({error}): {REMEDY}") from error
+            raise SingularSystemError(f"a pivot vanishes ({error}): {backend.REMEDY}") from error
         return self.newest
 
     def solve(self, rhs: FloatArray) -> FloatArray:
@@ -70,7 +51,7 @@ class CholmodFactor:
         return np.asarray(self.factor.solve_A(rhs))
 
 
-def analyzed_factor(columns: Columns, mode: str) -> CholmodFactor:
+def analyzed_factor(columns: layouts.Columns, mode: str) -> CholmodFactor:
     """Let CHOLMOD analyze a lower triangle in the order that it has."""
     from sksparse import cholmod
 
@@ -91,35 +72,35 @@ class CholmodNumeric:
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
-        check_rhs(rhs, self.matrix.pattern)
-        check_newest(self.number, self.factor.newest)
+        backend.check_rhs(rhs, self.matrix.pattern)
+        backend.check_newest(self.number, self.factor.newest)
         columns = np.ascontiguousarray(rhs.reshape(len(rhs), -1), dtype=float)
-        reduced = dual_rhs(self.matrix, columns)
+        reduced = layouts.dual_rhs(self.matrix, columns)
         y = np.empty_like(reduced)
         scale = self.scale[:, None]
         if len(y):
             y[self.order] = scale * self.factor.solve(scale * reduced[self.order])
-        return primal_solution(self.matrix, columns, y).reshape(rhs.shape)
+        return layouts.primal_solution(self.matrix, columns, y).reshape(rhs.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class CholmodSymbolic:
     """The permuted pattern of the Schur complement and CHOLMOD's analysis of it."""
 
-    layout: SchurLayout
+    layout: layouts.SchurLayout
     factor: CholmodFactor
     probe: FloatArray
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
         pattern = self.layout.pattern
-        check_pattern(matrix, pattern)
-        scale = scales(matrix)
+        backend.check_pattern(matrix, pattern)
+        scale = layouts.scales(matrix)
         number = 0
         if pattern.n_dual:
-            fill_schur(self.layout, matrix, scale, self.factor.permuted.data)
+            layouts.fill_schur(self.layout, matrix, scale, self.factor.permuted.data)
             number = self.factor.refactorize()
-            check_regular(self.factor.solve, self.probe)
+            backend.check_regular(self.factor.solve, self.probe)
         order = self.layout.order
         dual_scale = scale[pattern.n_primal_rows :][order]
         return CholmodNumeric(matrix, order, dual_scale, self.factor, number)
@@ -131,9 +112,9 @@ def analyze(pattern: BlockPattern, order: IntArray) -> CholmodSymbolic:
     The matrix is permuted first, because CHOLMOD takes no order from outside.
     """
     check_order(pattern, order)
-    layout = schur_layout(pattern, order)
+    layout = layouts.schur_layout(pattern, order)
     factor = analyzed_factor(layout.columns, "auto")
-    return CholmodSymbolic(layout, factor, probe_vector(len(layout.order)))
+    return CholmodSymbolic(layout, factor, backend.probe_vector(len(layout.order)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +129,8 @@ class CholmodLDLNumeric:
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k); raise SingularSystemError if none is found."""
-        check_rhs(rhs, self.matrix.pattern)
-        check_newest(self.number, self.factor.newest)
+        backend.check_rhs(rhs, self.matrix.pattern)
+        backend.check_newest(self.number, self.factor.newest)
         columns = rhs.reshape(len(rhs), -1)
         x = np.column_stack([self._solve_scaled(b) for b in (self.scale * columns.T)])
         return (self.scale[:, None] * x).reshape(rhs.shape)
@@ -177,7 +158,7 @@ class CholmodLDLNumeric:
         stalled = not _backward_error(rest, rhs, x) <= STALLED_BACKWARD_ERROR
         if stalled and not _largest(rest) <= ACCEPTED_RESIDUAL * _largest(rhs):
             size = _largest(rest) / _largest(rhs)
-            raise SingularSystemError(f"no solution (residual {size:.0e}): {REMEDY}")
+            raise SingularSystemError(f"no solution (residual {size:.0e}): {backend.REMEDY}")
         return x
 
     def _refine(self, rhs: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -220,14 +201,14 @@ class CholmodLDLSymbolic:
 
     pattern: BlockPattern
     order: IntArray  # of the scalar rows
-    layout: SaddleLayout
+    layout: layouts.SaddleLayout
     factor: CholmodFactor
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodLDLNumeric:
         """Factorize, overwriting earlier factors; a singular matrix shows only in `solve`."""
-        check_pattern(matrix, self.pattern)
-        scale = scales(matrix)
-        fill_saddle(self.layout, matrix, scale, -DELTA, self.factor.permuted.data)
+        backend.check_pattern(matrix, self.pattern)
+        scale = layouts.scales(matrix)
+        layouts.fill_saddle(self.layout, matrix, scale, -DELTA, self.factor.permuted.data)
         number = self.factor.refactorize()
         return CholmodLDLNumeric(matrix, self.order, scale, self.factor, number)
 
@@ -238,6 +219,6 @@ def analyze_ldl(pattern: BlockPattern, order: IntArray) -> CholmodLDLSymbolic:
     The mode is simplicial, because the supernodal one cannot do LDL' and "auto" may choose it.
     """
     check_order(pattern, order)
-    layout, columns = saddle_columns(pattern, order, lower=True)
+    layout, columns = layouts.saddle_columns(pattern, order, lower=True)
     factor = analyzed_factor(columns, "simplicial")
     return CholmodLDLSymbolic(pattern, pattern.scalar_order(order), layout, factor)

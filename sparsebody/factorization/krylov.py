@@ -6,8 +6,6 @@ singular values far below sqrt(eps) are distinguished from zero, and no rank is 
 is what elimination of the primal part leaves of the quasi-definite [1 A'; A -delta], which has
 factors in every order (Vanderbei 1995).
 
-References
-----------
 Arioli and Orban (2017), Iterative Solution of Symmetric Quasi-Definite Linear Systems, ch. 4:
 generalized LSQR. Golub and Kahan (1965); Paige and Saunders (1982), ACM TOMS 8:43.
 """
@@ -65,10 +63,10 @@ class LeastNorm:
 def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     """Return the smallest x = A' y of those with the least |A x - g|.
 
-    First g (n_dual_rows,) is assumed to be in the range of A. Where a gap g - A x remains, as it
-    may with dependent rows, x is computed from the part of g in the range alone, because the other
-    part is amplified by 1 / delta; singular values far below sqrt(delta) then count as zero.
-    Gaps are relative to `size`, the largest entry of g and of the terms that it is the sum of.
+    First g (n_dual_rows,) is assumed to be in the range of A. Where a gap g - A x remains, x is
+    computed from the part of g in the range alone, because the other part is amplified by 1 /
+    delta. Gaps are relative to `size`, the largest entry of g and of the terms that it is the sum
+    of.
     """
     iterate = _consistent(operator, g, size)
     if _size(iterate.gap) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
@@ -128,10 +126,7 @@ def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Itera
 def _corrected(
     operator: Operator, iterate: _Iterate, change: FloatArray, steps: int = 0
 ) -> _Iterate:
-    """Return the iterate after a change of y.
-
-    A' dy is added to x: rounding of A' y, which is large in long mechanisms, stays out of the gap.
-    """
+    """Return the iterate after a change of y; rounding of a large A' y stays out of the gap."""
     dx = operator.transposed(change)
     gap = iterate.gap - operator.product(dx)
     return _Iterate(iterate.y + change, iterate.x + dx, gap, iterate.steps + steps)
@@ -198,18 +193,6 @@ DELTA = 1e-12
 QUASI_DEFINITE = ("block-ldl", "multifrontal", "cholmod")  # factorizations that can do it
 
 
-class QuasiDefinite(Protocol):
-    """The newest factors of A A' + delta."""
-
-    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """Factorize for A (n_dual_rows, 2, width), which must not change before the last solve."""
-        ...
-
-    def solve(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
-        ...
-
-
 @dataclass(eq=False)
 class ShiftedLDL:
     """LDL' of the whole matrix."""
@@ -217,12 +200,12 @@ class ShiftedLDL:
     symbolic: UnitSymbolic
 
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """Factorize by small blocks or wide fronts."""
+        """Factorize for A (n_dual_rows, 2, width), which must not change before the last solve."""
         self._rows = rows
         self.symbolic.eliminate(rows, delta)
 
     def solve(self, gap: FloatArray) -> FloatArray:
-        """Solve without forces."""
+        """Return (A A' + delta)^-1 gap, both (n_dual_rows,), by a solution without forces."""
         n = self.symbolic.pattern.n_primal_rows
         return self.symbolic.unit_solution(self._rows, np.concatenate([np.zeros(n), -gap]))[n:]
 
@@ -241,7 +224,7 @@ class ShiftedCholesky:
         self._diagonal = np.flatnonzero(lower.indices == column)
 
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
-        """Factorize the lower triangle."""
+        """Factorize for A (n_dual_rows, 2, width) the lower triangle."""
         layout, factor = self.symbolic.layout, self.symbolic.factor
         matrix = SaddleMatrix(layout.pattern, self._ones, self._ones, rows)
         fill_schur(layout, matrix, np.ones(layout.pattern.n_rows), factor.permuted.data)
@@ -249,13 +232,13 @@ class ShiftedCholesky:
         factor.refactorize()
 
     def solve(self, gap: FloatArray) -> FloatArray:
-        """Solve in elimination order."""
+        """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
         order, y = self.symbolic.layout.order, np.empty_like(gap)
         y[order] = self.symbolic.factor.solve(gap[order])
         return y
 
 
-def quasi_definite(symbolic: object) -> QuasiDefinite:
+def quasi_definite(symbolic: object) -> ShiftedLDL | ShiftedCholesky:
     """Return the factorization of A A' + delta that has this layout."""
     if isinstance(symbolic, CholmodSymbolic):
         return ShiftedCholesky(symbolic)

@@ -52,10 +52,7 @@ class Columns:
 
 
 def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
-    """Lay blocks at positions (row, column) out column by column; duplicates count once.
-
-    sizes (n,): scalar rows of each block position.
-    """
+    """Lay blocks of `sizes` (n,) at positions (row, column) out by columns, duplicates once."""
     n = len(sizes)
     keys = np.unique(column * n + row)
     column, row = np.divmod(keys, max(n, 1))
@@ -74,10 +71,7 @@ def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
 def saddle_columns(
     pattern: BlockPattern, order: IntArray, lower: bool = False
 ) -> tuple[SaddleLayout, Columns]:
-    """Lay the permuted [D A'; A shift] out in compressed columns.
-
-    With `lower`, blocks above the block diagonal are absent; diagonal blocks are always whole.
-    """
+    """Lay the permuted [D A'; A shift] out in compressed columns, or its `lower` block triangle."""
     n = pattern.n_blocks
     place = positions(order)
     indptr, neighbour = pattern.adjacency
@@ -126,18 +120,15 @@ def _layout(pattern: BlockPattern, places, n_values: int) -> SaddleLayout:  # ty
     block = np.arange(pattern.n_blocks)
     dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)
     return SaddleLayout(
-        n_values,
-        places(block, block),
-        places(dual, pattern.ends),
-        places(pattern.ends, dual),
+        n_values, places(block, block), places(dual, pattern.ends), places(pattern.ends, dual)
     )
 
 
 def scales(matrix: SaddleMatrix) -> FloatArray:
     """Return the scale (n_rows,) of rows and columns that makes units and masses irrelevant.
 
-    Primal rows get D_aa ** -0.5, dual ones the same of the Schur complement A D^-1 A'. Raises
-    SingularSystemError if a row of A vanishes, or a value is not finite.
+    Primal rows get D_aa ** -0.5, dual ones the same of A D^-1 A'. Raises SingularSystemError if a
+    row of A vanishes, or a value is not finite.
     """
     pattern = matrix.pattern
     scale = np.empty(pattern.n_rows)
@@ -180,10 +171,7 @@ class SchurLayout:
 
 
 def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
-    """Lay out the lower triangle in the order of the dual blocks.
-
-    Raises ShapeError if a body carries so many joints that it would not fit in memory.
-    """
+    """Lay out the lower triangle in the order of the dual blocks; ShapeError if too large."""
     dual_order = order[order >= pattern.n_primal] - pattern.n_primal
     sizes = pattern.block_sizes[pattern.n_primal :]
     place = positions(dual_order)

@@ -2,8 +2,6 @@
 
 Blocks of nearly the same structure are supernodes, which are eliminated together in a dense front.
 
-References
-----------
 Duff and Reid (1983), ACM TOMS 9:302; Liu (1992), SIAM Review 34:82, on fronts and contributions;
 Ashcraft and Grimes (1989), ACM TOMS 15:291, on supernodes.
 """
@@ -58,10 +56,9 @@ class MultifrontalSymbolic(UnitSymbolic):
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> MultifrontalSymbolic:
-    """Find supernodes in the given order, or in a repaired one if the given one is not admissible.
+    """Find supernodes in the given order, or in a repaired one if it is not admissible.
 
-    Each joint then comes right after the later of its bodies: without pivoting it could meet a zero
-    pivot before. Raises ShapeError if L would be too large.
+    Raises ShapeError if L would be too large.
     """
     check_order(pattern, order)
     return MultifrontalSymbolic(pattern, postordered(pattern, safe_order(pattern, order)))

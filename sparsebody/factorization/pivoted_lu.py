@@ -13,20 +13,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.backend import (
-    REMEDY,
-    check_pattern,
-    check_regular,
-    check_rhs,
-    probe_vector,
-)
-from sparsebody.factorization.layouts import (
-    SaddleLayout,
-    band_layout,
-    fill_saddle,
-    saddle_columns,
-    scales,
-)
+from sparsebody.factorization import backend, layouts
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -54,7 +41,7 @@ class LUNumeric:
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
-        check_rhs(rhs, self.pattern)
+        backend.check_rhs(rhs, self.pattern)
         scale = self.scale if rhs.ndim == 1 else self.scale[:, None]
         x = np.empty(rhs.shape)
         x[self.order] = scale * self.solve_scaled(scale * rhs[self.order])
@@ -67,17 +54,17 @@ class LUSymbolic:
 
     pattern: BlockPattern
     order: IntArray  # of the scalar rows
-    layout: SaddleLayout
+    layout: layouts.SaddleLayout
     factors: Callable[[FloatArray], Solve]  # what solves with the matrix of such values
     probe: FloatArray
 
     def factorize(self, matrix: SaddleMatrix) -> LUNumeric:
         """Factorize; raise SingularSystemError at a zero pivot or a vanishing one."""
-        check_pattern(matrix, self.pattern)
-        scale, values = scales(matrix), np.empty(self.layout.n_values)
-        fill_saddle(self.layout, matrix, scale, 0.0, values)
+        backend.check_pattern(matrix, self.pattern)
+        scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
+        layouts.fill_saddle(self.layout, matrix, scale, 0.0, values)
         solve = self.factors(values)
-        check_regular(solve, self.probe)
+        backend.check_regular(solve, self.probe)
         return LUNumeric(self.pattern, self.order, scale[self.order], solve)
 
 
@@ -98,7 +85,7 @@ def _band_factors(n: int, width: int, values: FloatArray) -> Solve:
 def _check_pivot(info: int, n: int) -> None:
     """Raise SingularSystemError where LAPACK has met a zero pivot."""
     if info > 0:
-        raise SingularSystemError(f"pivot {info} of {n} is zero: {REMEDY}")
+        raise SingularSystemError(f"pivot {info} of {n} is zero: {backend.REMEDY}")
 
 
 def _superlu_factors(permuted: csc_matrix, values: FloatArray) -> Solve:
@@ -109,7 +96,7 @@ def _superlu_factors(permuted: csc_matrix, values: FloatArray) -> Solve:
     try:
         return lu(permuted, diag_pivot_thresh=PIVOT_THRESHOLD).solve
     except RuntimeError as error:  # the only signal that SuperLU gives
-        raise SingularSystemError(f"a pivot is zero: {REMEDY}") from error
+        raise SingularSystemError(f"a pivot is zero: {backend.REMEDY}") from error
 
 
 def analyze_dense(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
@@ -118,9 +105,9 @@ def analyze_dense(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     n = pattern.n_rows
     if n > MOST_ROWS:
         raise ShapeError(f"{n} rows are too many for dense ({MOST_ROWS}): use superlu or cholmod")
-    layout = band_layout(pattern, np.arange(pattern.n_blocks), n, 0, n * n)
+    layout = layouts.band_layout(pattern, np.arange(pattern.n_blocks), n, 0, n * n)
     factors = partial(_dense_factors, n)
-    return LUSymbolic(pattern, np.arange(n), layout, factors, probe_vector(n))
+    return LUSymbolic(pattern, np.arange(n), layout, factors, backend.probe_vector(n))
 
 
 def analyze_banded(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
@@ -134,15 +121,16 @@ def analyze_banded(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
             f"the band would take {8e-9 * stored:.1f} GB ({n} rows, bandwidth {width}): choose an "
             "order with a small bandwidth, or another factorization such as superlu"
         )
-    layout = band_layout(pattern, order, 3 * width, 2 * width, stored)
+    layout = layouts.band_layout(pattern, order, 3 * width, 2 * width, stored)
     factors = partial(_band_factors, n, width)
-    return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors, probe_vector(n))
+    row_order, probe = pattern.scalar_order(order), backend.probe_vector(n)
+    return LUSymbolic(pattern, row_order, layout, factors, probe)
 
 
 def analyze_superlu(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     """Lay out the permuted matrix; any order is safe, an admissible one is kept as it is."""
     check_order(pattern, order)
-    layout, columns = saddle_columns(pattern, order)
+    layout, columns = layouts.saddle_columns(pattern, order)
     factors = partial(_superlu_factors, columns.matrix(np.zeros(layout.n_values)))
-    probe = probe_vector(pattern.n_rows)
+    probe = backend.probe_vector(pattern.n_rows)
     return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors, probe)

@@ -14,14 +14,8 @@ import numpy as np
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.factorization import layouts
 from sparsebody.factorization.backend import check_pattern, check_rhs
-from sparsebody.factorization.layouts import (
-    SaddleLayout,
-    block_columns,
-    column_layout,
-    fill_saddle,
-    scales,
-)
 from sparsebody.sparse.elimination_tree import column_structures
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -52,11 +46,7 @@ class PlainLDLNumeric:
         return self.scale * x
 
     def pivot_block(self, block: int) -> FloatArray:
-        """Return the Schur complement that a block was eliminated with, as L_1 D_1 L_1', unscaled.
-
-        What is left of its diagonal block when all before it are gone: an articulated-body inertia,
-        say.
-        """
+        """Return the Schur complement L_1 D_1 L_1', unscaled, that a block was eliminated with."""
         symbolic = self.symbolic
         position = int(np.flatnonzero(symbolic.order == block)[0])
         size, base = int(symbolic.sizes[position]), int(symbolic.base[position])
@@ -75,7 +65,7 @@ class PlainLDLSymbolic:
     pattern: BlockPattern
     order: IntArray  # (n_blocks,)
     row_order: IntArray  # (n_rows,) of the scalar rows
-    layout: SaddleLayout
+    layout: layouts.SaddleLayout
     sizes: IntArray  # (n_blocks,) by position
     base: IntArray  # (n_blocks + 1,) where the columns of each block begin
     start: IntArray  # (n_blocks + 1,) into `below`
@@ -85,14 +75,13 @@ class PlainLDLSymbolic:
     def factorize(self, matrix: SaddleMatrix, eps: float = 0.0) -> PlainLDLNumeric:
         """Factorize with rows of A scaled to one in the metric of D^-1, so that eps is a number.
 
-        Raises SingularSystemError at a zero pivot, as that of a joint before its bodies is where
-        eps is zero, and ShapeError if eps is negative or not finite.
+        Raises SingularSystemError at a zero pivot, ShapeError if eps is negative or not finite.
         """
         check_pattern(matrix, self.pattern)
         if not 0.0 <= eps < np.inf:
             raise ShapeError(f"eps is {eps}; give zero or a small positive number, such as 1e-8")
-        scale, values = scales(matrix), np.empty(self.layout.n_values)
-        fill_saddle(self.layout, matrix, scale, -eps, values)
+        scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
+        layouts.fill_saddle(self.layout, matrix, scale, -eps, values)
         bad, flops = plain_ldl.factorize(self.sizes, self.base, self.start, self.below, values)
         if bad >= 0:
             raise SingularSystemError(self._lost_pivot(int(self.order[bad]), eps))
@@ -119,12 +108,12 @@ def analyze(pattern: BlockPattern, order: IntArray) -> PlainLDLSymbolic:
         raise ShapeError(f"L has {base[-1]:.2g} entries in this order, more than {MOST_VALUES:.2g}")
     position = np.arange(len(sizes), dtype=np.intp)
     column = np.concatenate([position, np.repeat(position, np.diff(start))])
-    columns = block_columns(sizes, np.concatenate([position, below]), column)
+    columns = layouts.block_columns(sizes, np.concatenate([position, below]), column)
     return PlainLDLSymbolic(
         pattern,
         np.ascontiguousarray(order, dtype=np.intp),
         pattern.scalar_order(order),
-        column_layout(pattern, order, columns),
+        layouts.column_layout(pattern, order, columns),
         sizes,
         base,
         start,

@@ -8,82 +8,54 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsebody import tolerances
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.backend import Numeric
 from sparsebody.factorization.layouts import dual_rhs, primal_solution
-from sparsebody.sparse.saddle import (
-    SaddleMatrix,
-    residual_scales,
-    residual_size,
-    saddle_product,
-    saddle_residual,
-)
-from sparsebody.tolerances import (
-    GRADIENT_CORRECTION,
-    REFINED_ERROR,
-    REFINED_RESIDUAL,
-    ROUGH_FACTORS,
-)
+from sparsebody.sparse import saddle
 
 MOST_ITERATIONS = 100
 GRADIENT_REDUCTION = 1e-12  # of the error in the energy norm
 
 
 def refined_solve(
-    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, steps: int = 4
+    numeric: Numeric, matrix: saddle.SaddleMatrix, rhs: FloatArray, steps: int = 4
 ) -> tuple[FloatArray, float]:
     """Solve, then add corrections as long as the error needs it and they or the residual shrink.
 
-    The first correction, relative to the solution, is about the error of the factors; each one
-    multiplies the error by it. Where it is large, conjugate gradients make the corrections.
+    The first correction, relative to the solution, is about the error of the factors, of `matrix`
+    or one close to it; each one multiplies the error by it. Where it is large, conjugate gradients
+    make the corrections, at most `steps`; most right-hand sides (n_rows,) or (n_rows, k) need one.
 
-    Parameters
-    ----------
-    numeric : Numeric
-        Factors of `matrix`, or of one that is close to it.
-    matrix : SaddleMatrix
-        The true matrix.
-    rhs : (n_rows,) or (n_rows, k) float array
-        Right-hand sides in natural order.
-    steps : int
-        The greatest number of corrections; most right-hand sides need one.
-
-    Returns
-    -------
-    x : float array shaped like rhs
-        The best solution found.
-    residual : float
-        Size of b - K x in the worst column, against `residual_scales`.
-
-    References
-    ----------
-    Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
+    Returns x shaped like rhs, and the size of b - K x in the worst column, against
+    `residual_scales`. Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
     """
     n = matrix.pattern.n_primal_rows
     x = numeric.solve(rhs)
-    rest = saddle_residual(matrix, x, rhs)
-    scales = residual_scales(matrix, x, rhs)
-    best = residual_size(matrix, rest, scales)
+    rest = saddle.saddle_residual(matrix, x, rhs)
+    scales = saddle.residual_scales(matrix, x, rhs)
+    best = saddle.residual_size(matrix, rest, scales)
     roughness, latest = 0.0, np.inf
-    for step in range(steps if best > REFINED_RESIDUAL else 0):
-        is_rough = roughness > ROUGH_FACTORS
+    for step in range(steps if best > tolerances.REFINED_RESIDUAL else 0):
+        is_rough = roughness > tolerances.ROUGH_FACTORS
         correction = _corrections(numeric, matrix, rest) if is_rough else numeric.solve(rest)
         trial = x + correction
-        rest = saddle_residual(matrix, trial, rhs)
-        size = residual_size(matrix, rest, scales)
+        rest = saddle.saddle_residual(matrix, trial, rhs)
+        size = saddle.residual_size(matrix, rest, scales)
         relative = _relative_size(correction[:n], trial[:n])
         if not (size < best or relative < latest / 2):
             break
         x, best = trial, size
         if step == 0:
             roughness = relative
-        latest = np.inf if step == 0 and roughness > ROUGH_FACTORS else relative
-        if (is_rough and relative < GRADIENT_CORRECTION) or relative * roughness < REFINED_ERROR:
+        latest = np.inf if step == 0 and roughness > tolerances.ROUGH_FACTORS else relative
+        is_corrected = is_rough and relative < tolerances.GRADIENT_CORRECTION
+        if is_corrected or relative * roughness < tolerances.REFINED_ERROR:
             break
     return x, best
 
 
-def _corrections(numeric: Numeric, matrix: SaddleMatrix, rest: FloatArray) -> FloatArray:
+def _corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, rest: FloatArray) -> FloatArray:
     """Return what conjugate gradients make of every column of a residual."""
     columns = rest.reshape(len(rest), -1).T
     solutions = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
@@ -98,15 +70,11 @@ def _relative_size(correction: FloatArray, x: FloatArray) -> float:
 
 
 def conjugate_gradient_solve(
-    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, most: int = MOST_ITERATIONS
+    numeric: Numeric, matrix: saddle.SaddleMatrix, rhs: FloatArray, most: int = MOST_ITERATIONS
 ) -> FloatArray:
     """Return x with [D A'; A 0] x nearly rhs (n_rows,), exact in its primal rows but for rounding.
 
-    `numeric` are rough factors of `matrix`, the right-hand side best is a residual: this is a
-    correction in at most `most` iterations, not a solution to all digits.
-
-    References
-    ----------
+    By rough factors, a correction in at most `most` iterations, not a solution to all digits.
     Gould, Hribar and Nocedal (2001), SIAM J. Sci. Comput. 23:1376, with constraint preconditioner.
     """
     n = matrix.pattern.n_primal_rows
@@ -117,7 +85,7 @@ def conjugate_gradient_solve(
 
     def schur_product(y: FloatArray) -> FloatArray:
         """Return A D^-1 A' y."""
-        wrench = saddle_product(matrix, np.concatenate([np.zeros(n), y]))
+        wrench = saddle.saddle_product(matrix, np.concatenate([np.zeros(n), y]))
         return dual_rhs(matrix, wrench[:, None])[:, 0]
 
     y = np.zeros(len(rhs) - n)

@@ -11,14 +11,7 @@ import numpy as np
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.backend import (
-    check_newest,
-    check_pattern,
-    check_rhs,
-    first_vanishing_row,
-    is_dependent,
-    vanishing_pivot,
-)
+from sparsebody.factorization import backend
 from sparsebody.factorization.layouts import scales, vanishing_row
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -29,10 +22,7 @@ LONG = 10_000  # blocks from which on doubtful pivots are the rule
 
 
 def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
-    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return L^-1 (n_primal, width, width) as well.
-
-    The first result is SOUND or the number of a block of D that is not positive definite.
-    """
+    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return SOUND or a bad block, and L^-1."""
     inverse_root = np.zeros(matrix.diagonal.shape)
     return factorization.unit_rows(matrix.blocks, rows, inverse_root), inverse_root
 
@@ -49,8 +39,8 @@ class UnitNumeric:
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
         symbolic, offsets = self.symbolic, self.symbolic.pattern.offsets
-        check_rhs(rhs, symbolic.pattern)
-        check_newest(self.number, symbolic.newest)
+        backend.check_rhs(rhs, symbolic.pattern)
+        backend.check_newest(self.number, symbolic.newest)
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
         for column, solution in zip(columns, x, strict=True):
@@ -72,8 +62,8 @@ class UnitSymbolic(ABC):
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize [1 A'; A -delta] for A (n_dual_rows, 2, width), overwriting earlier factors.
 
-        Return REGULAR, or the first pivot that may be nothing but rounding, as `first_row` takes
-        it: dual pivots were then shifted away from zero. A positive delta leaves none doubtful.
+        Return REGULAR, or the first doubtful pivot, as `first_row` takes it: dual ones were then
+        shifted away from zero. A positive delta leaves none doubtful.
         """
 
     def first_row(self, status: int) -> int:
@@ -86,47 +76,40 @@ class UnitSymbolic(ABC):
 
     @abstractmethod
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return the root of the smallest dual pivot relative to the norm of its row, and that row.
-
-        It is the sine of the angle between the row of A and those eliminated before it.
-        """
+        """Return the least sine of the angle of a row of A to those before it, and the row."""
 
     def is_lost(self, rows: FloatArray, row: int) -> bool:
         """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""
         n = self.pattern.n_primal_rows
         solve = partial(self.unit_solution, rows)
-        return row < n or is_dependent(self.pattern, rows, solve, row - n)
+        return row < n or backend.is_dependent(self.pattern, rows, solve, row - n)
 
     def factorize(self, matrix: SaddleMatrix) -> UnitNumeric:
-        """Factorize, overwriting earlier factors.
-
-        Raises SingularSystemError at a lost pivot, or where a block of D is not positive definite.
-        """
-        check_pattern(matrix, self.pattern)
+        """Factorize; SingularSystemError at a lost pivot, or if D is not positive definite."""
+        backend.check_pattern(matrix, self.pattern)
         self.newest += 1
         rows = np.empty(matrix.rows.shape)
         bad, inverse_root = unit_rows(matrix, rows)
         if bad != SOUND:
             scales(matrix)
-            raise vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
+            raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         self.check(self.eliminate(rows), rows)
         return UnitNumeric(self, rows, inverse_root, self.newest)
 
     def check(self, status: int, rows: FloatArray) -> None:
         """Raise SingularSystemError if the pivot that `eliminate` has returned for A is lost.
 
-        In long mechanisms, where rounding makes pivots doubtful at every state, a row that was
-        found independent once is not examined again: in another state only the residual tells.
+        In long mechanisms a row that was found independent once is not examined again.
         """
         if status == REGULAR:
             return
         row, pattern = self.first_row(status), self.pattern
         if row in self.independent:
             return
-        bad = first_vanishing_row(pattern, rows)
+        bad = backend.first_vanishing_row(pattern, rows)
         if bad >= 0:
             raise SingularSystemError(vanishing_row(pattern, pattern.n_primal_rows + bad))
         if self.is_lost(rows, row):
-            raise vanishing_pivot(pattern, row)
+            raise backend.vanishing_pivot(pattern, row)
         if pattern.n_blocks >= LONG:
             self.independent.add(row)

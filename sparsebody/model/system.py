@@ -217,8 +217,8 @@ class System:
     @property
     def has_loads(self) -> bool:
         """Whether there are forces besides gravity: loads, springs, dampers, efforts, elements."""
-        forces = self.external_forces.body, self.joint_forces.item, self.point_forces.first
-        return any(map(len, forces)) or len(self.elastic) > 0
+        loads = self.external_forces.body, self.joint_forces.item, self.point_forces.first
+        return any(map(len, (*loads, self.elastic.kind)))
 
     @cached_property
     def varying_joints(self) -> IntArray:

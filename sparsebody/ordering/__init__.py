@@ -1,41 +1,33 @@
-"""Elimination orders of a block pattern, and the table of them all.
+"""Elimination orders of a block pattern, and the tables of them all.
 
 An ordering sees bodies and joints only as the primal and dual blocks of a BlockPattern.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 from networkx.algorithms.approximation import treewidth_min_degree, treewidth_min_fill_in
+from scipy.sparse import csc_matrix, csgraph, csr_array, identity
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import OrderingError
-from sparsebody.ordering.cholmod_orders import joints_ordered_by, quotient_metis
-from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_entry, is_installed
-from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.ordering.minimum_fill import by_tree_decomposition, minimum_fill
-from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.ordering.reference_orders import (
-    LARGEST_ANNEALED,
-    LARGEST_EXACT,
-    annealed,
-    least_bandwidth,
-    narrowest_fronts,
-    natural,
-    random_order,
+from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
+from sparsebody.ordering import heuristics
+from sparsebody.ordering import reference_orders as reference
+from sparsebody.sparse.elimination_tree import (
+    OrderingMetrics,
+    core_joints,
+    early_joints,
+    is_admissible,
+    ordering_metrics,
+    repair,
 )
-from sparsebody.ordering.sweeps import (
-    level_sweep,
-    pathwidth_sweep,
-    reverse_cuthill_mckee,
-    sloan,
-    spectral,
-)
-from sparsebody.sparse.elimination_tree import is_admissible, repair
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
     "ORDERINGS",
@@ -47,89 +39,164 @@ __all__ = [
     "repair",
 ]
 
+ANY_SIZE = 2**62
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One line of the table. In `complexity` n are blocks, w rows of a front, m links."""
+
+    function: Callable[..., IntArray]  # of a BlockPattern, and of positions if it takes them
+    summary: str
+    source: str = ""
+    complexity: str = ""
+    admissible: bool = True  # every joint after both bodies, or its outer body in a tree part
+    needs: str | None = None  # the package that it imports
+    invariant: bool = False  # numbering changes the predicted flops by less than 1.2 times
+    deterministic: bool = True  # the same pattern gives the same order
+    takes_positions: bool = False  # it is called with the positions of the bodies, if known
+    largest: int = ANY_SIZE  # the most blocks that it takes
+    smallest_automatic: int = 0  # the fewest joints in loops for which it is worth its time
+    largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
+    microseconds: float = 1.0  # a block, roughly
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A user's ordering, whose orders are checked and, where `admissible` is None, repaired."""
+
+    name: str
+    function: Callable[..., IntArray]
+    admissible: bool | None  # promised; None: not promised, and repaired
+
+    def __call__(self, pattern: BlockPattern, *positions: FloatArray) -> IntArray:
+        """Return the order; OrderingError for none, or one that is not admissible as promised."""
+        blocks = np.asarray(self.function(pattern, *positions))
+        try:
+            check_order(pattern, blocks)
+        except ValueError as error:
+            raise OrderingError(f"the ordering {self.name!r} returned no order: {error}") from error
+        blocks = np.ascontiguousarray(blocks, dtype=np.intp)
+        if self.admissible is False:
+            return blocks
+        early = early_joints(pattern, blocks)
+        if len(early) == 0:
+            return blocks
+        if self.admissible is None:
+            return repair(pattern, blocks)
+        bodies = [int(body) for body in pattern.ends[early[0]] if body >= 0]
+        raise OrderingError(
+            f"the ordering {self.name!r} promises to be admissible, but joint {early[0]} (block "
+            f"{pattern.n_primal + early[0]}) comes before one of its bodies {bodies}; register it "
+            "without admissible=True, and joints are moved"
+        )
+
+
 # fmt: off
 ORDERINGS = {
-    "leaves-first": Ordering(leaves_first,
+    "leaves-first": Ordering(heuristics.leaves_first,
         "tree parts from the leaves inwards, then minimum degree",
         source="Baraff (1996)", complexity="O(n) on trees, else as minimum-degree",
         largest_automatic=ANY_SIZE),
-    "minimum-degree": Ordering(minimum_degree,
+    "minimum-degree": Ordering(heuristics.minimum_degree,
         "the admissible block that couples to the fewest rows",
         source="Amestoy, Davis and Duff (1996)", complexity="O(n m) at worst, about O(n)",
         largest_automatic=ANY_SIZE),
-    "minimum-fill": Ordering(minimum_fill, "the joint that fills in least, with a look ahead",
+    "minimum-fill": Ordering(heuristics.minimum_fill,
+        "the joint that fills in least, with a look ahead",
         source="Tinney and Walker (1967)", complexity="O(n^2 + n w^3) time, n^2 / 8 bytes",
         invariant=True, smallest_automatic=60, largest_automatic=2_500, microseconds=20.0),
-    "nested-dissection": Ordering(nested_dissection,
+    "nested-dissection": Ordering(heuristics.nested_dissection,
         "cuts by distances in the graph, separators of joints",
         source="George (1973); George and Liu (1978)", complexity="O(n log^2 n)", invariant=True,
         smallest_automatic=60, largest_automatic=200_000, microseconds=10.0),
-    "cholmod-amd": Ordering(partial(joints_ordered_by, method="amd"),
+    "cholmod-amd": Ordering(partial(heuristics.joints_ordered_by, method="amd"),
         "joints by approximate minimum degree (CHOLMOD)",
         needs="sksparse", source="Amestoy, Davis and Duff (1996)",
         complexity="O(n m) at worst, about O(n)", largest_automatic=50_000, microseconds=5.0),
-    "cholmod-metis": Ordering(partial(joints_ordered_by, method="metis"),
+    "cholmod-metis": Ordering(partial(heuristics.joints_ordered_by, method="metis"),
         "joints by nested dissection (CHOLMOD, METIS)",
         needs="sksparse", source="Karypis and Kumar (1998)", complexity="O(n log n)",
         largest_automatic=200_000, microseconds=15.0),
-    "pathwidth-sweep": Ordering(pathwidth_sweep,
+    "pathwidth-sweep": Ordering(heuristics.pathwidth_sweep,
         "a sweep with as few rows in flight as a greedy one finds",
         source="King (1970); Kinnersley (1992)", complexity="O(n w)", invariant=True,
         smallest_automatic=60, largest_automatic=50_000, microseconds=3.0),
-    "reverse-cuthill-mckee": Ordering(reverse_cuthill_mckee,
+    "reverse-cuthill-mckee": Ordering(heuristics.reverse_cuthill_mckee,
         "small bandwidth, each joint after its bodies",
         source="Cuthill and McKee (1969); George (1971)", complexity="O(n)",
         largest_automatic=ANY_SIZE, microseconds=0.1),
-    "natural": Ordering(natural, "all bodies, then all joints, as numbered",
+    "natural": Ordering(heuristics.natural, "all bodies, then all joints, as numbered",
         source="Featherstone (2008), eq. (8.64)", complexity="O(n)", largest_automatic=1_000,
         microseconds=0.01),
-    "geometric-dissection": Ordering(geometric_dissection,
+    "geometric-dissection": Ordering(heuristics.geometric_dissection,
         "cuts across x, y or z, separators of joints",
         source="George (1973); Heath and Raghavan (1995)", complexity="O(n log^2 n)",
         invariant=True, takes_positions=True, microseconds=3.0),
-    "cholmod-colamd": Ordering(partial(joints_ordered_by, method="colamd"),
+    "cholmod-colamd": Ordering(partial(heuristics.joints_ordered_by, method="colamd"),
         "joints by column minimum degree (CHOLMOD)",
         needs="sksparse", source="Davis, Gilbert, Larimore and Ng (2004)",
         complexity="O(n m) at worst, about O(n)", microseconds=5.0),
-    "cholmod-nesdis": Ordering(partial(joints_ordered_by, method="nesdis"),
+    "cholmod-nesdis": Ordering(partial(heuristics.joints_ordered_by, method="nesdis"),
         "joints by METIS cuts and minimum degree (CHOLMOD)",
         needs="sksparse", source="Chen, Davis, Hager and Rajamanickam (2008)",
         complexity="O(n log n)", microseconds=15.0),
-    "metis-quotient": Ordering(quotient_metis, "bodies and joints by METIS, repaired",
+    "metis-quotient": Ordering(heuristics.quotient_metis, "bodies and joints by METIS, repaired",
         needs="sksparse", source="Karypis and Kumar (1998)", complexity="O(n log n)",
         microseconds=30.0),
-    "bodies-first": Ordering(bodies_first, "all bodies, then joints by minimum degree",
+    "bodies-first": Ordering(heuristics.bodies_first, "all bodies, then joints by minimum degree",
         source="Liu (1989)", complexity="O(n m) at worst, about O(n)"),
-    "sloan": Ordering(sloan, "a sweep with a small profile, each joint after its bodies",
+    "sloan": Ordering(heuristics.sloan, "a sweep with a small profile, each joint after its bodies",
         source="Sloan (1986)", complexity="O(n w)"),
-    "spectral": Ordering(spectral, "bodies along the Fiedler vector, each joint after them",
+    "spectral": Ordering(heuristics.spectral,
+        "bodies along the Fiedler vector, each joint after them",
         source="Barnard, Pothen and Simon (1995)", complexity="that of a sparse factorization",
         invariant=True, microseconds=30.0),
-    "treewidth-degree": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_degree),
+    "treewidth-degree": Ordering(
+        partial(heuristics.by_tree_decomposition, decompose=treewidth_min_degree),
         "joints by a tree decomposition of small degree",
         source="Bodlaender and Koster (2010); NetworkX", complexity="O(n^2)", microseconds=100.0),
-    "treewidth-fill": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_fill_in),
+    "treewidth-fill": Ordering(
+        partial(heuristics.by_tree_decomposition, decompose=treewidth_min_fill_in),
         "joints by a tree decomposition of small fill",
         source="Bodlaender and Koster (2010); NetworkX", complexity="O(n^2 w^2)",
         microseconds=1000.0),
-    "annealing": Ordering(annealed, "moves of joints that lower the predicted flops (slow)",
+    "annealing": Ordering(reference.annealed,
+        "moves of joints that lower the predicted flops (slow)",
         source="Kirkpatrick, Gelatt and Vecchi (1983)", complexity="a fixed budget; n^2 words",
-        invariant=True, largest=LARGEST_ANNEALED, microseconds=10_000.0),
-    "exact-treewidth": Ordering(narrowest_fronts,
+        invariant=True, largest=reference.LARGEST_ANNEALED, microseconds=10_000.0),
+    "exact-treewidth": Ordering(reference.narrowest_fronts,
         "the narrowest fronts of joints there are (small mechanisms)",
-        source="Gogate and Dechter (2004)", complexity="exponential", largest=LARGEST_EXACT,
-        microseconds=1e6),
-    "exact-bandwidth": Ordering(least_bandwidth,
+        source="Gogate and Dechter (2004)", complexity="exponential",
+        largest=reference.LARGEST_EXACT, microseconds=1e6),
+    "exact-bandwidth": Ordering(reference.least_bandwidth,
         "the least bandwidth in blocks there is (small mechanisms)",
         admissible=False, source="Saxe (1980); Del Corso and Manzini (1999)",
-        complexity="exponential", largest=LARGEST_EXACT, microseconds=1e6),
-    "level-sweep": Ordering(level_sweep,
+        complexity="exponential", largest=reference.LARGEST_EXACT, microseconds=1e6),
+    "level-sweep": Ordering(heuristics.level_sweep,
         "level by level with a narrow band (Featherstone, fig. 8.4)",
         admissible=False, source="Cuthill and McKee (1969)", complexity="O(n)"),
-    "random": Ordering(random_order, "all bodies, then all joints, shuffled",
+    "random": Ordering(reference.random_order, "all bodies, then all joints, shuffled",
         source="none: to measure the others against", complexity="O(n)"),
 }
 # fmt: on
+
+
+def is_installed(package: str | None) -> bool:
+    """Return whether `package` can be imported; True for None."""
+    return package is None or find_spec(package) is not None
+
+
+def installed_entry(table: Mapping[str, Ordering], name: str) -> Ordering:
+    """Return the line of a name; errors list the names, or give the package that it needs."""
+    if not isinstance(name, str) or name not in table:
+        raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(table)}")
+    needs = table[name].needs
+    if not is_installed(needs):
+        raise MissingDependencyError(
+            f"the ordering {name} needs {needs}: pip install 'sparsebody[cholmod]'"
+        )
+    return table[name]
 
 
 def available_orderings(n_blocks: int = 0) -> list[str]:
@@ -144,21 +211,12 @@ def available_orderings(n_blocks: int = 0) -> list[str]:
 def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        The pattern to be eliminated.
-    name : str
-        A key of ORDERINGS.
-    positions : (n_primal, 3) float array, optional
-        Of the bodies [m], for the orderings that take them.
+    `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them.
 
     Raises
     ------
-    UnknownNameError
-        If there is no ordering of this name.
-    MissingDependencyError
-        If the ordering needs a package that is not installed.
+    UnknownNameError, MissingDependencyError
+        If there is no ordering of this name, or it needs a package that is not installed.
     OrderingError
         If the pattern is too large for it, or a registered function returns no order.
     """
@@ -185,8 +243,8 @@ def register_ordering(
 
     Parameters
     ----------
-    name : str
-        A new name.
+    name, summary : str
+        A new name, and a few words.
     function : callable
         Takes a BlockPattern, and positions (n_primal, 3) if `takes_positions`; returns an
         elimination order (n_blocks,), which is checked.
@@ -194,8 +252,6 @@ def register_ordering(
         True: every joint comes after both bodies, or after its outer body in a tree part; an order
         that breaks this promise is refused. False: orders are used as they are, with
         factorizations that pivot. None: joints that come too early are moved.
-    summary : str
-        A few words.
     **fields
         Of Ordering: `source`, `complexity`, `invariant`, `deterministic`, `takes_positions`,
         `needs`, `largest`, `smallest_automatic`, `largest_automatic`, `microseconds`.
@@ -218,3 +274,104 @@ def register_ordering(
         raise OrderingError(f"the ordering {name!r} must be a function of a pattern")
     checked = Checked(name, function, admissible)
     ORDERINGS[name] = Ordering(checked, summary, admissible=admissible is not False, **fields)
+
+
+_CLEARLY_LESS = 0.95  # a later one in the table must promise less than this share of the work
+
+
+@dataclass(frozen=True, eq=False)
+class OrderingChoice:
+    """The ordering chosen, and the predicted costs of all candidates."""
+
+    name: str
+    order: IntArray  # (n_blocks,)
+    predictions: Mapping[str, OrderingMetrics]
+
+
+def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingChoice:
+    """Return the ordering that predicts the fewest flops, the first of the table if much alike.
+
+    Of `names`; default: `candidate_orderings`.
+    """
+    candidates = candidate_orderings(pattern) if names is None else names
+    orders = {name: order(pattern, name) for name in candidates}
+    predictions = {name: ordering_metrics(pattern, blocks) for name, blocks in orders.items()}
+    best = candidates[0]
+    for name in candidates[1:]:
+        if predictions[name].flops < _CLEARLY_LESS * predictions[best].flops:
+            best = name
+    return OrderingChoice(best, orders[best], predictions)
+
+
+def candidate_orderings(pattern: BlockPattern) -> list[str]:
+    """Return the installed orderings worth their time on a pattern of this size.
+
+    CHOLMOD's see the Schur complement, which is as large as bodies with many joints make it.
+    """
+    joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
+    size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
+    n_in_loops = np.count_nonzero(core_joints(pattern))
+    names = available_orderings(pattern.n_blocks)
+    return [
+        name
+        for name in names
+        if ORDERINGS[name].smallest_automatic <= n_in_loops
+        and size <= ORDERINGS[name].largest_automatic
+    ]
+
+
+def quickest(names: list[str]) -> str:
+    """Return the ordering that takes the least time to compute, the first of several."""
+    return min(names, key=lambda name: ORDERINGS[name].microseconds)
+
+
+def _graph(pattern: Blocks) -> csr_array:
+    """Return the adjacency of the blocks."""
+    indptr, indices = pattern.adjacency
+    at = indices.astype(np.int32), indptr.astype(np.int32)
+    return csr_array((np.ones(len(indices)), *at), shape=(pattern.n_blocks,) * 2)
+
+
+def _by_cholmod(method: str) -> Ordering:
+    """Return the line of an ordering that comes with CHOLMOD, on blocks as heavy as their rows."""
+
+    def ordered(pattern: Blocks) -> IntArray:
+        sizes = pattern.block_sizes
+        block = np.repeat(np.arange(pattern.n_blocks), sizes // np.gcd.reduce(sizes))
+        whole = csc_matrix(_graph(pattern) + identity(pattern.n_blocks, format="csr"))
+        return heuristics.blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
+
+    return Ordering(ordered, f"{method.upper()}, by CHOLMOD", admissible=False, needs="sksparse")
+
+
+def _by_bandwidth(pattern: Blocks) -> IntArray:
+    return csgraph.reverse_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp)
+
+
+GENERAL_ORDERINGS = {
+    "minimum-degree": Ordering(
+        heuristics.unconstrained_minimum_degree,
+        "the block that couples to the fewest rows",
+        admissible=False,
+    ),
+    "cholmod-amd": _by_cholmod("amd"),
+    "cholmod-metis": _by_cholmod("metis"),
+    "cholmod-nesdis": _by_cholmod("nesdis"),
+    "reverse-cuthill-mckee": Ordering(_by_bandwidth, "small bandwidth", admissible=False),
+    "natural": Ordering(heuristics.natural, "as numbered", admissible=False),
+    "random": Ordering(
+        lambda pattern: np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp),
+        "shuffled",
+        admissible=False,
+    ),
+}
+
+
+def available_general_orderings() -> list[str]:
+    """Return the names of those that are installed."""
+    return [name for name, entry in GENERAL_ORDERINGS.items() if is_installed(entry.needs)]
+
+
+def general_order(pattern: Blocks, name: str) -> IntArray:
+    """Return the elimination order (n_blocks,) of any symmetric pattern; errors as of `order`."""
+    return installed_entry(GENERAL_ORDERINGS, name).function(pattern)

@@ -14,11 +14,14 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import UnknownNameError
-from sparsebody.ordering.entry import Ordering
-from sparsebody.ordering.minimum_degree import bodies_first, minimum_degree, without_waiting
-from sparsebody.ordering.nested_dissection import nested_dissection
-from sparsebody.ordering.ordering_choice import choose
-from sparsebody.ordering.sweeps import level_sweep
+from sparsebody.ordering import Ordering, choose
+from sparsebody.ordering.heuristics import (
+    bodies_first,
+    level_sweep,
+    minimum_degree,
+    nested_dissection,
+    without_waiting,
+)
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -75,10 +78,9 @@ def baraff(pattern: BlockPattern) -> IntArray:
 
 
 def articulated_body(pattern: BlockPattern) -> IntArray:
-    """Eliminate joints that close loops, then a tree from the leaves, joints after outer bodies.
+    """Eliminate joints that close loops, by pivots of -eps; then a tree from the leaves inwards.
 
-    On trees this is the articulated-body algorithm. Joints that close loops have pivots of -eps,
-    and stiffen the bodies that they join: the loop-constrained articulated-body algorithm.
+    The articulated-body algorithm on trees, the loop-constrained one elsewhere.
     """
     tree, closing = _inwards(pattern)
     return np.concatenate([closing, tree])
@@ -94,11 +96,7 @@ def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 
 
 def depth_first(pattern: BlockPattern) -> IntArray:
-    """Eliminate blocks against the sequence in which a depth-first search reaches them.
-
-    A block couples only to those on the way to it. Joints that close loops are leaves, with
-    pivots of -eps.
-    """
+    """Eliminate blocks against the sequence of a depth-first search; they couple to its ways."""
     return search(pattern, depth_first=True).sequence[::-1].copy()
 
 

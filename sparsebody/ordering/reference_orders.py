@@ -8,22 +8,15 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
-from sparsebody.ordering.minimum_degree import leaves_then
-from sparsebody.ordering.minimum_fill import minimum_fill
-from sparsebody.ordering.nested_dissection import nested_dissection
-from sparsebody.ordering.sweeps import pathwidth_sweep
+from sparsebody.ordering.heuristics import (
+    leaves_then,
+    minimum_fill,
+    nested_dissection,
+    pathwidth_sweep,
+)
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
-from sparsebody.sparse.pattern import BlockPattern, Graph
-from sparsebody.sparse.searches import dual_graph, with_primal_blocks
+from sparsebody.sparse.pattern import BlockPattern, Graph, dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
-
-
-def natural(pattern: BlockPattern) -> IntArray:
-    """Eliminate all bodies, then all joints, as numbered. Featherstone (2008), eq. (8.64).
-
-    Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
-    """
-    return np.arange(pattern.n_blocks, dtype=np.intp)
 
 
 def random_order(pattern: BlockPattern, seed: int = 0) -> IntArray:
@@ -44,12 +37,11 @@ _VISITS_AT_ONCE = 200_000  # in about 0.1 s
 
 
 def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) -> IntArray:
-    """Move joints, and runs of joints, to other positions in the order as annealing allows.
+    """Move joints, and runs of joints, as annealing allows. Admissible.
 
-    Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
-    from the best of minimum fill, dissection and a sweep, and returns the best order met. A step
-    changes the fronts between two positions only, and only these are computed again. The same
-    `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi (1983).
+    Starts from the best of minimum fill, dissection and a sweep, and returns the best order met.
+    The same `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi
+    (1983).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -84,9 +76,8 @@ _MOST_STATES = 300_000  # partial orders that the search for the least bandwidth
 def narrowest_fronts(pattern: BlockPattern) -> IntArray:
     """Return an admissible order whose largest front of a joint has the fewest rows possible.
 
-    Tree parts come leaves first, which leaves no choice worth having; the joints of the core by the
-    exact treewidth of their graph, weighted by rows. Raises OrderingError if there are more than 60
-    blocks, or the search takes too long.
+    By the exact treewidth of the graph of the core's joints, weighted by rows. OrderingError beyond
+    60 blocks, or if the search takes too long.
     """
     _check_size(pattern, "width of fronts")
 
@@ -100,11 +91,9 @@ def narrowest_fronts(pattern: BlockPattern) -> IntArray:
 def least_bandwidth(pattern: BlockPattern) -> IntArray:
     """Return an order of all blocks in which coupled ones are as near to each other as possible.
 
-    Not admissible: joints stand between their bodies. Orders are built from the left; every block
-    has a last position, one bandwidth after its neighbours in the partial order, which is abandoned
-    when too many blocks have near last positions. Raises OrderingError if there are more than 60
-    blocks, or the search takes too long. Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del
-    Corso and Manzini (1999).
+    Not admissible: joints stand between their bodies. Orders are built from the left and abandoned
+    when too many blocks are due. OrderingError beyond 60 blocks, or if the search takes too long.
+    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
     graph = nx.Graph()

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
+from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import (
     EnergyWarning,

@@ -15,10 +15,7 @@ from .saddle import (
 )
 
 # Elimination
-from .elimination_tree import (
-    ordering_metrics as ordering_metrics,
-    repair as repair,
-)
+from .elimination_tree import ordering_metrics as ordering_metrics, repair as repair
 from .cycles import (
     face_cycles as face_cycles,
     fundamental_cycles as fundamental_cycles,
@@ -27,10 +24,7 @@ from .cycles import (
 )
 
 # Rank
-from .rank import (
-    RankDecision as RankDecision,
-    independent_rows as independent_rows,
-)
+from .rank import RankDecision as RankDecision, independent_rows as independent_rows
 
 # Files
 from .matrix_files import (

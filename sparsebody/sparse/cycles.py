@@ -41,20 +41,10 @@ class Cycles:
 def short_cycles(n_nodes: int, ends: IntArray) -> Cycles:
     """Return a basis of short cycles, in linear time where shortest cycles are short.
 
-    A breadth-first tree from the world comes first. Every other edge, the nearest first, closes the
-    shortest cycle with edges that came before it, so that no cycle depends on others. Each cycle
-    starts with an edge that is in no earlier one.
-
-    Parameters
-    ----------
-    n_nodes : int
-        Number of nodes without the world.
-    ends : (n_edges, 2) int array
-        The nodes of each edge; -1 is the world.
-
-    References
-    ----------
-    Pohl (1971), Bi-directional search, Machine Intelligence 6:127.
+    Edges have ends (n_edges, 2) among n_nodes nodes, -1 being the world. A breadth-first tree from
+    the world comes first. Every other edge, the nearest first, closes the shortest cycle with edges
+    that came before it, so that no cycle depends on others. Each cycle starts with an edge that is
+    in no earlier one. Pohl (1971), Bi-directional search, Machine Intelligence 6:127.
     """
     depth, is_tree = kernels.breadth_first_forest(n_nodes, ends)
     chords = np.flatnonzero(~is_tree)
@@ -64,16 +54,9 @@ def short_cycles(n_nodes: int, ends: IntArray) -> Cycles:
 
 
 def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycles:
-    """Return the cycle that every edge outside of a spanning forest closes with it.
+    """Return the cycle that every edge outside of a forest, is_tree (n_edges,), closes with it.
 
     Each cycle starts with its edge outside of the forest, passed from its first end to its second.
-
-    Parameters
-    ----------
-    n_nodes, ends
-        As of `short_cycles`.
-    is_tree : (n_edges,) bool array
-        Which edges are in the forest; it must span every connected part.
     """
     chords = np.flatnonzero(~is_tree)
     return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, False))
@@ -91,22 +74,12 @@ def _is_new(bits: int, independent: dict[int, int]) -> bool:
 
 
 def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
-    """Return a basis of the least total weight, and of the fewest edges among these.
+    """Return a basis of the least total weight (n_edges,), and of the fewest edges among these.
 
     A cycle of a least basis is made of the shortest ways from any of its nodes to the ends of one
     of its edges. These, the lightest first, are taken if they are no sum of others; none is heavier
-    than the heaviest of any other basis, so that ways are followed only so far.
-
-    Parameters
-    ----------
-    n_nodes, ends
-        As of `short_cycles`.
-    weight : (n_edges,) int array
-        Not negative.
-
-    References
-    ----------
-    Horton (1987), SIAM J. Comput. 16, 2.
+    than the heaviest of any other basis, so that ways are followed only so far. Weights are not
+    negative. Horton (1987), SIAM J. Comput. 16, 2.
     """
     known = short_cycles(n_nodes, ends)
     both = (weight * (len(ends) + 1) + 1).tolist()  # weights, then numbers of edges
@@ -192,13 +165,8 @@ def face_cycles(
 ) -> Cycles | None:
     """Return the faces of a planar graph but the heaviest of each biconnected part, else None.
 
-    Parameters
-    ----------
-    n_nodes, ends, weight
-        As of `minimum_cycles`.
-    drawing : (n_nodes + 1 + n_edges, 2) float array, optional
-        Places of the nodes, the world and the edges in a plane. Faces are those of the drawing
-        where its lines do not cross, else of any embedding: there may be others, with lighter ones.
+    `drawing` (n_nodes + 1 + n_edges, 2): places of the nodes, the world and the edges in a plane.
+    Faces are those of the drawing where its lines do not cross, else of any embedding.
     """
     at = np.where(ends < 0, n_nodes, ends).tolist()
     graph = nx.Graph()  # edges are nodes too, numbered after the others: some may be parallel

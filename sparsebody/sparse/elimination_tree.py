@@ -62,8 +62,7 @@ def postorder(parent: IntArray) -> IntArray:
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:
     """Return an equivalent order: the same L but for its numbering, each subtree in one piece.
 
-    Blocks that couple keep their sequence, so an admissible order stays admissible. A
-    factorization then needs next what it has just computed.
+    Blocks that couple keep their sequence, so an admissible order stays admissible.
     """
     check_order(pattern, order)
     return kernels.postordered(pattern.adjacency, order)
@@ -72,17 +71,13 @@ def postordered(pattern: Blocks, order: IntArray) -> IntArray:
 def weighted_counts(tree: Elimination, weight: IntArray) -> IntArray:
     """Return the weights (n_blocks,) in each block column of L, with those of each position.
 
-    Takes time almost proportional to the pattern, however much fills in. Gilbert, Ng and Peyton
-    (1994); Davis (2006), sec. 4.5, with scalar rows for weights.
+    Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5, with scalar rows for weights.
     """
     return kernels.column_counts(*tree, weight)
 
 
 def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the positions below the pivot in each block column of L, as (indptr, rows), sorted.
-
-    Takes time and memory proportional to the number of blocks in L.
-    """
+    """Return the sorted positions below the pivot in each block column of L, as (indptr, rows)."""
     return kernels.column_structures(*elimination(pattern, order))
 
 
@@ -100,16 +95,10 @@ class OrderingMetrics:
 
 
 def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
-    """Return the predicted cost of factorizing in `order`.
+    """Return the predicted cost of factorizing in `order`, zeros within blocks counting as entries.
 
-    Eliminating one scalar pivot with m rows below it takes m divisions and m (m + 1) / 2 pairs of a
-    multiplication and an addition: m (m + 2) operations. A block of s rows with d rows below it
-    holds the pivots with m = d .. d + s - 1. Zeros within a block count as entries.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
+    One scalar pivot with m rows below it takes m divisions and m (m + 1) / 2 multiplications and
+    additions: m (m + 2). Raises ShapeError if `order` does not list every block once.
     """
     return elimination_metrics(elimination(pattern, order), pattern.block_sizes[order])
 
@@ -138,12 +127,7 @@ def pivot_flops(n: float) -> float:
 def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return `order` with each joint moved to right after the later of its bodies.
 
-    Bodies keep their sequence, and so do joints that follow the same body.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
+    Bodies keep their sequence, and so do joints that follow the same body. ShapeError for no order.
     """
     check_order(pattern, order)
     return kernels.joints_after_bodies(order, pattern.ends)
@@ -152,8 +136,7 @@ def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
 def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
     """Return whether every joint comes after both bodies or, in a tree part, after its outer one.
 
-    The root of a tree that is not fixed to the world is free: any one that makes it true will do.
-    Raises ShapeError if `order` does not list every block once.
+    In a tree that is not fixed to the world any root will do. Raises ShapeError for no order.
     """
     return len(early_joints(pattern, order)) == 0
 
@@ -173,9 +156,9 @@ def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
 def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
     """Strip the tree parts of the mechanism leaf by leaf; return (outer, stripped).
 
-    `outer` (n_dual,) is the outer body of every joint in a tree part, -1 for a joint of the core;
-    `stripped` the outer bodies from the leaves inwards. A tree that is not fixed to the world keeps
-    one body, in its middle.
+    `outer` (n_dual,) is the outer body of every joint in a tree part, -1 in the core; `stripped`
+    the outer bodies, leaves first. A tree that is not fixed to the world keeps one body, in its
+    middle.
     """
     bodies_first = np.arange(pattern.n_blocks, dtype=np.intp)
     return kernels.tree_parts(pattern.adjacency, pattern.block_sizes, pattern.ends, bodies_first)

@@ -2,8 +2,6 @@
 
 Matrix Market files are written the same way every time, and read with the errors that users need.
 
-References
-----------
 Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 5935.
 """
 
@@ -41,12 +39,7 @@ def write_matrix(
 ) -> None:
     """Write a sparse matrix by columns, of a symmetric one the lower triangle, without zeros.
 
-    Numbers are written with the fewest digits that determine them.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
+    Numbers have the fewest digits that determine them. OutputError if the file cannot be written.
     """
     entries = csc_array(tril(matrix, format="csc") if symmetric else matrix)
     entries.sum_duplicates()
@@ -61,13 +54,7 @@ def write_matrix(
 
 
 def write_array(array: FloatArray | IntArray, path: Path, comment: Sequence[str] = ()) -> None:
-    """Write a dense vector (n,) or matrix (n, k), by columns.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a dense vector (n,) or matrix (n, k) by columns; OutputError if that is impossible."""
     columns = array.reshape(len(array), -1)
     field = "integer" if np.issubdtype(array.dtype, np.integer) else "real"
     size = f"{columns.shape[0]} {columns.shape[1]}"
@@ -84,10 +71,7 @@ def _write(kind: str, comment: Sequence[str], lines: list[str], path: Path) -> N
 def read_array(path: Path) -> FloatArray | IntArray:
     """Return the dense vector or matrix of a file.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is broken or holds a sparse matrix, or a number that is not finite.
+    FileFormatError if it is broken, sparse, or has a number that is not finite.
     """
     matrix = _read(path)
     if not isinstance(matrix, np.ndarray):
@@ -98,11 +82,8 @@ def read_array(path: Path) -> FloatArray | IntArray:
 def read_symmetric(path: Path) -> coo_array:
     """Return the lower triangle of a sparse symmetric matrix; explicit zeros count as entries.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is broken, or the matrix is not square, not symmetric in its pattern, holds an
-        entry twice or a number that is not finite.
+    FileFormatError if the file is broken, or the matrix is not square, not symmetric in its
+    pattern, holds an entry twice or a number that is not finite.
     """
     matrix = _read(path)
     if isinstance(matrix, np.ndarray):
@@ -205,17 +186,9 @@ class FoundOrder:
 def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder:
     """Return the order in a file; it may count from 0 or from 1.
 
-    Parameters
-    ----------
-    path : path-like
-        A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments.
-    listed : {"auto", "order", "positions"}
-        What the file lists; "auto": positions in .iperm files, else the order.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read, or is not a permutation; the message says what is missing.
+    A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments. It
+    lists "order" or "positions"; "auto": positions in .iperm files, else the order. Raises
+    FileFormatError if the file cannot be read, or is not a permutation, saying what is missing.
     """
     if listed not in LISTED:
         raise FileFormatError(f"listed is {listed!r}; give one of {', '.join(LISTED)}")
@@ -237,12 +210,7 @@ def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder
 def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
     """Save an order: a Matrix Market vector (.mtx, from 1), positions (.iperm) or text (from 0).
 
-    The file is replaced as a whole, or not at all.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
+    The file is replaced as a whole, or not at all; OutputError if it cannot be written.
     """
     file, blocks = Path(path), np.asarray(order, dtype=np.int64)
     if file.suffix.lower() == ".mtx":
@@ -301,17 +269,9 @@ def read_pattern(
 ) -> SymmetricPattern:
     """Return the pattern of a symmetric matrix (.mtx, .mtx.gz) or a METIS graph (.graph).
 
-    Parameters
-    ----------
-    path : path-like
-        The file; the vertices of a graph have as many rows as they weigh, one where they do not.
-    blocks : path-like, optional
-        Block structure of a matrix; default: blocks of one row.
-
-    Raises
-    ------
-    FileFormatError
-        If a file is broken, or the matrix is not symmetric, or the blocks do not fit it.
+    The vertices of a graph have as many rows as they weigh, one where they do not; those of a
+    matrix are the `blocks` of a file, by default of one row. Raises FileFormatError if a file is
+    broken, or the matrix is not symmetric, or the blocks do not fit it.
     """
     file = Path(path)
     if file.name.lower().endswith(".graph"):

@@ -1,4 +1,4 @@
-"""Block patterns: of a saddle-point matrix [D A'; A 0], and of any symmetric matrix."""
+"""Block patterns, of a saddle-point matrix [D A'; A 0] or any symmetric one, and searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import graph as kernels
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ShapeError
 
 Graph: TypeAlias = tuple[IntArray, IntArray]
@@ -153,10 +153,7 @@ def symmetric_pattern(
 ) -> SymmetricPattern:
     """Return the pattern of the entries at `row` and `column`, of one triangle or of both.
 
-    Raises
-    ------
-    ShapeError
-        If there is no block, or one without rows, or an entry lies outside of them.
+    Raises ShapeError if there is no block, or one without rows, or an entry lies outside of them.
     """
     sizes = np.asarray(block_sizes, dtype=np.intp)
     if len(sizes) == 0:
@@ -186,8 +183,8 @@ def symmetric_pattern(
 def saddle_blocks(pattern: SymmetricPattern) -> tuple[BlockPattern, IntArray] | None:
     """Return a pattern of bodies and joints, and the block that each of its blocks is; else None.
 
-    Dual are the blocks that are said to be, or else those with nothing on the diagonal; each must
-    couple to one or two primal blocks and to nothing else, and primal ones to nothing but these.
+    Dual are the blocks said to be, or else those with nothing on the diagonal; each must couple to
+    one or two primal blocks alone, and primal ones to dual ones alone.
     """
     dual = ~pattern.has_pivot if pattern.is_dual is None else pattern.is_dual
     indptr, indices = pattern.adjacency
@@ -207,11 +204,10 @@ def saddle_blocks(pattern: SymmetricPattern) -> tuple[BlockPattern, IntArray] | 
 
 
 def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
-    """Return the order of blocks that an order of blocks or of scalar rows stands for.
+    """Return the order of blocks for one of blocks or scalar rows; whether rows stood together.
 
-    Of scalar rows, a block takes the position of its last one: what it waits for is done by then.
-    The second value tells whether the rows of each block stood together. Raises ShapeError if
-    `order` lists neither every block once nor every scalar row once.
+    A block takes the position of its last row. Raises ShapeError if `order` lists neither every
+    block once nor every scalar row once.
     """
     rows = np.ascontiguousarray(order, dtype=np.intp)
     if len(rows) == pattern.n_blocks:
@@ -227,3 +223,74 @@ def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
     np.maximum.at(last, block, np.arange(len(block)))
     n_runs = 1 + np.count_nonzero(np.diff(block))
     return np.argsort(last).astype(np.intp), n_runs == pattern.n_blocks
+
+
+# ---- searches of the graph of primal blocks: components, levels, distances, halves, pieces -------
+
+
+def biconnected_components(pattern: BlockPattern) -> IntArray:
+    """Return the component (n_dual,) of each dual block, numbered from 0, the world being a node.
+
+    Two edges are in one if a simple cycle passes through both. Hopcroft and Tarjan (1973).
+    """
+    return kernels.biconnected_components(pattern.n_primal, pattern.ends)
+
+
+def primal_graph(pattern: BlockPattern) -> Graph:
+    """Return (indptr, indices): the block, or -1, at the other end of each dual block."""
+    indptr, _, opposite = kernels.incidence(pattern.n_primal, pattern.ends)
+    return indptr, opposite
+
+
+def cuthill_mckee(pattern: BlockPattern) -> IntArray:
+    """Return the primal blocks (n_primal,) breadth first, each part from a block at its periphery.
+
+    Cuthill and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
+    """
+    return kernels.cuthill_mckee(primal_graph(pattern))
+
+
+def landmark_distances(pattern: BlockPattern, n_landmarks: int = 8) -> FloatArray:
+    """Return the distances (n_primal, n_landmarks) in joints from the landmarks of each part.
+
+    The first lies at its periphery, each next one as far as possible from those before.
+    """
+    return kernels.landmark_distances(primal_graph(pattern), cuthill_mckee(pattern), n_landmarks)
+
+
+def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
+    """Return the primal blocks in an order in which every half, quarter, ... is compact.
+
+    A part is searched breadth first and cut in the middle, [a, b) at (a + b) // 2, down to single
+    blocks. With `elsewhere` the search starts from another end. George (1973); George and Liu
+    (1978).
+    """
+    return kernels.bisected(primal_graph(pattern), elsewhere)
+
+
+def sampled(pattern: BlockPattern, n_pieces: int = 4, n_blocks: int = 250) -> BlockPattern:
+    """Return the pattern of `n_blocks` primal blocks around each of a few random ones.
+
+    With the joints among them: not those that lead out of a piece, so that trees stay trees.
+    """
+    seeds = np.random.default_rng(0).integers(0, pattern.n_primal, n_pieces)
+    label = np.full(pattern.n_primal, -1, dtype=np.intp)
+    primal = kernels.nodes_around(primal_graph(pattern), seeds, n_blocks, label)
+    indptr, indices = pattern.adjacency
+    new = np.append(label, -1)  # the last one answers for -1
+    near = np.unique(np.concatenate([indices[indptr[i] : indptr[i + 1]] for i in primal]))
+    near = near.astype(np.intp) - pattern.n_primal
+    ends = new[pattern.ends[near]]
+    inside = ((ends >= 0) == (pattern.ends[near] >= 0)).all(axis=1)
+    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + near[inside]])]
+    return BlockPattern(sizes, ends[inside])
+
+
+def dual_graph(pattern: BlockPattern) -> Graph:
+    """Return the sorted neighbours of every dual block, (indptr, indices), numbered from zero."""
+    return kernels.dual_graph(pattern.adjacency, pattern.n_primal)
+
+
+def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
+    """Return the order (n_blocks,) of `duals` (n_dual,), primal blocks before their first one."""
+    return kernels.with_primal_blocks(pattern.adjacency, duals)

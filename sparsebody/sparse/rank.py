@@ -17,39 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from sparsebody import tolerances
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.sparse.row_choices import (
-    NEAR,
-    PIVOTED,
-    SMALL,
-    SWEPT,
-    PartOfRows,
-    RowChoice,
-    Rows,
-    agree,
-    by_columns,
-    by_fronts,
-    by_halves,
-    by_pivots,
-    equilibrate,
-    generic_rank,
-    narrow_choices,
-    part_of_rows,
-    small_choice,
-    smallest_singular_value,
-    sweep_fronts,
-    wide_choices,
-)
+from sparsebody.sparse import row_choices
+from sparsebody.sparse.pattern import biconnected_components
+from sparsebody.sparse.row_choices import PartOfRows, RowChoice, Rows, agree
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.searches import biconnected_components
-from sparsebody.tolerances import (
-    JOINTWISE_SHARE,
-    POOR_SINGULAR_VALUE,
-    RANK_TOLERANCE,
-    REGULAR_SINGULAR_VALUE,
-    REMAINDER_FLOOR,
-    SECOND_GAP,
-)
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
@@ -85,7 +58,7 @@ class RankDecision:
         return self.certain and self.n_dependent == 0
 
 
-def rank(matrix: Rows, tolerance: float = RANK_TOLERANCE) -> int:
+def rank(matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE) -> int:
     """Return the rank of A; see `independent_rows`."""
     return independent_rows(matrix, tolerance).rank
 
@@ -96,7 +69,7 @@ LeastSingularValue = Callable[[PartOfRows], float | None]
 
 def independent_rows(
     matrix: Rows,
-    tolerance: float = RANK_TOLERANCE,
+    tolerance: float = tolerances.RANK_TOLERANCE,
     least_singular_value: LeastSingularValue | None = None,
     threads: int = 1,
 ) -> RankDecision:
@@ -119,32 +92,29 @@ def independent_rows(
     -------
     RankDecision
         Certain where no remainder lies between rounding and 1e-7 and, in components of more than
-        SPARSE_ROWS rows, two methods agree or dense QR has decided; `doubt` says what is missing.
-
-    References
-    ----------
-    Golub and Van Loan (2013), sec. 5.4.2; Hopcroft and Tarjan (1973).
+        SPARSE_ROWS rows, two methods agree or dense QR has decided. Golub and Van Loan (2013), sec.
+        5.4.2; Hopcroft and Tarjan (1973).
     """
     pattern = matrix.pattern
     component = biconnected_components(pattern)
     by_component = np.argsort(component, kind="stable").astype(np.intp)
     start = _sums(np.bincount(component) if len(component) else component)
     sizes = np.diff(_sums(pattern.block_sizes[pattern.n_primal + by_component])[start])
-    small = sizes <= SMALL
+    small = sizes <= row_choices.SMALL
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
-    decision = RankDecision(keep, np.inf, True, PIVOTED)
+    decision = RankDecision(keep, np.inf, True, row_choices.PIVOTED)
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
-        part = part_of_rows(matrix, member, label, threads=threads)
-        equilibrate(part, threads)
-        choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
+        part = row_choices.part_of_rows(matrix, member, label, threads=threads)
+        row_choices.equilibrate(part, threads)
+        choice = row_choices.small_choice(part, _sums(np.diff(start)[small]), tolerance)
         keep[part.index] = choice.keep
         decision = _decision(choice, choice.doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
-        part = part_of_rows(matrix, member, label, sweep=True, threads=threads)
-        equilibrate(part, threads)
+        part = row_choices.part_of_rows(matrix, member, label, sweep=True, threads=threads)
+        row_choices.equilibrate(part, threads)
         large = _decide_large(part, tolerance, least_singular_value, threads)
         keep[part.index] = large.keep
         is_new = large.method not in decision.method
@@ -176,37 +146,37 @@ def _decide_large(
 ) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
-    Where two that are clear agree, theirs is the rank, unless all that they keep is poorly
-    conditioned. Otherwise dense QR decides, as long as that takes no minutes.
+    Two that are clear and agree are right, unless all that they keep is poorly conditioned; else
+    dense QR decides, as long as that takes no minutes.
     """
     n = len(part.rows)
-    narrow = next(sweep_fronts(part)).width <= NARROW
+    narrow = next(row_choices.sweep_fronts(part)).width <= NARROW
     if n > SPARSE_ROWS:
         if not narrow and least_singular_value is not None and n <= part.pattern.n_primal_rows:
             least = least_singular_value(part)
-            if least is not None and least > REGULAR_SINGULAR_VALUE:
+            if least is not None and least > tolerances.REGULAR_SINGULAR_VALUE:
                 everything = np.ones(n, dtype=np.bool_)
-                return RankDecision(everything, least / REMAINDER_FLOOR, True, SPECTRUM)
+                return RankDecision(everything, least / tolerances.REMAINDER_FLOOR, True, SPECTRUM)
         decision = _first_agreement(part, tolerance, narrow, threads)
-        is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR)
+        is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(row_choices.NEAR)
         if n > DENSE_ROWS or decision.is_regular or is_near:
             return decision
-    choices = [] if narrow else by_halves(part, tolerance, threads)
+    choices = [] if narrow else row_choices.by_halves(part, tolerance, threads)
     rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
     rows = rows[:, np.unique(rows.indices)]
-    sweeps = [sweep for sweep in sweep_fronts(part) if sweep.width <= LARGEST_FRONT]
-    choices += [by_fronts(sweep, part, tolerance) for sweep in sweeps]
+    sweeps = [sweep for sweep in row_choices.sweep_fronts(part) if sweep.width <= LARGEST_FRONT]
+    choices += [row_choices.by_fronts(sweep, part, tolerance) for sweep in sweeps]
     if n > SPARSE_ROWS:
-        swept = [by_pivots(sweep, part) for sweep in sweeps]
-        candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
+        swept = [row_choices.by_pivots(sweep, part) for sweep in sweeps]
+        candidates = [c for c in [*choices, *swept] if c.gap >= tolerances.SECOND_GAP]
         clear = [choice for choice in candidates if not choice.doubt]
         if len({choice.rank for choice in clear}) == 1:
             same = [c.method for c in candidates if agree(clear[0], c)]
             methods = sorted({clear[0].method, *same})
             best, floor = _preferred(rows, clear)
-            if floor >= POOR_SINGULAR_VALUE and len(methods) > 1:
+            if floor >= tolerances.POOR_SINGULAR_VALUE and len(methods) > 1:
                 return _decision(best, method=" and ".join(methods))
-    pivoted = by_columns(rows, tolerance)
+    pivoted = row_choices.by_columns(rows, tolerance)
     alike = [choice for choice in choices if choice.rank == pivoted.rank]
     keep = _preferred(rows, [*alike, pivoted])[0].keep
     return _decision(replace(pivoted, keep=keep), pivoted.doubt)
@@ -217,23 +187,23 @@ def _first_agreement(
 ) -> RankDecision:
     """Try one method after the other until two that are clear agree.
 
-    Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
-    level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
-    another order, and have other errors.
+    Wide components are decided by nested halves: along a sweep, errors grow from level to level.
+    Halves cut elsewhere, like sweeps from the other end, have other errors.
     """
     choices: list[RowChoice] = []
-    for choice in (narrow_choices if narrow else wide_choices)(part, tolerance, threads):
+    methods = row_choices.narrow_choices if narrow else row_choices.wide_choices
+    for choice in methods(part, tolerance, threads):
         for other in choices:
             if agree(other, choice) or agree(choice, other):
-                first = choice if other.doubt or other.method == SWEPT else other
+                first = choice if other.doubt or other.method == row_choices.SWEPT else other
                 return _decision(first, method=" and ".join(sorted({other.method, choice.method})))
         choices.append(choice)
-    frontal = [choice for choice in choices if choice.method != SWEPT]
+    frontal = [choice for choice in choices if choice.method != row_choices.SWEPT]
     if not frontal:
         everything = np.ones(len(part.rows), dtype=np.bool_)
         return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
     best = max(frontal, key=lambda choice: (not choice.doubt, choice.gap))
-    if not best.doubt and best.rank == generic_rank(part.pattern):
+    if not best.doubt and best.rank == row_choices.generic_rank(part.pattern):
         return _decision(best, method=f"{best.method} and pebble game")
     return _decision(
         best, best.doubt or "no second method is clear, or it keeps another number of rows"
@@ -241,10 +211,10 @@ def _first_agreement(
 
 
 def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
-    """Return the first choice that is not much worse conditioned than the best one.
+    """Return the first choice that is not much worse conditioned than the best one, and its floor.
 
     Choices of the frontal QR come first: made joint by joint, they hold in other poses as well.
     """
-    floor = [smallest_singular_value(rows[choice.keep]) for choice in choices]
-    k = next(k for k, value in enumerate(floor) if value >= JOINTWISE_SHARE * max(floor))
+    floor = [row_choices.smallest_singular_value(rows[choice.keep]) for choice in choices]
+    k = next(k for k, value in enumerate(floor) if value >= tolerances.JOINTWISE_SHARE * max(floor))
     return choices[k], floor[k]

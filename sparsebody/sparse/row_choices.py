@@ -16,8 +16,6 @@ more in these pivots, which grows as 1 / delta down to 1e-13. The direction matt
 is decided clearly from the ground to the free end, and not at all the other way, where errors grow
 with the leverage.
 
-References
-----------
 George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
 """
 
@@ -34,23 +32,11 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from sparsebody import tolerances
 from sparsebody._core import graph
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import bisected, cuthill_mckee
-from sparsebody.tolerances import (
-    AMPLIFIED_ROUNDING,
-    CLEAR_GAP,
-    DEPENDENT_REMAINDER,
-    INDEPENDENT_REMAINDER,
-    JOINTWISE_SHARE,
-    LARGEST_PIVOT,
-    OWN_PIVOT,
-    REMAINDER_FLOOR,
-    SCHUR_SHIFT,
-    SECOND_GAP,
-)
+from sparsebody.sparse.pattern import BlockPattern, bisected, cuthill_mckee
 
 PASSES = 3  # of the equilibration
 SMALL = 48  # rows up to which a component is faster decided natively than by a call of LAPACK
@@ -110,9 +96,8 @@ def part_of_rows(
 ) -> PartOfRows:
     """Return the rows of the dual blocks `dual` (n,), counted from 0, scaled to unit norm.
 
-    Each block touches a primal one. `label` (n_primal,) is room for numbers, -1 before and after.
-    With `sweep`, primal blocks are numbered breadth first, from the end where more of them touch
-    nothing else, and dual ones by the first of their primal blocks; else as `dual` lists them.
+    `label` (n_primal,) is room for numbers, -1 before and after. With `sweep`, primal blocks are
+    numbered breadth first from the grounded end, and dual ones by the first of these.
     """
     pattern = matrix.pattern
     primal = kernels.touched_blocks(pattern.ends, dual, label)
@@ -151,16 +136,14 @@ def _grounded_first(pattern: BlockPattern) -> IntArray:
 def equilibrate(part: PartOfRows, threads: int = 1) -> None:
     """Give the rows of a part even parts on all bodies, and unit norm; zero rows stay.
 
-    The rank of A is that of W A S, whatever the weights W of the rows and the regular blocks S on
-    the bodies. Inertias are one choice of S, and a bad one where a crank of a gram moves a press of
-    a ton: the press alone decides. Here S makes the weighted rows on each body orthonormal columns,
-    and W gives the rows unit norm then. What is rounding on a body must stay small, so S enlarges
-    no direction by more than 10, and no unit by more than a few thousand.
-    Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
+    The rank of A is that of W A S, W weights of rows, S regular blocks on bodies. Inertias are a
+    bad choice of S where a crank of a gram moves a press of a ton. Here S makes the weighted rows
+    on each body orthonormal columns, enlarging no direction by more than 10, no unit by a few
+    thousand. Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001),
+    RAL-TR-2001-034.
     """
-    kernels.equilibrate(
-        *kernel_part(part.pattern, part.rows), PASSES, OWN_PIVOT, LARGEST_PIVOT, threads
-    )
+    pivots = tolerances.OWN_PIVOT, tolerances.LARGEST_PIVOT
+    kernels.equilibrate(*kernel_part(part.pattern, part.rows), PASSES, *pivots, threads)
 
 
 # ---- fronts ------------------------------------------------------------------------------------
@@ -208,12 +191,10 @@ def row_remainders(
 ) -> FloatArray:
     """Return |R_jj| (n_rows,) of A: what is left of a row beside the rows decided before.
 
-    `rows` (n_rows, 2, width) are of unit norm, on both ends; every dual block touches a primal one.
-    A row is decided in the smallest part that holds all its bodies; of several, joint by joint, the
-    last one listed first, and the largest remainder of a joint first. So all rows that a loop makes
-    dependent are found at one joint, and what is kept stays independent when the mechanism moves;
-    if joints are listed as they enter a sweep, that one reaches farthest, and fronts stay narrow.
-    Rows with remainders up to `tolerance` are dependent, and are not used.
+    A row of unit norm is decided in the smallest part that holds all its bodies; joint by joint,
+    the last one listed first, and the largest remainder of a joint first. So all rows that a loop
+    makes dependent are found at one joint, and what is kept stays independent when the mechanism
+    moves. Rows with remainders up to `tolerance` are dependent, and are not used.
     """
     return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
 
@@ -242,29 +223,22 @@ def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
 
 
 def schur_pivots(
-    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = SCHUR_SHIFT
+    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = tolerances.SCHUR_SHIFT
 ) -> FloatArray:
-    """Return the pivots (n_rows,) of LDL' of A A' + delta, rows as of `row_remainders`.
-
-    A row is eliminated when the last of its bodies has been met.
-    """
+    """Return the pivots (n_rows,) of LDL' of A A' + delta, rows at the last of their bodies."""
     return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
 
 
-def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
-    """Return a threshold and the ratio of the pivots on its two sides.
-
-    Where all pivots are far above delta, none is dropped and the ratio is that to delta.
-    """
+def largest_gap(pivots: FloatArray, delta: float = tolerances.SCHUR_SHIFT) -> tuple[float, float]:
+    """Return a threshold and the ratio of pivots on its sides; to delta if none is dropped."""
     return kernels.largest_gap(pivots, delta)
 
 
 def generic_bars(ends: IntArray, bars: IntArray, n_bodies: int, k: int = 6) -> IntArray:
     """Return how many of the `bars` (n_joints,) of each joint are independent in general position.
 
-    `ends` (n_joints, 2) are bodies of k freedoms, -1 the world. Joints are played in turn. Where
-    one is refused, all bodies that its search reached are rigid together, and are one body from
-    then on; so ladders take linear time, the worst graphs n^2.
+    `ends` (n_joints, 2) are bodies of k freedoms, -1 the world. Bodies found rigid together are one
+    from then on, so ladders take linear time, the worst graphs n^2.
     """
     nodes = np.where(ends < 0, n_bodies, ends).astype(np.intp)
     return kernels.independent_bars(nodes, bars, n_bodies + 1, k)
@@ -302,12 +276,13 @@ class RowChoice:
 
         A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
         """
-        grown = 0.0 if self.method == PIVOTED else AMPLIFIED_ROUNDING / self.least_kept
-        if self.largest_dropped > max(DEPENDENT_REMAINDER, grown):
+        grown = 0.0 if self.method == PIVOTED else tolerances.AMPLIFIED_ROUNDING / self.least_kept
+        if self.largest_dropped > max(tolerances.DEPENDENT_REMAINDER, grown):
             return f"{NEAR}: a row that was left out is {self.largest_dropped:.0e} off zero"
-        if self.least_kept < INDEPENDENT_REMAINDER:
+        if self.least_kept < tolerances.INDEPENDENT_REMAINDER:
             return f"{NEAR}: a row that was kept is only {self.least_kept:.0e} off the others"
-        return "" if self.gap >= CLEAR_GAP else f"a gap of only {self.gap:.0e} between remainders"
+        is_clear = self.gap >= tolerances.CLEAR_GAP
+        return "" if is_clear else f"a gap of only {self.gap:.0e} between remainders"
 
 
 def agree(one: RowChoice, other: RowChoice) -> bool:
@@ -315,16 +290,15 @@ def agree(one: RowChoice, other: RowChoice) -> bool:
 
     The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
     """
-    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else not other.doubt
+    nearly = other.gap >= tolerances.SECOND_GAP if other.method == SWEPT else not other.doubt
     return one.method != other.method and not one.doubt and nearly and one.rank == other.rank
 
 
 def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
-    """Decide which rows to keep, component by component; its gap is the least clear one of all.
+    """Decide component by component, of at most SMALL rows; its gap is the least clear one of all.
 
-    `component_start` (n_components + 1,) is the first dual block of each, at most SMALL rows in
-    one. A choice made joint by joint holds in other poses as well, and is taken where it costs
-    little conditioning.
+    `component_start` (n_components + 1,): first dual block of each. A choice made joint by joint
+    holds in other poses as well, and is taken where it costs little conditioning.
     """
     free, jointwise = kernels.small_remainders(
         kernel_part(part.pattern, part.rows), component_start, tolerance
@@ -336,7 +310,7 @@ def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) 
         return RowChoice(free > tolerance, np.inf, PIVOTED, np.inf)
     rank, least, largest = _extremes(free, starts, tolerance)
     jointwise_rank, jointwise_least, _ = _extremes(jointwise, starts, tolerance)
-    is_good = (jointwise_rank == rank) & (jointwise_least > JOINTWISE_SHARE * least)
+    is_good = (jointwise_rank == rank) & (jointwise_least > tolerances.JOINTWISE_SHARE * least)
     keep = np.where(np.repeat(is_good, size), jointwise, free) > tolerance
     gap = float((least / largest).min())
     return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
@@ -347,11 +321,10 @@ def _extremes(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return rank, least remainder kept and largest dropped of each component."""
     keep = remainders > tolerance
-    return (
-        np.add.reduceat(keep.astype(np.intp), starts),
-        np.minimum.reduceat(np.where(keep, remainders, np.inf), starts),
-        np.maximum.reduceat(np.where(keep, 0.0, remainders), starts).clip(min=REMAINDER_FLOOR),
-    )
+    rank = np.add.reduceat(keep.astype(np.intp), starts)
+    least = np.minimum.reduceat(np.where(keep, remainders, np.inf), starts)
+    largest = np.maximum.reduceat(np.where(keep, 0.0, remainders), starts)
+    return rank, least, largest.clip(min=tolerances.REMAINDER_FLOOR)
 
 
 def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
@@ -382,7 +355,7 @@ def by_halves(
 def _by_remainders(remainders: FloatArray, tolerance: float, method: str) -> RowChoice:
     """Rows to keep, by their remainders."""
     keep = remainders > tolerance
-    dropped = max(float(np.max(remainders, where=~keep, initial=0.0)), REMAINDER_FLOOR)
+    dropped = max(float(np.max(remainders, where=~keep, initial=0.0)), tolerances.REMAINDER_FLOOR)
     least = float(np.min(remainders, where=keep, initial=np.inf))
     return RowChoice(keep, least / dropped, method, least, dropped)
 

@@ -61,10 +61,7 @@ def saddle_product(matrix: SaddleMatrix, x: FloatArray) -> FloatArray:
 
 
 def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> FloatArray:
-    """Return rhs - [D A'; A 0] x, for one or several right-hand sides.
-
-    Raises ShapeError if x is not shaped like rhs, or does not fit the matrix.
-    """
+    """Return rhs - [D A'; A 0] x of one or several columns; ShapeError if x does not fit."""
     pattern = matrix.pattern
     if x.shape[0] != pattern.n_rows:
         raise ShapeError(f"x has {x.shape[0]} rows, the matrix {pattern.n_rows}")
@@ -79,8 +76,7 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
 def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> FloatArray:
     """Return (k, 2): what primal and dual residuals are measured against, for each of k columns.
 
-    The two halves have different units. Primal rows are measured against the largest entry of f
-    and D x; dual ones against that of g and of A D^-1 f, what x would be without them.
+    Primal rows against the largest entry of f and D x, dual ones of g and A D^-1 f.
     """
     columns = x.reshape(len(x), -1), rhs.reshape(len(x), -1)
     return factorization.residual_scales(matrix.blocks, matrix.inverse, *columns)
@@ -133,8 +129,8 @@ ROUNDS = 5  # of Hager's method at most; two are usual
 def largest_eigenvalue(product: Product, n: int) -> float:
     """Estimate the largest eigenvalue of a symmetric positive matrix (n, n), from below.
 
-    Lanczos' method from a random vector; a few per cent are missing where eigenvalues crowd. Golub
-    and Van Loan (2013), sec. 10.1; Kuczynski and Wozniakowski (1992), SIMAX 13:1094.
+    Lanczos' method from a random vector. Golub and Van Loan (2013), sec. 10.1; Kuczynski and
+    Wozniakowski (1992), SIMAX 13:1094.
     """
     if n == 0:
         return 0.0

@@ -59,8 +59,7 @@ class Shape(NamedTuple):
 class Productions:
     """The productions of several eliminations, numbered as they come.
 
-    `small`: blocks of the largest subtrees that are taken as a whole. `context`: the number of
-    productions above a subtree that make up its slot.
+    Subtrees of up to `small` blocks are taken as a whole; `context` productions above make a slot.
     """
 
     small: int = 0
@@ -71,10 +70,7 @@ class Productions:
     def derivations(
         self, tree: Elimination, labels: Sequence[Label]
     ) -> list[tuple[Key, Derivation]]:
-        """Return the nodes of an elimination forest from TOP downwards, each with its key.
-
-        `labels`: of the node at each position.
-        """
+        """Return the nodes of a forest, of `labels` by position, from TOP downwards."""
         forest = _Forest(tree, labels)
         number, growing = self._numbered(forest)
         n = len(labels)
@@ -169,10 +165,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Rules and subtrees that derive the elimination trees of a family from some size on.
-
-    The rules of one class begin together.
-    """
+    """Rules and subtrees that derive a family's trees; rules of a class begin together."""
 
     period: int  # blocks
     rules: Mapping[Class, tuple[Rule, ...]]
@@ -225,8 +218,7 @@ def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
 def affine_rules(table: Table, period: int) -> Rules:
     """Return the rules that the largest subtrees of each slot and remainder follow.
 
-    `table`: of some eliminations; all of it is listed. `period`: growth of the family from one
-    member to the next [blocks].
+    `table`: of some eliminations, all of it listed; `period`: growth from one member to the next.
     """
     classes: dict[Class, dict[int, frozenset[Derivation]]] = defaultdict(dict)
     for (slot, m), nodes in table.items():

@@ -14,8 +14,13 @@ from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.sparse.elimination_tree import core_joints
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import cuthill_mckee, dual_graph, landmark_distances, primal_graph
+from sparsebody.sparse.pattern import (
+    BlockPattern,
+    cuthill_mckee,
+    dual_graph,
+    landmark_distances,
+    primal_graph,
+)
 
 _LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
 _LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for
@@ -25,9 +30,8 @@ _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width l
 def crossing_bound(pattern: BlockPattern) -> int:
     """Return rows of dual blocks that some front of their graph has, by paths that cross.
 
-    Directions are differences of distances from four corners. Good for square lattices; next to
-    nothing for trees, and for lattices in space, where paths pass each other. Seymour and Thomas
-    (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster (2008),
+    Directions are differences of distances from four corners: good for square lattices. Seymour and
+    Thomas (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster (2008),
     Algorithmica 51, 1, for lower bounds by them.
     """
     inner = np.flatnonzero(np.all(pattern.ends >= 0, axis=1) & (np.ptp(pattern.ends, axis=1) > 0))
@@ -49,10 +53,7 @@ def crossing_bound(pattern: BlockPattern) -> int:
 
 
 def _corner_distances(pattern: BlockPattern) -> FloatArray:
-    """Return the distances (4, n_primal) from two blocks far apart and two more between them.
-
-    Parts that a block is not in are at zero.
-    """
+    """Return distances (4, n_primal) from two blocks far apart and two between, or zeros."""
     graph, n_duals = primal_graph(pattern), np.diff(pattern.adjacency[0])[: pattern.n_primal]
     distance = landmark_distances(pattern, 2).T
     between = distance.min(axis=0)
@@ -157,10 +158,7 @@ def _core(pattern: BlockPattern) -> BlockPattern:
 
 
 def _part(pattern: BlockPattern) -> BlockPattern:
-    """Return the pattern, or so much of a large one that the bounds, which hold for it, are quick.
-
-    Joints that lead out of the part are left out.
-    """
+    """Return the pattern, or a part of a large one for which the bounds, which hold, are quick."""
     if pattern.n_primal <= _LARGEST:
         return pattern
     label = np.full(pattern.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
@@ -175,11 +173,9 @@ def _part(pattern: BlockPattern) -> BlockPattern:
 def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[int, IntArray]:
     """Return the least possible weight of the heaviest front, and an order (n,) that has it.
 
-    A front is a node with all that it couples to when it is eliminated. With all weights one, its
-    size is the treewidth plus one. For small graphs: time grows exponentially. Raises OrderingError
-    if the search looks at more than 20,000 sets of eliminated nodes. Gogate and Dechter (2004), for
-    the search and its reductions; Bodlaender, Fomin, Koster, Kratsch and Thilikos (2006) for
-    remembering sets.
+    With all weights one it is the treewidth plus one; time grows exponentially. Raises
+    OrderingError beyond 20,000 sets of eliminated nodes. Gogate and Dechter (2004), for the search
+    and its reductions; Bodlaender, Fomin, Koster, Kratsch and Thilikos (2006) for remembering sets.
     """
     n = len(weight)
     neighbours = [0] * n
@@ -227,9 +223,9 @@ def _eliminated(
 
 
 def _reducible(neighbours: list[int], weights: list[int], width: int, left: int) -> int | None:
-    """Return a node that some best order eliminates next, if one is seen at once.
+    """Return a node whose neighbours couple already, or all but one that is no heavier.
 
-    All its neighbours couple already, or all but one that is no heavier than the node itself.
+    Some best order eliminates it next.
     """
     for node in _bits(left):
         if _front(node, neighbours, weights) > width:

@@ -7,13 +7,15 @@ to 6.5, 7.1) and `loop_constraints.py` (8.4), the methods of sec. 8.5 in `loop_m
 
 # ruff: noqa: I001
 
+from typing import Any
+
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import System
 
 # Trees, and their coordinates
 from sparsebody.tree.spanning_tree import SpanningTree as SpanningTree, loop_error
 from sparsebody.tree.tree_choice import TREE_CHOICES as TREE_CHOICES, spanning_tree as spanning_tree
-from sparsebody.tree.nonzero_bound import nonzero_bound as nonzero_bound
+from sparsebody.tree.tree_choice import nonzero_bound as nonzero_bound
 from sparsebody.tree.joint_coordinates import (
     joint_coordinates as joint_coordinates,
     position_rates as position_rates,
@@ -84,26 +86,17 @@ TREE_INVERSE_METHODS: dict[str, type[TreeInverseMethod]] = {
 
 
 def tree_dynamics(
-    method: str,
-    system: System,
-    tree: SpanningTree | str = "auto",
-    *,
-    reactions: str = "minimum-norm",
-    baumgarte: float | None = None,
+    method: str, system: System, tree: SpanningTree | str = "auto", **options: Any
 ) -> TreeDynamics:
     """Return the dynamics of a mechanism by a method of TREE_METHODS; see TreeDynamics.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method.
-    ModelError
-        If the method takes trees only, and a joint closes a loop.
+    Raises UnknownNameError if there is no such method, ModelError if it takes trees only, and a
+    joint closes a loop.
     """
     if method not in TREE_METHODS:
         raise UnknownNameError(f"method is {method!r}; give one of {', '.join(TREE_METHODS)}")
     chosen = TREE_METHODS[method]
-    dynamics = chosen(system, tree, reactions=reactions, baumgarte=baumgarte)
+    dynamics = chosen(system, tree, **options)
     if dynamics.tree.n_loops and not chosen.takes_loops:
         others = [name for name, other in TREE_METHODS.items() if other.takes_loops]
         raise loop_error(dynamics.tree, method, ["sparse", *others])

@@ -8,7 +8,9 @@ K g = k and rank K + rank G = n. All matrices are dense; `right` is tau - C.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partialmethod, total_ordering, wraps
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,16 +21,9 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State
 from sparsebody.tolerances import FUNCTION_CLOSURE
-from sparsebody.tree.jets import differentiate
+from sparsebody.tree import recursions
 from sparsebody.tree.joint_coordinates import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import (
-    body_accelerations,
-    joint_space_bias_force,
-    joint_space_inertia,
-    recursion,
-    symmetric,
-)
 from sparsebody.tree.spanning_tree import SpanningTree
 
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
@@ -46,9 +41,6 @@ class ExplicitMotion(NamedTuple):
 class LoopClosure:
     """Positions of the tree as a function of independent variables, differentiated for the user.
 
-    G and g come from `jacobian` and `bias`, or from gamma itself by forward differentiation, exact
-    to rounding: write it with NumPy's functions (np.sin, np.arctan2, ...), not those of math.
-
     Parameters
     ----------
     tree : SpanningTree
@@ -56,18 +48,13 @@ class LoopClosure:
     gamma : callable
         From y (n,) to q (tree.n_positions,), or to a mapping from the names of all tree joints to
         their positions, the loops closed.
-    jacobian : callable, optional
-        From y to G (tree.n_velocities, m), or to rows of it by joints. (8.58).
-    bias : callable, optional
-        From y and v to g = (dG/dt) v (tree.n_velocities,), or by joints. (8.60).
+    jacobian, bias : callable, optional
+        From y to G (tree.n_velocities, m), and from y and v to g = (dG/dt) v, or to rows of them by
+        joints, (8.58), (8.60); both or none. Default: of gamma by forward differentiation, exact to
+        rounding: write it with NumPy's functions (np.sin, np.arctan2, ...), not those of math.
     rates : callable, optional
         From y and v (m,) to dy/dt (n,), linear in v: for velocities that are not derivatives of
         y, such as the angular velocity of a platform; default: v = dy/dt. (3.6).
-
-    Raises
-    ------
-    ModelError
-        If the mechanism has drives, or one of jacobian and bias is given without the other.
     """
 
     def __init__(
@@ -196,8 +183,7 @@ def dual_system(
 ) -> tuple[FloatArray, FloatArray]:
     """Return matrix and right-hand side of (3.19), whose solution is [tau_c; -ydd].
 
-    The dual of (3.17): motions and forces have changed places. The sign of ydd is that for which
-    the matrix is symmetric and its first equation is qdd = G ydd + g.
+    The dual of (3.17), motions and forces having changed places, symmetric with qdd = G ydd + g.
     """
     n, m = G.shape
     factor = cho_factor(H)
@@ -231,14 +217,9 @@ class ProjectedEquations(NamedTuple):
 
 
 class ExplicitDynamics:
-    """Forward dynamics of a mechanism whose loops are closed by a function.
+    """Forward dynamics of a mechanism whose loops are closed by a function q = gamma(y).
 
     Loops stay closed whatever is integrated, so nothing needs stabilization.
-
-    Parameters
-    ----------
-    closure : LoopClosure
-        q = gamma(y).
     """
 
     def __init__(self, closure: LoopClosure) -> None:
@@ -256,24 +237,14 @@ class ExplicitDynamics:
     ) -> ProjectedEquations:
         """Return H_G, C_G and u at independent positions y (n,) and velocities v (m,).
 
-        Parameters
-        ----------
-        y, v, time
-            Where, and when, for forces that depend on it [s].
-        tau : (n_velocities,) float array, optional
-            Forces of the tree's joints besides those of the model [N m, N].
-        body_force : (n_bodies, 6) array, optional
-            Additional wrenches about the centers of mass in body axes [N m, N].
-
-        Raises
-        ------
-        ModelError
-            If gamma(y) leaves a loop open.
+        `tau` (n_velocities,) are forces of the tree's joints besides those of the model [N m, N],
+        `body_force` (n_bodies, 6) additional wrenches about the centers of mass in body axes [N m,
+        N]. Raises ModelError if gamma(y) leaves a loop open.
         """
         tree, motion = self.tree, self.closure(y, v)
         problem = TreeProblem(tree, self.closure.closed_state(motion, time), body_force)
-        H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
-        C = joint_space_bias_force(tree, problem.motion, problem.force)
+        H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
+        C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
         inertia, bias = projected_system(H, C, motion.G, motion.g)
         tau = np.zeros(tree.n_velocities) if tau is None else tau
         tau = checked_coordinates(tree, tau, "tau", tree.n_velocities)
@@ -288,15 +259,172 @@ class ExplicitDynamics:
     ) -> FloatArray:
         """Return accelerations of the bodies (n_bodies, 6) that belong to a given dv/dt (m,)."""
         qdd = equations.motion.G @ acceleration + equations.motion.g
-        of_links = recursion(self.tree, equations.problem.motion, qdd)[1]
-        return body_accelerations(self.tree, equations.problem.motion, of_links)
+        of_links = recursions.recursion(self.tree, equations.problem.motion, qdd)[1]
+        return recursions.body_accelerations(self.tree, equations.problem.motion, of_links)
 
     def rate(self, time: float, x: FloatArray, n_velocities: int | None = None) -> FloatArray:
-        """Return dx/dt for x = (y, v), as integrators of ordinary equations want it. (3.9).
-
-        Half of x are velocities, unless their number is given.
-        """
+        """Return dx/dt of x = (y, v), half of it velocities unless their number is given. (3.9)."""
         m = len(x) // 2 if n_velocities is None else n_velocities
         y, v = x[: len(x) - m], x[len(x) - m :]
         vd = self.acceleration(y, v, time=time)
         return np.concatenate([self.closure.position_rate(y, v), vd])
+
+
+# ---- forward differentiation ---------------------------------------------------------------------
+
+# A Jet carries a value, its slopes in several directions, and its second derivative along the last
+# of them; arrays of jets go through NumPy's arithmetic and elementary functions, which call the
+# methods here. Derivatives are exact to rounding, as no differences are taken.
+# Griewank and Walther (2008), chs. 3 and 13.
+
+_DERIVATIVES: dict[str, Callable[[float, float], tuple[float, float]]] = {  # f', f'' of x, f
+    "sin": lambda x, f: (math.cos(x), -f),
+    "cos": lambda x, f: (-math.sin(x), -f),
+    "tan": lambda x, f: (1.0 + f * f, 2.0 * f * (1.0 + f * f)),
+    "arcsin": lambda x, f: ((1.0 - x * x) ** -0.5, x * (1.0 - x * x) ** -1.5),
+    "arccos": lambda x, f: (-((1.0 - x * x) ** -0.5), -x * (1.0 - x * x) ** -1.5),
+    "arctan": lambda x, f: (1.0 / (1.0 + x * x), -2.0 * x / (1.0 + x * x) ** 2),
+    "exp": lambda x, f: (f, f),
+    "log": lambda x, f: (1.0 / x, -1.0 / x**2),
+    "sqrt": lambda x, f: (0.5 / f, -0.25 / f**3),
+    "sinh": lambda x, f: (math.cosh(x), f),
+    "cosh": lambda x, f: (math.sinh(x), f),
+    "tanh": lambda x, f: (1.0 - f * f, -2.0 * f * (1.0 - f * f)),
+    "reciprocal": lambda x, f: (-f * f, 2.0 * f**3),
+}
+
+
+def _by_elements(operation: Callable[[Jet, Any], Any]) -> Callable[[Jet, Any], Any]:
+    """Leave arrays to NumPy, which comes back with their elements."""
+
+    @wraps(operation)
+    def operate(jet: Jet, other: Any) -> Any:
+        if isinstance(other, np.ndarray) and other.ndim:
+            return NotImplemented
+        return operation(jet, other)
+
+    return operate
+
+
+@total_ordering
+class Jet:
+    """A number with its derivatives `slope` (m + 1,) in m directions and along a curve.
+
+    `curvature` is the second derivative along the curve.
+    """
+
+    __slots__ = ("curvature", "slope", "value")
+
+    def __init__(self, value: float, slope: FloatArray, curvature: float) -> None:
+        self.value, self.slope, self.curvature = float(value), slope, float(curvature)
+
+    def _through(self, value: float, first: float, second: float) -> Jet:
+        """A function of this jet, by its value and its two derivatives: the chain rule."""
+        along = self.slope[-1]
+        return Jet(value, first * self.slope, first * self.curvature + second * along * along)
+
+    def through(self, name: str) -> Jet:
+        """The function of this name in NumPy, which calls it as a method of that name."""
+        value = float(getattr(np, name)(self.value))
+        return self._through(value, *_DERIVATIVES[name](self.value, value))
+
+    def _like(self, other: Any) -> Jet:
+        return other if isinstance(other, Jet) else Jet(other, np.zeros_like(self.slope), 0.0)
+
+    def __repr__(self) -> str:
+        return f"Jet({self.value!r}, {self.slope!r}, {self.curvature!r})"
+
+    @_by_elements
+    def __add__(self, other: Any) -> Jet:
+        b = self._like(other)
+        return Jet(self.value + b.value, self.slope + b.slope, self.curvature + b.curvature)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Jet:
+        return Jet(-self.value, -self.slope, -self.curvature)
+
+    def __pos__(self) -> Jet:
+        return self
+
+    def __sub__(self, other: Any) -> Jet:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Jet:
+        return -self + other
+
+    @_by_elements
+    def __mul__(self, other: Any) -> Jet:
+        b = self._like(other)
+        twice = 2.0 * self.slope[-1] * b.slope[-1]
+        curvature = self.value * b.curvature + twice + b.value * self.curvature
+        return Jet(self.value * b.value, self.value * b.slope + b.value * self.slope, curvature)
+
+    __rmul__ = __mul__
+
+    @_by_elements
+    def __truediv__(self, other: Any) -> Jet:
+        return self * self._like(other).through("reciprocal")
+
+    @_by_elements
+    def __rtruediv__(self, other: Any) -> Jet:
+        return self.through("reciprocal") * other
+
+    @_by_elements
+    def __pow__(self, other: Any) -> Jet:
+        if isinstance(other, Jet):
+            return (self.through("log") * other).through("exp")
+        x, n = self.value, float(other)
+        first = n * x ** (n - 1.0) if n != 0.0 else 0.0
+        second = n * (n - 1.0) * x ** (n - 2.0) if n not in (0.0, 1.0) else 0.0
+        return self._through(x**n, first, second)
+
+    def __rpow__(self, other: Any) -> Jet:
+        return (self * math.log(other)).through("exp")
+
+    def __abs__(self) -> Jet:
+        return -self if self.value < 0.0 else self
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == self._like(other).value
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < self._like(other).value
+
+    def conjugate(self) -> Jet:
+        """X itself: it is real."""
+        return self
+
+    def arctan2(self, other: Any) -> Jet:
+        """Angle of the point (other, self), in its quadrant."""
+        x = self._like(other)
+        angle = math.atan2(self.value, x.value)
+        s, c = math.sin(angle), math.cos(angle)
+        return ((self * c - x * s) / (self * s + x * c)).through("arctan") + angle
+
+    def hypot(self, other: Any) -> Jet:
+        """Root of the sum of squares."""
+        return (self * self + self._like(other) * other).through("sqrt")
+
+
+for _name in _DERIVATIVES:
+    setattr(Jet, _name, partialmethod(Jet.through, _name))
+
+
+def differentiate(
+    function: Callable[[Any], Any], y: FloatArray, rate: FloatArray, bend: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return a function's value (n,), its Jacobian (n, m), and its second derivative (n,).
+
+    The last is along y + rate t + bend t^2 / 2 at t = 0; `function` takes (m,) numbers of NumPy's.
+    """
+    m = len(y)
+    slopes = np.concatenate([np.eye(m), np.asarray(rate)[:, None]], axis=1)
+    bend = np.zeros(m) if bend is None else bend
+    jets = np.empty(m, dtype=object)
+    jets[:] = [Jet(*parts) for parts in zip(y, slopes, bend, strict=True)]
+    none = Jet(0.0, np.zeros(m + 1), 0.0)
+    results = [none + part for part in np.asarray(function(jets), dtype=object).ravel()]
+    value = np.array([jet.value for jet in results])  # constants have become jets
+    jacobian = np.array([jet.slope[:-1] for jet in results]).reshape(len(results), m)
+    return value, jacobian, np.array([jet.curvature for jet in results])

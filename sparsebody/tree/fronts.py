@@ -27,13 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.equations.system_motion import NativeTerms
 from sparsebody.errors import ModelError
-from sparsebody.model.system import State, with_joints
-from sparsebody.tree.recursions import TreeMotion
-from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree, offsets
 
 LANES = 4  # rows of fronts are multiples of this many numbers
 
@@ -54,10 +50,7 @@ def constrained_loops(tree: SpanningTree) -> Loops:
 
 
 class Front:
-    """The rows of a front in the making: which node has which.
-
-    Nodes are numbers: links, then loops.
-    """
+    """The rows of a front in the making: which node, of numbers of links, then loops, has which."""
 
     def __init__(self) -> None:
         self.slots: dict[int, int] = {}  # first row of each node
@@ -217,61 +210,6 @@ def empty_fronts(plan: FrontPlan) -> Fronts:
     return Fronts(*(np.zeros(n) for n in (*plan.sizes.tolist(), n_pivots)))
 
 
-class LoopTable(NamedTuple):
-    """Constants of the loop joints that have rows."""
-
-    ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
-    first_row: IntArray  # (n + 1,) among loop rows
-    row: FloatArray  # (m, 6) T' in the axes of the successor's link about its origin
-    anchor: FloatArray  # (n, 3) origin of S in the world, where the successor is the world
-
-
-def loop_table(tree: SpanningTree) -> LoopTable:
-    """Return the constants of the loop joints of a tree."""
-    system, (joint, ends, first_row) = tree.system, constrained_loops(tree)
-    own, link = np.repeat(np.arange(len(joint)), np.diff(first_row)), ends[:, 1]
-    is_link = (link >= 0)[:, None]
-    constants = tree.links.constants[link]
-    origin = constants[:, FRAME_POINT : FRAME_POINT + 3]
-    to_body = np.where(
-        is_link[:, :, None], constants[:, FRAME:FRAME_POINT].reshape(-1, 3, 3), np.eye(3)
-    )
-    point, rotation = system.successor_point[joint], system.successor_rotation[joint]
-    to_link = np.einsum("nba,nbc->nac", to_body, rotation)
-    arm = np.einsum("nba,nb->na", to_body, np.where(is_link, point - origin, 0.0))
-    parts = system.subspace[tree.loop_rows].reshape(-1, 2, 3)
-    moment, force = np.einsum("mab,mpb->pma", to_link[own], parts)
-    row = np.concatenate([moment + np.cross(arm[own], force), force], axis=1)
-    return LoopTable(ends, first_row, row, np.where(is_link, 0.0, point))
-
-
-class VaryingLoops:
-    """The rows of those loop joints whose T varies on both bodies, without springs or drives."""
-
-    def __init__(self, tree: SpanningTree) -> None:
-        system = tree.system
-        joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
-        of_loops = system.row_joint[tree.loop_rows]
-        self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
-        self._varying, self._links = NativeTerms(with_joints(system, joint)), tree.links
-
-    def overwrite(
-        self,
-        state: State,
-        motion: TreeMotion,
-        link: IntArray,
-        wrench: FloatArray,
-        gamma: FloatArray,
-    ) -> None:
-        """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
-        if len(self.row) == 0:
-            return
-        self._varying.fill(state)
-        own = self._varying.rows.copy()
-        native.rows_to_links(self._links, motion, link[self.row], own)
-        wrench[self.row], gamma[self.row] = own, self._varying.gamma
-
-
 SIZE = 6  # of a link
 MOST_NUMBERS = 1 << 28  # in fronts and factors together
 
@@ -285,10 +223,9 @@ class FrontSize(NamedTuple):
 
 
 class Elimination:
-    """The elimination of a tree, link by link and loop by loop.
+    """The elimination of a tree, link by link and loop by loop, loops closing as `closing` tells.
 
-    `closing` tells when the rows of loops are eliminated; at work of `most` it gives up, and
-    `is_complete` tells.
+    At work of `most` it gives up, and is not `is_complete`.
     """
 
     def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:

@@ -20,22 +20,11 @@ from sparsebody.tree.spanning_tree import N_POSITIONS, N_SCALARS, N_VELOCITIES, 
 
 
 def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return position and velocity coordinates of the tree joints of a state.
+    """Return q (n_positions,) and qd (n_velocities,) of the tree joints of a state.
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        A spanning tree of the state's system.
-    state : State
-        Poses and velocities; what does not fit the joints is ignored.
-
-    Returns
-    -------
-    q : (n_positions,) float array
-        As JointType.coordinates of each joint [rad, m]; angles as near as whole turns allow to
-        the tracked ones of the state, and in (-pi, pi] where they are not tracked.
-    qd : (n_velocities,) float array
-        As the columns of JointType.motion_subspace [rad/s, m/s].
+    q is as JointType.coordinates of each joint [rad, m]: angles are as near as whole turns allow to
+    the tracked ones of the state, and in (-pi, pi] where they are not tracked. qd is as the columns
+    of JointType.motion_subspace [rad/s, m/s]. What does not fit the joints is ignored.
     """
     check_state(tree.system, state)
     motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
@@ -49,21 +38,9 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
 def tree_state(tree: SpanningTree, q: FloatArray, qd: FloatArray, *, time: float = 0.0) -> State:
     """Return the state with the given tree coordinates; loops need not be closed.
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        The spanning tree.
-    q : (n_positions,) float array
-        Joint positions; quaternions need not be of unit length.
-    qd : (n_velocities,) float array
-        Joint velocities.
-    time : float
-        Of the state [s].
-
-    Raises
-    ------
-    ShapeError, ModelError
-        If there are too many or too few coordinates, or one is not finite.
+    q (n_positions,) are joint positions, whose quaternions need not be of unit length, qd
+    (n_velocities,) velocities; `time` [s]. Raises ShapeError or ModelError if there are too many or
+    too few, or one is not finite.
     """
     q = checked_coordinates(tree, q, "q", tree.n_positions)
     qd = checked_coordinates(tree, qd, "qd", tree.n_velocities)
@@ -104,20 +81,14 @@ def position_rates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> FloatAr
 def velocities_of_rates(
     tree: SpanningTree, q: FloatArray, rate: FloatArray, second: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return qd and qdd (n_velocities,) of positions q, dq/dt and d^2 q/dt^2 (n_positions,).
-
-    Quaternions may have any length, and change it.
-    """
+    """Return qd and qdd (n_velocities,) of q (n_positions,) and its derivatives in time."""
     qd, qdd = np.empty(tree.n_velocities), np.empty(tree.n_velocities)
     native.velocities_of_rates(tree.links, q, rate, second, qd, qdd)
     return qd, qdd
 
 
 def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
-    """Return tracked scalar coordinates of tree joints: items, their index in q, which are angles.
-
-    The last is an index array into the other two.
-    """
+    """Return tracked scalar coordinates of tree joints, their index in q, and which are angles."""
     coordinates, system = tree.system.coordinates, tree.system
     joint, index = coordinates.joint, coordinates.index
     kind, of_tree = system.joint_kind[joint], tree.tree_index[joint]

@@ -21,8 +21,7 @@ from sparsebody.tree.spanning_tree import SpanningTree
 class JointSpace:
     """A mechanism in the coordinates of its spanning tree: H qdd + C = tau. (3.1), (8.3).
 
-    Springs, loads and gravity are part of C, so that tau is zero on a tree without drives; closed
-    loops and drives exert what remains, tau = K' lambda.
+    Springs, loads and gravity are part of C; closed loops and drives exert tau = K' lambda.
     """
 
     tree: SpanningTree
@@ -41,21 +40,10 @@ class JointSpace:
 def joint_space(
     system: System, state: State, tree: SpanningTree | str = "minimum-nonzeros"
 ) -> JointSpace:
-    """Return coordinates, accelerations, inertia and bias force of a mechanism at a state.
+    """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism, with any loops.
-    state : State
-        Poses and velocities, consistent ones.
-    tree : SpanningTree or str
-        The tree, or a name from TREE_CHOICES.
-
-    Raises
-    ------
-    ModelError
-        If H is too large for memory.
+    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H is too large for
+    memory.
     """
     dynamics = LoopsArticulatedBody(system, tree)
     problem, tree = dynamics.problem(state), dynamics.tree
@@ -68,12 +56,8 @@ def joint_space(
 class StateSpace:
     """A method in joint coordinates as a function that integrators call.
 
-    Positions of balls and free joints are quaternions, which are more than their velocities.
-
-    Parameters
-    ----------
-    dynamics : TreeDynamics
-        By any method; with loops, give it a Baumgarte constant.
+    `dynamics`: by any method; with loops, give it a Baumgarte constant. Positions of balls and free
+    joints are quaternions, which are more than their velocities.
     """
 
     def __init__(self, dynamics: TreeDynamics) -> None:

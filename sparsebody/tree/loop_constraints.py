@@ -42,10 +42,7 @@ class BlockLayout(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LoopClusters:
-    """The minimal loop clusters of a spanning tree, in the order of their first tree joints.
-
-    Loop joints that constrain nothing close no loop.
-    """
+    """The minimal loop clusters of a tree, in the order of their first tree joints."""
 
     tree: SpanningTree
     loop: IntArray  # loops, numbers into tree.loop_joint, cluster by cluster
@@ -201,10 +198,7 @@ def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
 def _fill_about_one_origin(
     problem: TreeProblem, rows: LoopRows, is_floating: bool, layout: BlockLayout, values: FloatArray
 ) -> FloatArray:
-    """Fill the values of K, packed as `layout` says, and return k (m,) with Baumgarte's terms.
-
-    About the origin of the floating base, or the world's.
-    """
+    """Fill the packed K, return k (m,), about the origin of the floating base or the world."""
     tree, motion = problem.tree, problem.motion
     root, from_root = _origins(tree, motion.pose[:, 9:])
     root_origin = motion.pose[root, 9:]
@@ -271,10 +265,7 @@ class LoopEquations:
         return self.clusters.dense(self.values)
 
     def violation(self, x: FloatArray) -> FloatArray:
-        """Return K x - k of every row (m,) relative to the largest terms of its cluster.
-
-        These are k, and K times the largest acceleration, gravity's included.
-        """
+        """Return K x - k (m,) relative to k and K times the largest acceleration, by cluster."""
         clusters, gravity = self.clusters, self.clusters.tree.system.gravity
         largest = float(max(np.abs(x).max(initial=0.0), np.abs(gravity).max()))
         return native.loop_violation(
@@ -287,24 +278,12 @@ def loop_equations(
 ) -> LoopEquations:
     """Return K and k at a state. Featherstone (2008), table 8.4.
 
-    Parameters
-    ----------
-    problem : TreeProblem
-        The mechanism at a state.
-    clusters : LoopClusters, optional
-        Of its tree, if they are known.
-    coordinates : {"link", "base", "floating-base"}
-        Vectors about the origins of the links they belong to, which loses no digits; about the
-        world's origin, as in the book; or about that of the body where the tree of the loop
-        begins, the book's remedy for floating bases far away (sec. 8.7). The equations are the
-        same, but for rounding.
+    `coordinates`: "link", vectors about the origins of the links they belong to, which loses no
+    digits; "base", about the world's origin, as in the book; or "floating-base", about that of the
+    body where the tree of the loop begins, the book's remedy for bases far away (sec. 8.7). The
+    equations are the same, but for rounding. `clusters`: of the tree, if they are known.
 
-    Raises
-    ------
-    UnknownNameError
-        If the coordinates are of no such name.
-    ModelError
-        If K has more than MOST_ENTRIES entries.
+    Raises UnknownNameError if there are no such coordinates, ModelError if K is too large.
     """
     check_coordinates(coordinates)
     clusters = loop_clusters(problem.tree) if clusters is None else clusters

@@ -19,13 +19,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
-from sparsebody.tree.loop_constraints import (
-    LoopClusters,
-    LoopEquations,
-    check_coordinates,
-    loop_clusters,
-    loop_equations,
-)
+from sparsebody.tree import loop_constraints
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
 from sparsebody.tree.spanning_tree import SpanningTree, offsets
@@ -34,17 +28,8 @@ from sparsebody.tree.spanning_tree import SpanningTree, offsets
 class LoopDynamics(TreeDynamics):
     """Forward dynamics by a spanning tree and the equations K qdd = k of its loop joints.
 
-    Parameters
-    ----------
-    system, tree, reactions, baumgarte
-        As in TreeDynamics.
-    coordinates : {"link", "base", "floating-base"}
-        Those in which K and k are computed; see loop_equations.
-
-    Raises
-    ------
-    UnknownNameError
-        If there are no such coordinates.
+    `coordinates`: those in which K and k are computed, see loop_equations; the rest as in
+    TreeDynamics.
     """
 
     takes_loops = True
@@ -57,17 +42,17 @@ class LoopDynamics(TreeDynamics):
         coordinates: str = "link",
         **options: Any,
     ) -> None:
-        check_coordinates(coordinates)
+        loop_constraints.check_coordinates(coordinates)
         self.coordinates = coordinates
         super().__init__(system, tree, **options)
 
     def prepare(self) -> None:
         """Find the loop clusters."""
-        self.clusters = loop_clusters(self.tree)
+        self.clusters = loop_constraints.loop_clusters(self.tree)
 
-    def equations(self, problem: TreeProblem) -> LoopEquations:
+    def equations(self, problem: TreeProblem) -> loop_constraints.LoopEquations:
         """Return K and k at a state."""
-        return loop_equations(problem, self.clusters, self.coordinates)
+        return loop_constraints.loop_equations(problem, self.clusters, self.coordinates)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers of independent loop rows."""
@@ -80,11 +65,11 @@ class LoopDynamics(TreeDynamics):
 
     @abstractmethod
     def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return x (n_velocities,) and lambda (m,) of H x = right + K' lambda, K x = k.
+        """Return x (n_velocities,) and lambda (m,) of H x = right + K' lambda, K x = k; kept rows.
 
-        And which rows (m,) are kept: lambda is zero where others depend on these. H is packed.
+        H is packed; lambda is zero at rows (m,) that depend on the kept ones.
         """
 
     def explain(self) -> dict[str, object]:
@@ -98,7 +83,9 @@ class LoopDynamics(TreeDynamics):
         }
 
 
-def _dropped_residual(equations: LoopEquations, x: FloatArray, keep: BoolArray) -> float:
+def _dropped_residual(
+    equations: loop_constraints.LoopEquations, x: FloatArray, keep: BoolArray
+) -> float:
     """Return the largest relative violation of the rows left out."""
     if keep.all():
         return 0.0
@@ -110,18 +97,16 @@ REFINEMENTS = 2
 
 
 class LoopsDirect(LoopDynamics):
-    """Method 1: [H, K'; K, 0] [x; -lambda] = [tau - C; k] by a dense L D L' factorization.
+    """Method 1: [H, K'; K, 0] [x; -lambda] = [tau - C; k] by a dense L D L'. (8.36).
 
-    Dependent rows are left out, by a pivoted QR factorization of K' in units in which H has ones
-    on its diagonal. Simple, and O((n + n^c)^3). Featherstone (2008), eq. (8.36).
-
-    Parameters as in LoopDynamics.
+    O((n + n^c)^3). Dependent rows are left out, by a pivoted QR factorization of K' in units in
+    which H has ones on its diagonal. Parameters as in LoopDynamics.
     """
 
     name = "loops-direct"
 
     def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return x, lambda, and which rows are kept."""
         n_unknowns = self.tree.n_velocities + self.clusters.n_rows
@@ -178,8 +163,8 @@ class Groups(NamedTuple):
     """The blocks of X = L'^-1 K' and of A = X' X, group by group.
 
     X has entries from the joints of a loop down to the world, so that A couples clusters that stand
-    on a common joint, and no others. All loops are substituted at once; sorted by the bodies that
-    they end at, their columns fill a stretch of each row of X, and what is outside is not touched.
+    on a common joint, and no others. Sorted by the bodies that they end at, loops fill a stretch of
+    each row of X, and what is outside is not touched.
     """
 
     row: IntArray  # rows of K in use, numbers into LoopClusters.row
@@ -198,7 +183,7 @@ class Groups(NamedTuple):
         return len(self.first_row) - 1
 
 
-def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
+def coupled_groups(clusters: loop_constraints.LoopClusters, keep: BoolArray) -> Groups:
     """Return the groups of the rows of K in `keep` (m,); ModelError if X or A is too large."""
     tree = clusters.tree
     ends = tree.ends(tree.system.row_joint[clusters.row])
@@ -231,7 +216,7 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
 def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
     """Return a number for each row (m,), the same for all that stand on common coordinates.
 
-    `last` (m, 2) are the last velocity coordinates on the supports of both ends, -1 for none.
+    `last` (m, 2): last velocity coordinates on the supports of both ends, -1 for none.
     """
     roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
     below = np.searchsorted(roots, last, side="right") - 1
@@ -248,9 +233,7 @@ class LoopsForce(LoopDynamics):
     With H = L' L and X = L'^-1 K', the Delassus matrix A = K H^-1 K' = X' X is factorized by
     Cholesky's method, group by group of loops that stand on common joints. Where that shows
     dependent rows, a pivoted QR factorization of X decides which to leave out; they stay out as
-    long as they are obeyed.
-
-    Parameters as in LoopDynamics.
+    long as they are obeyed. Parameters as in LoopDynamics.
     """
 
     name = "loops-force"
@@ -268,15 +251,9 @@ class LoopsForce(LoopDynamics):
         self._A = np.empty(self._groups.start_product[-1])
 
     def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return x, lambda, and which rows are kept.
-
-        Warns
-        -----
-        RankWarning
-            If the rows that are left out are violated: the state is not consistent.
-        """
+        """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
         L, z = ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
         x, force, is_left_out = self._by_products(equations, L, z)
@@ -293,7 +270,7 @@ class LoopsForce(LoopDynamics):
         return x, force, self.keep
 
     def _by_products(
-        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+        self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return x, lambda, and which groups are left out, by Cholesky factors of A."""
         groups, pattern, X = self._groups, self.tree.pattern, self._X
@@ -305,7 +282,7 @@ class LoopsForce(LoopDynamics):
         return x, force, is_left_out
 
     def _by_factors(
-        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+        self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return x and lambda by a pivoted QR factorization of X, and keep its independent rows.
 
@@ -342,12 +319,10 @@ class LeastChange(NamedTuple):
 
 
 def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
-    """Return lambda and w = z + X lambda with X' w = k, for X (n, m) of any rank.
+    """Return lambda and w = z + X lambda, X' w = k, for X (n, m) of any rank, columns of `size`.
 
-    `size` (m,) are the natural lengths of the columns.
-
-    By a QR factorization with column pivoting: the error grows with the condition of X, not with
-    its square. Golub and Van Loan (2013), sec. 5.4.2.
+    By column-pivoted QR: the error grows with the condition of X, not with its square. Golub and
+    Van Loan (2013), sec. 5.4.2.
     """
     X, k = X / size, k / size
     if X.size == 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.poses import displaced
@@ -70,8 +70,7 @@ def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = 
 def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
     """Return the rank of K, given that of all constraint rows of the system.
 
-    Those of tree joints, drives among them, are independent of each other and are as many as the
-    freedoms that the tree takes from its bodies, so that K itself is not needed.
+    Those of tree joints are independent, and as many as the freedoms that the tree takes.
     """
     return rank_of_all - (tree.system.n_rows - len(tree.loop_rows))
 
@@ -79,14 +78,11 @@ def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
 def nearby_mobilities(
     tree: SpanningTree, state: State, *, step: float = 0.02, tries: int = 8, seed: int = 0
 ) -> tuple[int, ...]:
-    """Return the mobilities found in poses close to one, in ascending order.
+    """Return the mobilities found in poses close to a consistent one, in ascending order.
 
-    The mechanism is moved along random instantaneous motions, and its loops are closed again.
-    Poses whose mobility differs from the one at `state` make that a singular pose; which of them
-    are found, of several branches, is a matter of chance.
-
-    `state` is a consistent one, whose velocity plays no role; moves have length `step` [rad, or
-    mean lengths of bodies].
+    The mechanism is moved along random motions by `step` [rad, or mean lengths of bodies], and its
+    loops are closed again. If one differs from that at `state`, the pose is singular; which of
+    several branches are found is a matter of chance.
     """
     clusters, rng, mobilities = loop_clusters(tree), np.random.default_rng(seed), set()
     explicit = explicit_at(TreeProblem(tree, state), clusters)
@@ -128,129 +124,99 @@ def assemblies(
     tries: int = 20,
     seed: int = 0,
 ) -> list[State]:
-    """Return configurations with the same independent coordinates, the given one first.
+    """Return configurations with the same independent coordinates, the consistent state's first.
 
-    From random values of the dependent coordinates, loops are closed by Gauss-Newton steps; what
-    appears several times is listed once. A search, not a proof that there is no other.
+    From `tries` random values of the dependent coordinates, loops are closed by Gauss-Newton steps;
+    no configuration is listed twice. A search, not a proof that there is no other. `independent`:
+    as in LoopsProjection; default: those that Gaussian elimination chooses here.
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        A spanning tree.
-    state : State
-        A consistent state; its velocity plays no role.
-    independent : iterable of str or (str, int)
-        As in LoopsProjection; default: those that Gaussian elimination chooses here.
-    tries : int
-        Number of starting points.
-    seed : int
-        Of the random numbers.
-
-    Raises
-    ------
-    ModelError
-        If the coordinates given depend on each other or leave freedoms open at this state, or if
-        one is not a position by itself, such as those of a spherical joint.
+    Raises ModelError if the coordinates given depend on each other or leave freedoms open here, or
+    if one is not a position by itself, such as those of a spherical joint.
     """
-    clusters, rng = loop_clusters(tree), np.random.default_rng(seed)
-    is_fixed = _independent(tree, state, list(independent))
-    fixed = _fixed_positions(clusters, is_fixed)
+    search, rng = _Configurations(tree, state, list(independent)), np.random.default_rng(seed)
     at_rest = state.with_(velocity=np.zeros_like(state.velocity))
-    q = joint_coordinates(tree, at_rest)[0]
-    states, length = [at_rest], mechanism_size(tree.system)
-    for _ in range(tries if not is_fixed.all() else 0):
-        start = _shuffled(tree, q, is_fixed, length, rng)
-        trial = _closed(clusters, start, is_fixed, fixed, length)
-        if trial is not None and not any(_is_same(trial, other, length) for other in states):
+    q, states = joint_coordinates(tree, at_rest)[0], [at_rest]
+    for _ in range(tries if not search.is_fixed.all() else 0):
+        trial = search.closed(search.shuffled(q, rng))
+        if trial is not None and not any(search.is_same(trial, other) for other in states):
             states.append(trial)
     return states
 
 
-def _independent(tree: SpanningTree, state: State, given: list[str | tuple[str, int]]) -> BoolArray:
-    """Return which velocity coordinates (n_velocities,) are fixed."""
-    chosen = LoopsProjection(tree.system, tree, independent=given)
-    explicit = chosen.explicit_at(state)
-    is_fixed = np.zeros(tree.n_velocities, dtype=bool)
-    is_fixed[explicit.independent] = True
-    in_loop = explicit.clusters.layout.local >= 0
-    more = np.flatnonzero(is_fixed & in_loop & ~chosen.is_given)
-    if given and len(more):
-        names = ", ".join(tree.velocity_name(int(k)) for k in more)
-        raise ModelError(f"the independent coordinates given leave {names} open; give more")
-    return is_fixed
+class _Configurations:
+    """Coordinates that are fixed at a state, and configurations that have them."""
 
-
-def _fixed_positions(clusters: LoopClusters, is_fixed: BoolArray) -> BoolArray:
-    """Return which positions (n_positions,) are fixed, with those of all joints of no loop."""
-    tree, in_loop = clusters.tree, clusters.layout.local >= 0
-    position, is_scalar = _position_of_velocity(tree)
-    own = np.flatnonzero(is_fixed & in_loop)
-    if not is_scalar[own].all():
-        raise ModelError(
-            f"{tree.velocity_name(int(own[np.argmin(is_scalar[own])]))} is no position by itself; "
-            "choose other independent coordinates"
+    def __init__(
+        self, tree: SpanningTree, state: State, given: list[str | tuple[str, int]]
+    ) -> None:
+        chosen = LoopsProjection(tree.system, tree, independent=given)
+        self.tree, self.clusters, self.length = tree, chosen.clusters, mechanism_size(tree.system)
+        self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
+        self.is_fixed[chosen.explicit_at(state).independent] = True
+        in_loop = self.clusters.layout.local >= 0
+        more = np.flatnonzero(self.is_fixed & in_loop & ~chosen.is_given)
+        if given and len(more):
+            names = ", ".join(tree.velocity_name(int(k)) for k in more)
+            raise ModelError(f"the independent coordinates given leave {names} open; give more")
+        joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
+        local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
+        before = tree.first_position[joint] + (N_POSITIONS - N_VELOCITIES)[kind]
+        self.position = before + local  # (n_velocities,) the one beside each velocity
+        own = np.flatnonzero(self.is_fixed & in_loop)
+        is_scalar = (local >= (N_VELOCITIES - N_SCALARS)[kind])[own]
+        if not is_scalar.all():
+            raise ModelError(
+                f"{tree.velocity_name(int(own[np.argmin(is_scalar)]))} is no position by itself; "
+                "choose other independent coordinates"
+            )
+        self.has_fixed_position = np.repeat(
+            self.clusters.joint_cluster < 0, np.diff(tree.first_position)
         )
-    fixed = np.repeat(clusters.joint_cluster < 0, np.diff(tree.first_position))
-    fixed[position[own]] = True
-    return fixed
+        self.has_fixed_position[self.position[own]] = True
 
+    def shuffled(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return q with random values of all joints that are not fixed."""
+        tree, q, free = self.tree, q.copy(), np.flatnonzero(~self.is_fixed)
+        joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
+        has_quaternion = (N_POSITIONS > N_VELOCITIES)[tree.kind[joint]]
+        scalars = self.position[free[~has_quaternion]]
+        q[scalars] += rng.uniform(-np.pi, np.pi, size=len(scalars))
+        for i in np.unique(joint[has_quaternion]):
+            first, last = tree.first_position[i : i + 2]
+            turn = rng.normal(size=4)
+            q[first : first + 4] = turn / np.linalg.norm(turn)
+            q[first + 4 : last] += self.length * rng.normal(size=last - first - 4)
+        return q
 
-def _position_of_velocity(tree: SpanningTree) -> tuple[IntArray, BoolArray]:
-    """Return the position (n_velocities,) beside each velocity, and whether this is its rate."""
-    joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
-    local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
-    position = tree.first_position[joint] + (N_POSITIONS - N_VELOCITIES)[kind] + local
-    return position, local >= (N_VELOCITIES - N_SCALARS)[kind]
-
-
-def _shuffled(
-    tree: SpanningTree,
-    q: FloatArray,
-    is_fixed: BoolArray,
-    length: float,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return q with random values of all joints that are not fixed."""
-    q, position, free = q.copy(), _position_of_velocity(tree)[0], np.flatnonzero(~is_fixed)
-    joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
-    has_quaternion = (N_POSITIONS > N_VELOCITIES)[tree.kind[joint]]
-    scalars = position[free[~has_quaternion]]
-    q[scalars] += rng.uniform(-np.pi, np.pi, size=len(scalars))
-    for i in np.unique(joint[has_quaternion]):
-        first, last = tree.first_position[i : i + 2]
-        turn = rng.normal(size=4)
-        q[first : first + 4] = turn / np.linalg.norm(turn)
-        q[first + 4 : last] += length * rng.normal(size=last - first - 4)
-    return q
-
-
-def _closed(
-    clusters: LoopClusters, q: FloatArray, is_fixed: BoolArray, fixed: BoolArray, length: float
-) -> State | None:
-    """Return the state with closed loops that Gauss-Newton steps lead to, None if to none."""
-    tree = clusters.tree
-    fixed_q, nothing = q[fixed], np.zeros(tree.n_velocities)
-    state = tree_state(tree, q, nothing)
-    for _ in range(MOST_STEPS):
-        problem = TreeProblem(tree, state)
-        error = problem.position_error[clusters.row]
-        if np.abs(error).max(initial=0.0) < CONFIGURATION_CLOSURE * max(length, 1.0):
-            return state if _are_closed(problem) else None
-        K = loop_equations(problem, clusters).matrix[:, ~is_fixed]
-        change = nothing.copy()
-        change[~is_fixed] = np.linalg.lstsq(K, -error, rcond=1e-8)[0]
-        change *= min(1.0, LONGEST_STEP / np.abs(change).max())
-        q = joint_coordinates(tree, moved(tree, state, change))[0]
-        q[fixed] = fixed_q
+    def closed(self, q: FloatArray) -> State | None:
+        """Return the state with closed loops that Gauss-Newton steps lead to, None if to none."""
+        tree, is_free, keep = self.tree, ~self.is_fixed, self.has_fixed_position
+        fixed, nothing = q[keep], np.zeros(tree.n_velocities)
         state = tree_state(tree, q, nothing)
-    return None
+        for _ in range(MOST_STEPS):
+            problem = TreeProblem(tree, state)
+            error = problem.position_error[self.clusters.row]
+            if np.abs(error).max(initial=0.0) < CONFIGURATION_CLOSURE * max(self.length, 1.0):
+                return state if _are_closed(problem) else None
+            K = loop_equations(problem, self.clusters).matrix[:, is_free]
+            change = nothing.copy()
+            change[is_free] = np.linalg.lstsq(K, -error, rcond=1e-8)[0]
+            change *= min(1.0, LONGEST_STEP / np.abs(change).max())
+            q = joint_coordinates(tree, moved(tree, state, change))[0]
+            q[keep] = fixed
+            state = tree_state(tree, q, nothing)
+        return None
+
+    def is_same(self, one: State, other: State) -> bool:
+        """Tell whether two configurations differ by no more than rounding."""
+        size = max(self.length, 1.0)
+        far = np.abs(one.position - other.position).max()
+        turned = 1.0 - np.abs(np.einsum("na,na->n", one.orientation, other.orientation)).min()
+        return bool(far < POSE_TOLERANCE * size and turned < POSE_TOLERANCE**2 + 1e-12)
 
 
 def _are_closed(problem: TreeProblem) -> bool:
-    """Return whether the poses at the loop joints are poses of such joints.
-
-    A revolute joint turned upside down has no position error to first order, for example.
-    """
+    """Return whether the poses at loop joints are such joints' (not a revolute one turned over)."""
     motion = problem.joints
     for j in problem.tree.loop_joint:
         joint_type = problem.system.joint_types[int(j)]
@@ -260,9 +226,3 @@ def _are_closed(problem: TreeProblem) -> bool:
             if np.abs(own_E - E).max() > POSE_TOLERANCE or np.abs(own_r - r).max() > POSE_TOLERANCE:
                 return False
     return True
-
-
-def _is_same(one: State, other: State, length: float) -> bool:
-    far = np.abs(one.position - other.position).max()
-    turned = 1.0 - np.abs(np.einsum("na,na->n", one.orientation, other.orientation)).min()
-    return bool(far < POSE_TOLERANCE * max(length, 1.0) and turned < POSE_TOLERANCE**2 + 1e-12)

@@ -17,25 +17,13 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.system_motion import joint_ends
+from sparsebody.equations.system_motion import NativeTerms, joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
-from sparsebody.model.system import State
-from sparsebody.tree.fronts import (
-    Fronts,
-    VaryingLoops,
-    empty_fronts,
-    least_elimination,
-    loop_table,
-)
+from sparsebody.model.system import State, with_joints
+from sparsebody.tree import fronts, recursions
 from sparsebody.tree.loop_constraints import loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
-from sparsebody.tree.recursions import (
-    NO_FORCE,
-    NONE_PRESCRIBED,
-    TreeMotion,
-    body_states,
-    empty_motion,
-)
+from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
 SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
@@ -44,10 +32,65 @@ STIFFER = 1e3  # how many times the proximal term grows where iterations do not 
 LEVELS = 3
 
 
+class LoopTable(NamedTuple):
+    """Constants of the loop joints that have rows."""
+
+    ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
+    first_row: IntArray  # (n + 1,) among loop rows
+    row: FloatArray  # (m, 6) T' in the axes of the successor's link about its origin
+    anchor: FloatArray  # (n, 3) origin of S in the world, where the successor is the world
+
+
+def loop_table(tree: SpanningTree) -> LoopTable:
+    """Return the constants of the loop joints of a tree."""
+    system, (joint, ends, first_row) = tree.system, fronts.constrained_loops(tree)
+    own, link = np.repeat(np.arange(len(joint)), np.diff(first_row)), ends[:, 1]
+    is_link = (link >= 0)[:, None]
+    constants = tree.links.constants[link]
+    origin = constants[:, FRAME_POINT : FRAME_POINT + 3]
+    to_body = np.where(
+        is_link[:, :, None], constants[:, FRAME:FRAME_POINT].reshape(-1, 3, 3), np.eye(3)
+    )
+    point, rotation = system.successor_point[joint], system.successor_rotation[joint]
+    to_link = np.einsum("nba,nbc->nac", to_body, rotation)
+    arm = np.einsum("nba,nb->na", to_body, np.where(is_link, point - origin, 0.0))
+    parts = system.subspace[tree.loop_rows].reshape(-1, 2, 3)
+    moment, force = np.einsum("mab,mpb->pma", to_link[own], parts)
+    row = np.concatenate([moment + np.cross(arm[own], force), force], axis=1)
+    return LoopTable(ends, first_row, row, np.where(is_link, 0.0, point))
+
+
+class VaryingLoops:
+    """The rows of those loop joints whose T varies on both bodies, without springs or drives."""
+
+    def __init__(self, tree: SpanningTree) -> None:
+        system = tree.system
+        joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
+        of_loops = system.row_joint[tree.loop_rows]
+        self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
+        self._varying, self._links = NativeTerms(with_joints(system, joint)), tree.links
+
+    def overwrite(
+        self,
+        state: State,
+        motion: recursions.TreeMotion,
+        link: IntArray,
+        wrench: FloatArray,
+        gamma: FloatArray,
+    ) -> None:
+        """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
+        if len(self.row) == 0:
+            return
+        self._varying.fill(state)
+        own = self._varying.rows.copy()
+        native.rows_to_links(self._links, motion, link[self.row], own)
+        wrench[self.row], gamma[self.row] = own, self._varying.gamma
+
+
 class ProximalWork(NamedTuple):
     """Work space of the iterations."""
 
-    fronts: Fronts
+    fronts: fronts.Fronts
     force: FloatArray  # (n, 6) on the links, with those of the loops
     acceleration: FloatArray  # (n, 6) of the links
     transmitted: FloatArray  # (n, 6)
@@ -67,7 +110,7 @@ class LoopsArticulatedBody(TreeDynamics):
     def prepare(self) -> None:
         """Plan the elimination of the tree that has the smallest fronts."""
         tree, system = self.tree, self.system
-        elimination = least_elimination(tree)
+        elimination = fronts.least_elimination(tree)
         self.front_size, self.n_early = elimination.size, int(elimination.closed_early.sum())
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
@@ -76,10 +119,12 @@ class LoopsArticulatedBody(TreeDynamics):
         self._table = loop_table(tree)
         is_plain = not system.has_loads and len(system.coordinates.joint) == 0
         self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
-        self._motion = empty_motion(tree)
+        self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows
-        self._work = ProximalWork(empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes))
+        self._work = ProximalWork(
+            fronts.empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes)
+        )
         self._wrench, self._gamma = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
         self._at_rest = np.zeros(tree.n_velocities)
         self._row_links = np.repeat(self._table.ends, rows, axis=0)
@@ -100,18 +145,23 @@ class LoopsArticulatedBody(TreeDynamics):
         qdd, of_loops = self._iterate(problem.motion, problem.force, at, *prescribed, problem.state)
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[rows.row] = of_loops
-        return TreeSolution(qdd, multiplier, is_unique=self._is_unique())
+        at_first = self._table.first_row, self._compliance
+        weakest = native.weakest_pivot(self.plan, *at_first, self._work.fronts)
+        is_unique = bool(weakest > DEPENDENT)
+        return TreeSolution(qdd, multiplier, is_unique=is_unique)
 
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
-        native.motion_from_bodies(links, body_states(state), motion)
+        native.motion_from_bodies(links, recursions.body_states(state), motion)
         rows = self._row_links, self._wrench, self._gamma
         native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
         self._varying.overwrite(state, motion, *rows)
-        qdd, _ = self._iterate(motion, NO_FORCE, rows, NONE_PRESCRIBED, self._at_rest, state)
+        qdd, _ = self._iterate(
+            motion, recursions.NO_FORCE, rows, recursions.NONE_PRESCRIBED, self._at_rest, state
+        )
         result = np.empty((self.tree.n_bodies, 6))
         native.link_accelerations(links, motion, qdd, self._work.acceleration)
         native.body_accelerations(links, motion, self._work.acceleration, result)
@@ -119,7 +169,7 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def _iterate(
         self,
-        motion: TreeMotion,
+        motion: recursions.TreeMotion,
         force: FloatArray,
         rows: tuple[IntArray, FloatArray, FloatArray],
         is_prescribed: BoolArray,
@@ -162,8 +212,3 @@ class LoopsArticulatedBody(TreeDynamics):
                 "consistent, or use method 'sparse'",
                 AccuracyWarning,
             )
-
-    def _is_unique(self) -> bool:
-        """Tell whether no pivot of a loop's row was small."""
-        rows = self._table.first_row, self._compliance
-        return bool(native.weakest_pivot(self.plan, *rows, self._work.fronts) > DEPENDENT)

@@ -59,27 +59,13 @@ def explicit_form(
 ) -> ExplicitForm:
     """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
 
-    Parameters
-    ----------
-    K : (m, n) float array
-        Any matrix; its rows may be dependent.
-    k : (m,) float array
-        In the range of K.
-    independent : sequence of int
-        Entries of x that must be among y; complete pivoting chooses the others.
-    mask : (n,) bool array, optional
-        Columns that are not zero; the others are not looked at, and belong to y.
-    weight : (n,) float array, optional
-        Natural sizes of the entries of x, which take units out of the choice of pivots.
-    row_size : (m,) float array, optional
-        Natural sizes of the rows of K times `weight`; default: the largest entry of all.
-    tolerance : float
-        A pivot below this is zero, relative to the size of its row.
+    K (m, n) may have dependent rows; k (m,) is in its range. `independent` are entries of x that
+    must be among y; complete pivoting chooses the others, among the columns in `mask` (n,), of
+    which the others are zero. `weight` (n,) are natural sizes of the entries of x, which take units
+    out of the choice of pivots, and `row_size` (m,) those of the rows of K times `weight`; default:
+    the largest entry of all. A pivot below `tolerance`, relative to the size of its row, is zero.
 
-    Raises
-    ------
-    ModelError
-        If the entries given cannot be chosen independently.
+    Raises ShapeError if k does not fit K, ModelError if `independent` entries are not.
     """
     K = np.asarray(K, dtype=float)
     m, n = K.shape
@@ -165,10 +151,7 @@ class ExplicitBlocks:
         return native.projected_inertia(pattern, H, self.blocks, len(self.independent))
 
     def multipliers(self, force: FloatArray) -> FloatArray:
-        """Return lambda (m,) with K' lambda = force, zero at dependent rows.
-
-        Only the dependent coordinates of `force` (n,) enter; they determine the others.
-        """
+        """Return lambda (m,), 0 at dependent rows: K' lambda = force in dependent coordinates."""
         clusters, orders = self.clusters, (self.rank, self.row_order, self.column_order)
         factors = clusters.layout, clusters.first_row, self.blocks.values, *orders, self.row_size
         return native.block_multipliers(*factors, self.weight * force)
@@ -180,10 +163,7 @@ def explicit_blocks(
     is_given: BoolArray | None = None,
     tolerance: float = RANK_TOLERANCE,
 ) -> ExplicitBlocks:
-    """Return G and g of K x = k; see explicit_form for the parameters.
-
-    Raises ModelError if given coordinates are not independent, which names those of the cluster.
-    """
+    """Return G and g of K x = k, see explicit_form; ModelError for dependent given coordinates."""
     clusters = equations.clusters
     is_required = np.zeros(len(weight), dtype=bool) if is_given is None else is_given
     values, right = equations.values.copy(), equations.right.copy()
@@ -223,8 +203,7 @@ def _numbered(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """Return entry, first and size of GBlocks, the dependent coordinates, and those of y.
 
-    Along velocity_order, each cluster has its dependent coordinates first; they number y from the
-    same place.
+    Along velocity_order, each cluster has its dependent coordinates first.
     """
     layout, n = clusters.layout, clusters.tree.n_velocities
     cluster, index = clusters.numbered_columns
@@ -250,18 +229,9 @@ class LoopsProjection(LoopDynamics):
     G and g by Gaussian elimination with complete pivoting, in every loop cluster by itself and in
     units in which H has ones on its diagonal. Featherstone (2008), eq. (8.46) and sec. 8.8.
 
-    Parameters
-    ----------
-    system, tree, reactions, baumgarte, coordinates
-        As in LoopDynamics.
-    independent : iterable of str or (str, int)
-        Joints all of whose velocity coordinates must be among the independent ones, or joint and
-        number of one coordinate; the rest is chosen at each state.
-
-    Raises
-    ------
-    ModelError
-        If such a joint is not in the tree or has no such coordinate.
+    `independent`: joints all of whose velocity coordinates must be among the independent ones, or
+    joint and number of one coordinate; the rest is chosen at each state. Other parameters as in
+    LoopDynamics. ModelError if such a joint is not in the tree or has no such coordinate.
     """
 
     name = "loops-projection"

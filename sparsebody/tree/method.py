@@ -15,39 +15,15 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches, model_loads
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations.accelerations import (
-    Accelerations,
-    check_baumgarte,
-    check_reactions,
-    joint_reactions,
-    joint_wrenches,
-    minimum_norm,
-)
+from sparsebody.equations import accelerations
+from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.tree import recursions
 from sparsebody.tree.joint_coordinates import checked_coordinates
-from sparsebody.tree.recursions import (
-    TreeMotion,
-    add_tree_shift,
-    body_accelerations,
-    body_states,
-    check_pivots,
-    empty_articulated,
-    empty_composite,
-    empty_inertia,
-    empty_motion,
-    inverse_dynamics,
-    joint_space_inertia,
-    link_accelerations,
-    link_forces,
-    ltl_factor,
-    ltl_solve,
-    motion_at_state,
-    recursion,
-)
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import spanning_tree
 
@@ -57,10 +33,9 @@ TINY = 1e-300
 class TreeProblem(SystemMotion):
     """Motion, forces and constraint rows at a state; computed only as needed.
 
-    Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
-    that no joint of the tree is active: tau = 0, tau_a is part of `force`. `body_force` (n_bodies,
-    6) are additional wrenches about the centers of mass in body axes [N m, N]; `baumgarte` is the
-    time constant [s] of the stabilization terms of (8.22), on tree and on loop joints.
+    Springs, dampers and efforts are wrenches on the bodies, so that tau = 0; `body_force`
+    (n_bodies, 6) are more, in body axes [N m, N]. `baumgarte`: time constant [s] of (8.22), on tree
+    and loop joints.
     """
 
     def __init__(
@@ -73,19 +48,23 @@ class TreeProblem(SystemMotion):
         check_state(tree.system, state)
         if body_force is not None:
             body_force = checked_vectors(tree.system, body_force, "body_force")
-        super().__init__(tree.system, _contiguous(state), body_force)
+        names = ("position", "orientation", "velocity", "coordinate")
+        if not all(getattr(state, name).flags.carray for name in names):
+            plain = {name: np.array(getattr(state, name), order="C") for name in names}
+            state = state.with_(**plain)
+        super().__init__(tree.system, state, body_force)
         self.tree, self.baumgarte = tree, baumgarte
 
     @cached_property
-    def motion(self) -> TreeMotion:
+    def motion(self) -> recursions.TreeMotion:
         """Of the links, in world axes; Baumgarte's terms of tree joints are part of the drift."""
-        motion = motion_at_state(self.tree, self.state)
+        motion = recursions.motion_at_state(self.tree, self.state)
         if self.baumgarte is not None:
-            add_tree_shift(self.tree, motion, self.subspace, self.shift)
+            recursions.add_tree_shift(self.tree, motion, self.subspace, self.shift)
         return motion
 
     @cached_property
-    def free_motion(self) -> TreeMotion:
+    def free_motion(self) -> recursions.TreeMotion:
         """The same with zeros in place of the motion subspaces of driven coordinates."""
         is_prescribed = self.tree.is_prescribed
         if len(is_prescribed) == 0:
@@ -126,7 +105,7 @@ class TreeProblem(SystemMotion):
         """(n_bodies, 6) the same on the links, or (0, 6) for none; world axes, links' origins."""
         if self.load is None:
             return np.zeros((0, 6))
-        return link_forces(self.tree, self.motion, self.load)
+        return recursions.link_forces(self.tree, self.motion, self.load)
 
     @cached_property
     def prescribed_qdd(self) -> FloatArray:
@@ -136,14 +115,6 @@ class TreeProblem(SystemMotion):
             acceleration = prescribed_motion(self.system, self.state.time)[own.item, 2]
             qdd[own.velocity] = acceleration + self.shift[own.row]
         return qdd
-
-
-def _contiguous(state: State) -> State:
-    """Return the state with arrays as compiled code takes them."""
-    fields = ("position", "orientation", "velocity", "coordinate")
-    if all(getattr(state, field).flags.carray for field in fields):
-        return state
-    return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
 
 
 class TreeSolution(NamedTuple):
@@ -156,10 +127,7 @@ class TreeSolution(NamedTuple):
 
 
 class TreeDynamics(ABC):
-    """Forward dynamics by a spanning tree.
-
-    A method derives from it, states its name and whether it takes loops, and solves; what it needs
-    at every state it makes once in `prepare`.
+    """Forward dynamics by a spanning tree: a method says whether it takes loops, and solves.
 
     Parameters
     ----------
@@ -171,11 +139,6 @@ class TreeDynamics(ABC):
         Which multipliers to return where they are not unique.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22) on all joints.
-
-    Raises
-    ------
-    ModelError
-        If the method takes trees only, and a joint closes a loop.
     """
 
     name: ClassVar[str]
@@ -190,8 +153,8 @@ class TreeDynamics(ABC):
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
     ) -> None:
-        check_reactions(reactions)
-        check_baumgarte(baumgarte)
+        accelerations.check_reactions(reactions)
+        accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
         self.tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
@@ -218,8 +181,9 @@ class TreeDynamics(ABC):
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         problem = self.problem(state, body_force)
         qdd = self.solve(problem).qdd
-        links = link_accelerations(self.tree, problem.motion, qdd)
-        return checked_finite(body_accelerations(self.tree, problem.motion, links), state.time)
+        links = recursions.link_accelerations(self.tree, problem.motion, qdd)
+        bodies = recursions.body_accelerations(self.tree, problem.motion, links)
+        return checked_finite(bodies, state.time)
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, and how large what it leads to is."""
@@ -237,10 +201,9 @@ class TreeDynamics(ABC):
 def accelerations_of(
     problem: TreeProblem, solution: TreeSolution, reactions: str = "minimum-norm"
 ) -> Accelerations:
-    """Return the accelerations of the bodies and the constraint forces of all joints.
+    """Return the accelerations of the bodies, and constraint forces as table 5.1 transmits them.
 
-    The forces of tree joints are what the recursive Newton-Euler algorithm finds transmitted; the
-    residual is the largest violation of a loop row, or of a tree joint's tau = 0. Raises
+    The residual is the largest violation of a loop row, or of a tree joint's tau = 0. Raises
     SingularSystemError if the accelerations are not finite.
     """
     tree, system, motion = problem.tree, problem.system, problem.motion
@@ -248,21 +211,21 @@ def accelerations_of(
     multiplier[tree.loop_rows] = solution.multiplier[tree.loop_rows]
     subspace, force = problem.subspace, problem.force
     if tree.n_loops:
-        wrench = joint_wrenches(system, subspace, multiplier)[tree.loop_joint]
+        wrench = accelerations.joint_wrenches(system, subspace, multiplier)[tree.loop_joint]
         load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
         add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
-        force = link_forces(tree, motion, load)
-    tau, acceleration, transmitted = recursion(tree, motion, solution.qdd, force)
+        force = recursions.link_forces(tree, motion, load)
+    tau, acceleration, transmitted = recursions.recursion(tree, motion, solution.qdd, force)
     native.tree_multipliers(
         tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
     )
-    bodies = body_accelerations(tree, motion, acceleration)
+    bodies = recursions.body_accelerations(tree, motion, acceleration)
     checked_finite(bodies, problem.state.time)
     residual = _residual(problem, bodies, tau, transmitted)
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
-        multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-    wrenches = joint_reactions(system, problem.state, subspace, multiplier)
+        multiplier = accelerations.minimum_norm(constraint_matrix(matrix), multiplier)
+    wrenches = accelerations.joint_reactions(system, problem.state, subspace, multiplier)
     return Accelerations(bodies, multiplier, wrenches, residual, solution.dropped_residual)
 
 
@@ -300,12 +263,11 @@ def _residual(
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
     """Return H (packed) and tau - C of the tree, with qdd measured from problem.prescribed_qdd.
 
-    Rows and columns of driven coordinates are those of the identity and their right-hand sides
-    are zero, so that solutions of H x = right add nothing to what is prescribed.
+    Rows and columns of driven coordinates are those of the identity, their right-hand sides zero.
     """
-    tree = problem.tree
-    H = joint_space_inertia(tree, problem.motion)
-    right = -inverse_dynamics(tree, problem.motion, problem.prescribed_qdd, problem.force)
+    tree, motion = problem.tree, problem.motion
+    H = recursions.joint_space_inertia(tree, motion)
+    right = -recursions.inverse_dynamics(tree, motion, problem.prescribed_qdd, problem.force)
     if len(tree.is_prescribed):
         native.decouple(tree.pattern, tree.is_prescribed, H)
         right[tree.is_prescribed] = 0.0
@@ -320,7 +282,8 @@ class ArticulatedBody(TreeDynamics):
 
     def prepare(self) -> None:
         """Make the work space."""
-        self._motion, self._work = empty_motion(self.tree), empty_articulated(self.tree)
+        self._motion = recursions.empty_motion(self.tree)
+        self._work = recursions.empty_articulated(self.tree)
         self._passive = np.zeros(self.tree.n_velocities)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
@@ -337,16 +300,12 @@ class ArticulatedBody(TreeDynamics):
         if self.baumgarte is not None or not is_plain:
             return super().acceleration(state, body_force=body_force)
         result, qdd = np.empty((tree.n_bodies, 6)), np.empty(tree.n_velocities)
-        work = self._passive, self._motion, self._work
-        native.accelerations_at_bodies(tree.links, body_states(problem.state), *work, qdd, result)
+        at, work = recursions.body_states(problem.state), (self._passive, self._motion, self._work)
+        native.accelerations_at_bodies(tree.links, at, *work, qdd, result)
         return checked_finite(result, state.time)
 
     def joint_acceleration(self, q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:
-        """Return qdd (n_velocities,) with tau and gravity alone acting.
-
-        At joint positions q (n_positions,) and velocities qd (n_velocities,); `tau` are forces of
-        the tree joints (n_velocities,) [N m, N].
-        """
+        """Return qdd at q (n_positions,) and qd (n_velocities,) under tau [N m, N] and gravity."""
         tree, n_v = self.tree, self.tree.n_velocities
         q = checked_coordinates(tree, q, "q", tree.n_positions)
         qd = checked_coordinates(tree, qd, "qd", n_v)
@@ -367,26 +326,28 @@ class CompositeRigidBody(TreeDynamics):
 
     def prepare(self) -> None:
         """Make the work space of `inertia_factor`."""
-        self._motion, self._composite = empty_motion(self.tree), empty_composite(self.tree)
+        self._motion = recursions.empty_motion(self.tree)
+        self._composite = recursions.empty_composite(self.tree)
         self._at_rest = np.zeros(self.tree.n_velocities)
         self._values = np.zeros(0)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd = H^-1 (tau - C)."""
         H, right = free_equations(problem)
-        qdd = problem.prescribed_qdd + ltl_solve(self.tree, ltl_factor(self.tree, H), right)
+        L = recursions.ltl_factor(self.tree, H)
+        qdd = problem.prescribed_qdd + recursions.ltl_solve(self.tree, L, right)
         return TreeSolution(qdd, np.zeros(problem.system.n_rows))
 
     def inertia_factor(self, q: FloatArray) -> FloatArray:
-        """Return L of H = L' L at joint positions q (n_positions,), packed as tree.pattern tells.
+        """Return L of H = L' L at q (n_positions,), packed as tree.pattern tells.
 
-        The array is filled anew by the next call. Raises SingularSystemError if H is not positive
-        definite.
+        The next call fills it anew. Raises SingularSystemError if H is not positive definite.
         """
         tree = self.tree
         q = checked_coordinates(tree, q, "q", tree.n_positions)
         if len(self._values) == 0:
-            self._values = empty_inertia(tree)
+            self._values = recursions.empty_inertia(tree)
         work = self._motion, self._composite, self._values
-        check_pivots(tree, native.inertia_factor(tree.links, q, self._at_rest, tree.pattern, *work))
+        failed = native.inertia_factor(tree.links, q, self._at_rest, tree.pattern, *work)
+        recursions.check_pivots(tree, failed)
         return self._values

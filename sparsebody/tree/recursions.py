@@ -70,8 +70,8 @@ def add_tree_shift(
 ) -> None:
     """Add Baumgarte's terms of tree joints, `shift` (n_rows,), to the drift of the links. (8.22).
 
-    T' (a_s - a_p) of tree joints becomes larger by `shift`: of all such accelerations the least in
-    S coordinates that leaves prescribed coordinates alone. `subspace` (n_rows, 6) is T'.
+    T' (a_s - a_p) becomes larger by `shift`, T' being `subspace` (n_rows, 6), by the least such
+    change in S coordinates that leaves prescribed coordinates alone.
     """
     system, of_joints = tree.system, shift.copy()
     of_joints[system.coordinates.row[system.coordinates.prescribed]] = 0.0
@@ -147,29 +147,15 @@ def velocity_product_accelerations(tree: SpanningTree, motion: TreeMotion) -> Fl
 def recursion(
     tree: SpanningTree, motion: TreeMotion, qdd: FloatArray, force: FloatArray = NO_FORCE
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return tau, and of every link the acceleration and the wrench through its tree joint.
+    """Return tau, and every link's acceleration and wrench through its tree joint. Table 5.1.
 
     a_i = a_parent + S qdd + (dS/dt) qd + v_i x S qd,  f_i = I a_i + v_i x* I v_i - f_x, then from
-    leaves to root tau_i = S' f_i and f_parent += f_i. Table 5.1.
+    leaves to root tau_i = S' f_i and f_parent += f_i, of qdd (n_velocities,) [rad/s^2, m/s^2] and
+    other forces on the links besides gravity, `force` (n_bodies, 6) as from `link_forces`.
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        The tree.
-    motion : TreeMotion
-        Of its links.
-    qdd : (n_velocities,) float array
-        Rates of qd [rad/s^2, m/s^2].
-    force : (n_bodies, 6) float array, optional
-        Other forces on the links besides gravity, as from `link_forces`.
-
-    Returns
-    -------
-    tau : (n_velocities,) float array
-        What the tree joints must exert [N m, N]; loop joints exert nothing.
-    acceleration, transmitted : (n_bodies, 6) float arrays
-        In world axes about the link's origin; accelerations are true ones, without the fictitious
-        one of gravity.
+    tau (n_velocities,) is what tree joints must exert [N m, N]; loop joints exert nothing.
+    Acceleration and wrench (n_bodies, 6) are in world axes about the link's origin, accelerations
+    without the fictitious one of gravity.
     """
     tau = np.empty(tree.n_velocities)
     acceleration, transmitted = np.empty((tree.n_bodies, 6)), np.empty((tree.n_bodies, 6))
@@ -195,11 +181,10 @@ def joint_space_bias_force(
 
 
 def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
-    """Return H, packed by rows as `tree.pattern` tells.
+    """Return H, packed by rows as `tree.pattern` tells; ModelError if too large. Table 6.2.
 
     I^c_i is the sum of the inertias of link i and its subtree; F = I^c_i S_i, H_ii = S_i' F and,
-    towards the root, H_ij = F' S_j for every j on the support. Table 6.2. Raises ModelError if it
-    has more than MOST_ENTRIES entries.
+    towards the root, H_ij = F' S_j for every j on the support.
     """
     H = empty_inertia(tree)
     native.composite_rigid_body(tree.links, motion, tree.pattern, empty_composite(tree), H)
@@ -232,11 +217,10 @@ def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
 
 
 def ltl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
-    """Return L of H = L' L, packed as H. Table 6.3, for k = n, ..., 1 and i, j on its support.
+    """Return L of H = L' L, packed as H: L_kk = sqrt(H_kk), L_ki = H_ki / L_kk, H_ij -= L_ki L_kj.
 
-    L_kk = sqrt(H_kk),  L_ki = H_ki / L_kk,  H_ij -= L_ki L_kj
-
-    Raises SingularSystemError if H is not positive definite; the message names the coordinate.
+    For k = n, ..., 1 and i, j on its support, table 6.3. Raises SingularSystemError, naming the
+    coordinate, if H is not positive definite.
     """
     L = H.copy()
     check_pivots(tree, native.factorize_ltl(tree.pattern, L))
@@ -301,12 +285,7 @@ def forward_dynamics_tree(
                      I^A_parent += I^a,  p^A_parent += p^A + I^a c + U D^-1 u
     root to leaves   a' = a_parent + c,  qdd = D^-1 (u - U' a'),  a = a' + S qdd
 
-    Parameters
-    ----------
-    tree, motion, force
-        As in `recursion`.
-    tau : (n_velocities,) float array
-        Forces of the tree joints [N m, N].
+    `tau` (n_velocities,) are forces of the tree joints [N m, N]; other arguments as of `recursion`.
     """
     qdd, work = np.empty(tree.n_velocities), empty_articulated(tree)
     native.articulated_body(tree.links, motion, tau, force, NONE_PRESCRIBED, work, qdd)

@@ -60,10 +60,9 @@ class PrescribedCoordinates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpanningTree:
-    """A spanning tree of a System; every array is in the tree's own, regular numbering.
+    """A spanning tree of a System; every array is in the tree's own, depth-first numbering.
 
-    Body i has tree joint i, which leads to it from body parent[i] < i; -1 is the world. The
-    numbering is depth first, so that subtrees are consecutive. A joint
+    Body i has tree joint i, which leads to it from body parent[i] < i; -1 is the world. A joint
     keeps its own coordinates, velocities and forces if the tree runs through it from successor to
     predecessor; direction -1 says so, and its motion subspace in the tree is then -X S. A body
     that no joint leads to has a virtual free joint: its coordinates are those of a Free joint from

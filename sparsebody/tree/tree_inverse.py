@@ -3,72 +3,36 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.equations.inverse import (
-    Actuation,
-    ActuatorRows,
-    Balance,
-    DesiredMotion,
-    Freedom,
-    InverseMethod,
-    freed_norms,
-)
+from sparsebody.equations import inverse
+from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion
 from sparsebody.model.system import System
-from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
+from sparsebody.tolerances import SINGULAR_TOLERANCE
+from sparsebody.tree import recursions
 from sparsebody.tree.loops_projection import ExplicitBlocks, explicit_at
 from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.recursions import (
-    inverse_dynamics,
-    joint_accelerations,
-    joint_space_inertia,
-    powers,
-    symmetric,
-)
 from sparsebody.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 
 
-class TreeInverseMethod(InverseMethod):
-    """Inverse dynamics by a spanning tree.
+class TreeInverseMethod(inverse.InverseMethod):
+    """Inverse dynamics by a spanning tree, of TREE_CHOICES; parameters as in InverseMethod.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    tree : str
-        What spanning_tree is to choose.
-    actuated, weights, reactions, tolerance
-        As in InverseMethod; actuators may be on loop joints too.
-
-    Raises
-    ------
-    ModelError
-        If the method takes trees only, and a joint closes a loop.
+    Actuators may be on loop joints. ModelError if the method takes trees only and a joint closes a
+    loop.
     """
 
     takes_loops: ClassVar[bool]
 
-    def __init__(
-        self,
-        system: System,
-        tree: str = "minimum-nonzeros",
-        *,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
-        reactions: str = "minimum-norm",
-        tolerance: float = MOTION_TOLERANCE,
-    ) -> None:
-        super().__init__(
-            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
-        )
+    def __init__(self, system: System, tree: str = "minimum-nonzeros", **options: Any) -> None:
+        super().__init__(system, **options)
         self.tree = spanning_tree(self.system, tree)
         if self.tree.n_loops and not self.takes_loops:
             raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
@@ -76,8 +40,8 @@ class TreeInverseMethod(InverseMethod):
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
         """Return the balance from tau_ID of the tree."""
         problem = TreeProblem(self.tree, desired.state, desired.body_force)
-        qdd = joint_accelerations(self.tree, problem.motion, desired.acceleration)
-        tau = inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
+        qdd = recursions.joint_accelerations(self.tree, problem.motion, desired.acceleration)
+        tau = recursions.inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
         force, loop_multiplier, actuation = self.forces(problem, tau, actuators)
         system, joint = self.system, self.actuators.joint
         load = np.zeros((system.n_bodies, 6))
@@ -122,10 +86,10 @@ class ProjectedInverse(TreeInverseMethod):
     ) -> tuple[FloatArray, FloatArray, Actuation]:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
         explicit, tree = explicit_at(problem), problem.tree
-        H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
+        H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
         rates = actuator_matrix(problem, self.actuators.joint, actuators.rows)
         G = independent_velocities(tree, explicit)
-        scale = 1.0 / freed_norms(self.system, self.actuators.joint, actuators.rows)
+        scale = 1.0 / inverse.freed_norms(self.system, self.actuators.joint, actuators.rows)
         force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
         multiplier = np.zeros(self.system.n_rows)
         multiplier[explicit.clusters.row] = explicit.multipliers(tau - rates.T @ force)
@@ -139,14 +103,11 @@ def independent_velocities(tree: SpanningTree, explicit: ExplicitBlocks) -> Floa
 
 
 def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
-    """Return the rates of actuated coordinates (p, n_velocities) for unit velocities of the tree.
-
-    Rows of the identity for tree joints, of loop Jacobians for loop joints.
-    """
+    """Return rates of actuated coordinates (p, n_velocities) for unit velocities of the tree."""
     tree = problem.tree
     link, wrench = tree.ends(joint), rows.copy()
     native.rows_to_links(tree.links, problem.motion, link, wrench)
-    return powers(tree, problem.motion, link, wrench)
+    return recursions.powers(tree, problem.motion, link, wrench)
 
 
 def actuator_forces(
@@ -159,10 +120,9 @@ def actuator_forces(
 ) -> tuple[FloatArray, int]:
     """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u. (8.63).
 
-    `rates` (p, n) are those of the actuated coordinates for unit velocities of the tree: G_u =
-    rates @ G, of independent velocities G (n, m). H (n, n) makes coordinates of different units
-    comparable: what actuators cannot balance of tau_ID, `tau` (n,), is least in its metric.
-    `scale` (p,) makes rates of bodies that nothing else holds about one; `weights` (p,) > 0.
+    G_u = rates @ G of `rates` (p, n) for unit velocities of the tree, G (n, m). What actuators
+    cannot balance of `tau` (n,) is least in the metric of H (n, n); `scale` (p,) makes rates about
+    one.
     """
     p, m = len(rates), G.shape[1]
     if m == 0 or p == 0:

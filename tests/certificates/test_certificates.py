@@ -25,8 +25,7 @@ from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.families import Family
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.fronts import least_elimination
-from sparsebody.tree.nonzero_bound import nonzero_bound
-from sparsebody.tree.tree_choice import joint_freedoms
+from sparsebody.tree.tree_choice import joint_freedoms, nonzero_bound
 
 RAILS = Family("rails", "lattice", {"rows": 3, "layers": 1})
 SQUARES = Family("squares", "lattice", {"layers": 1})

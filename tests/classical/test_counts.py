@@ -6,14 +6,15 @@ from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.counting import Counted, Tally, interpreted
 from sparsebody.classical.counts import (
     GEOMETRIES,
+    PUBLISHED,
     Polynomial,
+    comparisons,
     count,
     counted,
     exact_polynomial,
     transform_products,
 )
 from sparsebody.classical.kernels.small_matrices import cross, turned
-from sparsebody.classical.literature import PUBLISHED, comparisons
 from sparsebody.errors import ShapeError, UnknownNameError
 
 

@@ -5,8 +5,13 @@ import pytest
 
 from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.operators import SpatialOperators
-from sparsebody.classical.six_revolute import sine_torques, six_revolute_arm, six_revolute_symbols
-from sparsebody.classical.symbols import constant, symbol
+from sparsebody.classical.six_revolute import (
+    constant,
+    sine_torques,
+    six_revolute_arm,
+    six_revolute_symbols,
+    symbol,
+)
 from sparsebody.errors import ModelError, UnknownNameError
 
 MASS_2 = """

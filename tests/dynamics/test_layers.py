@@ -9,7 +9,7 @@ import pytest
 import sparsebody as sb
 
 PACKAGE = Path(sb.__file__).parent
-MOST_FILES = 30
+MOST_FILES = 20
 
 
 def layers():

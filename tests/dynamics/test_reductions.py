@@ -10,9 +10,8 @@ import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.dynamics import preparation
-from sparsebody.dynamics.assembler import SubgroupAssembler
-from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import SPATIAL, choose_solver
+from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.model.subgroups.ground_motion import planar_motion
 
 

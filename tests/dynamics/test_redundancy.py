@@ -22,6 +22,7 @@ from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.sparse import rank
 from sparsebody.sparse.row_choices import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.tolerances import REGULAR_SINGULAR_VALUE
 
 BACKENDS = [name for name in QUASI_DEFINITE if is_available(name)]
 
@@ -68,7 +69,7 @@ def test_one_dependent_row_of_many_is_found(monkeypatch, backend, off):
     sizes = np.append(pattern.block_sizes, 1)
     ends = np.vstack([pattern.ends, pattern.ends[again]])
     twice = replace(part, pattern=sb.BlockPattern(sizes, ends), rows=np.vstack([part.rows, copied]))
-    assert least_singular_value(twice) < rank.REGULAR_SINGULAR_VALUE
+    assert least_singular_value(twice) < REGULAR_SINGULAR_VALUE
 
 
 def test_wide_parts_without_dependent_rows_are_decided_by_it():

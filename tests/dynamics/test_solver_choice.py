@@ -3,11 +3,11 @@
 import pytest
 
 import sparsebody as sb
-import sparsebody.dynamics.solver_choice as choice_module
+import sparsebody.dynamics.preparation as choice_module
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.factorization import available_factorizations
-from sparsebody.sparse.searches import sampled
+from sparsebody.sparse.pattern import sampled
 
 
 def pattern_of(name, **parameters):

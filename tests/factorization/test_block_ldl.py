@@ -15,7 +15,7 @@ import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.factorization import block_ldl as layouts
-from sparsebody.ordering.minimum_degree import leaves_first
+from sparsebody.ordering.heuristics import leaves_first
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual
 

@@ -8,13 +8,8 @@ from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
 import sparsebody as sb
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.ordering.cholmod_orders import (
-    GENERAL_ORDERINGS,
-    available_general_orderings,
-    general_order,
-    joints_ordered_by,
-)
-from sparsebody.ordering.reference_orders import natural
+from sparsebody.ordering import GENERAL_ORDERINGS, available_general_orderings, general_order
+from sparsebody.ordering.heuristics import joints_ordered_by, natural
 from sparsebody.sparse.pattern import symmetric_pattern
 
 cholmod_amd = partial(joints_ordered_by, method="amd")
@@ -84,7 +79,7 @@ def test_minimum_degree_fills_nothing_in_on_a_tree_and_beats_the_numbering_on_a_
 def test_unknown_names_and_missing_packages_are_told(monkeypatch):
     with pytest.raises(UnknownNameError, match=r"no ordering 'level-sweep'.*minimum-degree"):
         general_order(grid(2), "level-sweep")
-    monkeypatch.setattr("sparsebody.ordering.entry.find_spec", lambda package: None)
+    monkeypatch.setattr("sparsebody.ordering.find_spec", lambda package: None)
     with pytest.raises(MissingDependencyError, match="needs sksparse: pip install"):
         general_order(grid(2), "cholmod-amd")
     assert available_general_orderings() == [

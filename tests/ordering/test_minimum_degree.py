@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patterns import graph_pattern, ladder, metrics, pattern_of, patterns, shuffled
 
-from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.ordering.reference_orders import natural
+from sparsebody.ordering.heuristics import bodies_first, leaves_first, minimum_degree, natural
 from sparsebody.sparse.elimination_tree import column_structures
 
 

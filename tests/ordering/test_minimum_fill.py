@@ -8,9 +8,13 @@ from scipy.sparse import csr_array
 
 from sparsebody._core import ordering as kernels
 from sparsebody.ordering import order
-from sparsebody.ordering.minimum_degree import leaves_first, minimum_degree
-from sparsebody.ordering.minimum_fill import elimination_of, minimum_fill
-from sparsebody.sparse.searches import dual_graph
+from sparsebody.ordering.heuristics import (
+    elimination_of,
+    leaves_first,
+    minimum_degree,
+    minimum_fill,
+)
+from sparsebody.sparse.pattern import dual_graph
 
 
 def fills(pattern, joints):

@@ -4,8 +4,7 @@ import pytest
 from patterns import graph_pattern, ladder, metrics, shuffled
 
 from sparsebody.ordering import order
-from sparsebody.ordering.minimum_degree import minimum_degree
-from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
+from sparsebody.ordering.heuristics import geometric_dissection, minimum_degree, nested_dissection
 
 
 def lattice(*sizes):

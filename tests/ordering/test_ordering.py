@@ -9,8 +9,15 @@ import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
-from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order, repair
-from sparsebody.ordering.ordering_choice import candidate_orderings, choose
+from sparsebody.ordering import (
+    ORDERINGS,
+    available_orderings,
+    candidate_orderings,
+    choose,
+    is_admissible,
+    order,
+    repair,
+)
 from sparsebody.sparse.pattern import check_order
 
 
@@ -53,7 +60,7 @@ def test_an_unknown_name_is_answered_with_the_names_there_are():
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr("sparsebody.ordering.entry.find_spec", lambda package: None)
+    monkeypatch.setattr("sparsebody.ordering.find_spec", lambda package: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
         order(ladder(2), "cholmod-amd")
     assert "cholmod-amd" not in available_orderings()

@@ -8,16 +8,16 @@ from patterns import graph_pattern, ladder, metrics, patterns, shuffled
 
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
+from sparsebody.ordering.heuristics import natural
 from sparsebody.ordering.reference_orders import (
     _anneal,
     annealed,
     least_bandwidth,
     narrowest_fronts,
-    natural,
     random_order,
 )
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.searches import dual_graph
+from sparsebody.sparse.pattern import dual_graph
 
 
 def test_natural_is_the_order_of_the_numbers():

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
-from sparsebody.ordering.reference_orders import natural
-from sparsebody.ordering.sweeps import (
+from sparsebody.ordering.heuristics import (
     _fiedler_vector,
     _weights,
     level_sweep,
+    natural,
     pathwidth_sweep,
     reverse_cuthill_mckee,
     sloan,

@@ -13,6 +13,7 @@ from whitened_rows import whitened_rows
 import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.row_choices as methods_module
+from sparsebody import tolerances
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -116,7 +117,7 @@ def test_components_are_decided_by_themselves_in_mixed_mechanisms(seed):
 def test_small_and_large_components_are_decided_alike(monkeypatch):
     matrix = scissor(3, np.random.default_rng(0))
     small = independent_rows(matrix)
-    monkeypatch.setattr(rank_module, "SMALL", 4)
+    monkeypatch.setattr(methods_module, "SMALL", 4)
     large = independent_rows(matrix)
     assert (small.rank, small.certain) == (large.rank, large.certain)
     dense = whitened_dense(matrix)
@@ -142,8 +143,9 @@ def test_a_scissor_is_decided_by_pivots_or_a_sweep_at_every_length(n_pairs):
 def test_what_sparse_methods_leave_open_is_followed_by_the_dense_decision(changes, monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
     for name, value in changes.items():
-        module = rank_module if hasattr(rank_module, name) else methods_module
-        monkeypatch.setattr(module, name, value)
+        modules = rank_module, methods_module, tolerances
+        owner = next(module for module in modules if hasattr(module, name))
+        monkeypatch.setattr(owner, name, value)
     decision = independent_rows(matrix)
     assert (decision.method, decision.certain) == ("pivoted QR by components", True)
     if "NARROW" in changes:

@@ -9,7 +9,8 @@ from patterns import graph_pattern, pattern_of
 from random_saddles import loop_of_hinges, scissor
 
 import sparsebody as sb
-import sparsebody.sparse.rank as rank_module
+import sparsebody.sparse.row_choices as methods_module
+from sparsebody.sparse.pattern import bisected
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.row_choices import (
     FRONTAL,
@@ -31,7 +32,6 @@ from sparsebody.sparse.row_choices import (
     row_remainders,
     schur_pivots,
 )
-from sparsebody.sparse.searches import bisected
 from sparsebody.tolerances import SCHUR_SHIFT as DELTA
 
 
@@ -226,7 +226,7 @@ def test_two_methods_agree_if_both_are_clear_and_keep_as_many_rows():
 
 def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch):
     monkeypatch.setattr(
-        rank_module, "narrow_choices", lambda *arguments: [next(iter(narrow_choices(*arguments)))]
+        methods_module, "narrow_choices", lambda *given: [next(iter(narrow_choices(*given)))]
     )
     decision = independent_rows(matrix_at_start(sb.build("ladder", rungs=150).compile()))
     assert decision.is_regular

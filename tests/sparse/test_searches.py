@@ -16,7 +16,7 @@ from patterns import (
 )
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sparsebody.sparse.searches import (
+from sparsebody.sparse.pattern import (
     biconnected_components,
     bisected,
     cuthill_mckee,

@@ -11,7 +11,7 @@ from sparsebody.errors import OrderingError
 from sparsebody.ordering import order
 from sparsebody.sparse import treewidth
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.searches import dual_graph
+from sparsebody.sparse.pattern import dual_graph
 from sparsebody.sparse.treewidth import (
     admissible_front_bound,
     crossing_bound,

@@ -11,12 +11,12 @@ from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.tree import ExplicitDynamics, LoopClosure, joint_coordinates, spanning_tree
 from sparsebody.tree.explicit_constraints import (
+    differentiate,
     dual_system,
     explicit_system,
     implicit_system,
     projected_system,
 )
-from sparsebody.tree.jets import differentiate
 from sparsebody.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
 from sparsebody.tree.loops_projection import explicit_at
 from sparsebody.tree.method import TreeProblem

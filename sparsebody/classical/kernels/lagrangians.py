@@ -61,31 +61,16 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
                 from_k[k] = A[j] if inner_link == j else product(A[inner_link], from_k[inner_link])
                 dW[j, k] = product(first[k], from_k[k])
             k, inner_link = links.parent[k], k
-        _second_derivatives(links, j, W, dA, ddA, from_k, dW, ddW)
+        l = j
+        while l >= 0:  # ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the way to link j
+            p, k = links.parent[l], l
+            while k >= 0:
+                half = product_from(W, p, ddA[l]) if k == l else product(dW[p, k], dA[l])
+                ddW[k, l] = half if l == j else product(half, from_k[l])
+                k = links.parent[k]
+            l = p
         _add_link(links, motion, j, dW[j], ddW, H, h)
     return H, h
-
-
-@kernel
-def _second_derivatives(
-    links: Links,
-    j: int,
-    W: FloatArray,
-    dA: FloatArray,
-    ddA: FloatArray,
-    from_k: FloatArray,
-    dW: FloatArray,
-    ddW: FloatArray,
-) -> None:
-    """Fill ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the way to link j."""
-    l = j
-    while l >= 0:
-        p, k = links.parent[l], l
-        while k >= 0:
-            half = product_from(W, p, ddA[l]) if k == l else product(dW[p, k], dA[l])
-            ddW[k, l] = half if l == j else product(half, from_k[l])
-            k = links.parent[k]
-        l = p
 
 
 @kernel

@@ -100,7 +100,24 @@ def kane(links: Links, motion: Motion) -> FloatArray:
     w, dw, dv = np.zeros((n, 3), kind), np.zeros((n, 3), kind), np.zeros((n, 3), kind)
     tau = np.zeros(n, kind)
     for k in range(n):
-        _move(links, motion, k, frame, origin, axis, w, dw, dv)
+        p = links.parent[k]
+        if p >= 0:
+            _combine(frame[p], motion.euler[k], frame[k])
+            r = _rotated(frame[p], vector(motion.translation[k]))
+            w_p, dw_p = vector(w[p]), vector(dw[p])
+            origin[k] = add(vector(origin[p]), r)
+            a = add(vector(dv[p]), accelerated(w_p, dw_p, r))
+        else:
+            frame[k], origin[k] = motion.euler[k], motion.translation[k]
+            w_p, dw_p, a = zero_vector(links), zero_vector(links), zero_vector(links)
+        z = _rotated(frame[k], vector(links.base[2]))
+        relative, change = scaled(motion.qd[k], z), scaled(motion.qdd[k], z)
+        if links.revolute[k]:
+            w[k], dw[k] = add(w_p, relative), add(dw_p, add(change, cross(w_p, relative)))
+        else:
+            w[k], dw[k] = w_p, dw_p
+            a = add(a, add(change, scaled(2, cross(w_p, relative))))
+        axis[k], dv[k] = z, a
         com, I = vector(links.com[k]), rotation(links.inertia[k])
         w_k, dw_k, c = vector(w[k]), vector(dw[k]), _rotated(frame[k], com)
         dv_c = add(vector(dv[k]), accelerated(w_k, dw_k, c))
@@ -122,39 +139,6 @@ def kane(links: Links, motion: Motion) -> FloatArray:
                 tau[i] += dot(z, push)
             i = links.parent[i]
     return tau
-
-
-@kernel
-def _move(
-    links: Links,
-    motion: Motion,
-    k: int,
-    frame: FloatArray,
-    origin: FloatArray,
-    axis: FloatArray,
-    w: FloatArray,
-    dw: FloatArray,
-    dv: FloatArray,
-) -> None:
-    """Fill row k: Euler parameters, origin, joint axis, angular velocity and accelerations."""
-    p = links.parent[k]
-    if p >= 0:
-        _combine(frame[p], motion.euler[k], frame[k])
-        r = _rotated(frame[p], vector(motion.translation[k]))
-        w_p, dw_p = vector(w[p]), vector(dw[p])
-        origin[k] = add(vector(origin[p]), r)
-        a = add(vector(dv[p]), accelerated(w_p, dw_p, r))
-    else:
-        frame[k], origin[k] = motion.euler[k], motion.translation[k]
-        w_p, dw_p, a = zero_vector(links), zero_vector(links), zero_vector(links)
-    z = _rotated(frame[k], vector(links.base[2]))
-    relative, change = scaled(motion.qd[k], z), scaled(motion.qdd[k], z)
-    if links.revolute[k]:
-        w[k], dw[k] = add(w_p, relative), add(dw_p, add(change, cross(w_p, relative)))
-    else:
-        w[k], dw[k] = w_p, dw_p
-        a = add(a, add(change, scaled(2, cross(w_p, relative))))
-    axis[k], dv[k] = z, a
 
 
 @kernel

@@ -19,8 +19,6 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.subgroups.links import (
-    OTHER,
-    SPHERICAL,
     Geometry,
     Kind,
     Links,
@@ -28,14 +26,11 @@ from sparsebody.model.subgroups.links import (
     all_links,
     find,
     geometry,
-    joint_codes,
     paired,
     rows_within,
-    same_elements,
     sliding,
 )
 from sparsebody.model.system import System
-from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 # What two classes of a kind have in common: a line through two points, one along two planes.
 IN_TWO = {Kind.SPHERE: Kind.TURN, Kind.SLIDES: Kind.SLIDE}
@@ -177,27 +172,6 @@ class Lists:
         which = np.repeat(np.arange(len(keys)), sizes)
         place = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
         return which, self._values[place].astype(np.intp)
-
-
-MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
-
-
-def has_isolated_spherical_joints(system: System) -> bool:
-    """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
-    code = joint_codes(system)
-    if np.any((code != OTHER) & (code != SPHERICAL)):
-        return False
-    n, is_spherical = system.n_bodies + 1, code == SPHERICAL
-    chosen = slice(None) if is_spherical.all() else np.flatnonzero(is_spherical)
-    body = np.stack([system.predecessor[chosen], system.successor[chosen]]) % n
-    point = np.stack([system.predecessor_point[chosen], system.successor_point[chosen]])
-    if model.share_points(n, body, point, MANY_SPHERICAL, 10.0 * ELEMENT_TOLERANCE):
-        return False
-    on_large = (np.bincount(body.ravel(), minlength=n) > MANY_SPHERICAL)[body]
-    points = point[on_large]
-    size = np.linalg.norm(points, axis=1).max(initial=0.0)
-    label = same_elements(body[on_large], points / (size if size > 0.0 else 1.0))
-    return len(np.unique(label)) == len(label)
 
 
 # ---- the classes with redundant rows, one by one, for people --------------------------------

@@ -24,7 +24,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
 from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.errors import SimulationError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS

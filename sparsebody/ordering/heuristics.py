@@ -1,0 +1,439 @@
+"""Heuristics: tree parts from the leaves, minimum degree and fill, sweeps, dissection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import coo_array, csc_array, csc_matrix, diags_array, identity
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from sparsebody._core import ordering as kernels
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import MissingDependencyError
+from sparsebody.sparse import pattern as patterns
+from sparsebody.sparse.elimination_tree import ordering_metrics, postordered, repair, tree_parts
+from sparsebody.sparse.pattern import BlockPattern, Blocks, cuthill_mckee, primal_graph
+
+# ---- minimum degree ------------------------------------------------------------------------------
+
+
+def leaves_then(
+    pattern: BlockPattern, order_core: Callable[[BlockPattern, IntArray], IntArray]
+) -> IntArray:
+    """Strip tree parts from the leaves, each outer body and then its joint; then order the core.
+
+    Admissible if the order of the core is: `order_core` takes its pattern, and its blocks in
+    `pattern`. Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    """
+    outer, stripped = tree_parts(pattern)
+    if len(stripped) == 0:
+        return order_core(pattern, np.arange(pattern.n_blocks, dtype=np.intp))
+    joint_of = np.empty(pattern.n_primal, dtype=np.intp)  # of each stripped body
+    joint_of[outer[outer >= 0]] = pattern.n_primal + np.flatnonzero(outer >= 0)
+    parts = np.column_stack([stripped, joint_of[stripped]]).ravel()
+    is_core = np.ones(pattern.n_blocks, dtype=bool)
+    is_core[parts] = False
+    core = np.flatnonzero(is_core)
+    order = np.concatenate([parts, core[order_core(restricted(pattern, core), core)]])
+    return postordered(pattern, order)
+
+
+def restricted(pattern: BlockPattern, blocks: IntArray) -> BlockPattern:
+    """Return the pattern of `blocks`, in increasing order; they hold the ends of their joints."""
+    is_dual = blocks >= pattern.n_primal
+    new_label = np.full(pattern.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
+    new_label[blocks[~is_dual]] = np.arange(np.count_nonzero(~is_dual))
+    ends = pattern.ends[blocks[is_dual] - pattern.n_primal]
+    return BlockPattern(pattern.block_sizes[blocks], new_label[ends])
+
+
+def natural(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, then all joints, as numbered. Featherstone (2008), eq. (8.64).
+
+    Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
+    """
+    return np.arange(pattern.n_blocks, dtype=np.intp)
+
+
+def minimum_degree(pattern: BlockPattern) -> IntArray:
+    """Eliminate next the admissible block that couples to the fewest scalar rows.
+
+    A joint waits for both its bodies or, in a tree part, for its outer body. Admissible. Degrees
+    are the upper bounds of the approximate minimum degree method, with its absorption of elements
+    and its mass elimination. Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
+    """
+    return in_phases(pattern, np.zeros(pattern.n_blocks, dtype=np.intp))
+
+
+def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
+    """Return the order by minimum degree in which blocks of a lower `phase` (n_blocks,) come first.
+
+    No joint's phase is lower than those of the bodies that it waits for. Constrained minimum
+    degree: Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
+    """
+    outer, _ = tree_parts(pattern)
+    n_ends = np.diff(pattern.adjacency[0])[pattern.n_primal :]
+    return _by_degree(pattern, phase, outer, np.where(outer >= 0, 1, n_ends))
+
+
+def without_waiting(pattern: BlockPattern, phase: IntArray) -> IntArray:
+    """Return the order in which joints wait for lower phases but for no body. Not admissible."""
+    none = np.full(pattern.n_dual, -1, dtype=np.intp)
+    return _by_degree(pattern, phase, none, np.zeros(pattern.n_dual, dtype=np.intp))
+
+
+def _by_degree(
+    pattern: BlockPattern, phase: IntArray, outer: IntArray, n_awaited: IntArray
+) -> IntArray:
+    """Return the order with joints that wait for so many bodies, or for the outer one."""
+    awaited = np.zeros(pattern.n_blocks, dtype=np.intp)
+    awaited[pattern.n_primal :] = n_awaited
+    return kernels.minimum_degree(
+        pattern.adjacency, pattern.block_sizes, pattern.n_primal, awaited, outer, phase
+    )
+
+
+def unconstrained_minimum_degree(pattern: Blocks) -> IntArray:
+    """Eliminate next the block that couples to the fewest scalar rows, of any symmetric pattern.
+
+    No block waits for another. Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
+    """
+    zeros, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    return kernels.minimum_degree(pattern.adjacency, pattern.block_sizes, 0, zeros, none, zeros)
+
+
+def bodies_first(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, then the joints by minimum degree. Admissible.
+
+    What remains after the bodies is Delassus' matrix T' P' I^-1 P T. Liu (1989); Baraff (1996).
+    """
+    is_joint = np.arange(pattern.n_blocks) >= pattern.n_primal
+    return in_phases(pattern, is_joint.astype(np.intp))
+
+
+def leaves_first(pattern: BlockPattern) -> IntArray:
+    """Strip tree parts from the leaves, each outer body and then its joint; then minimum degree.
+
+    Admissible. On a tree no front is larger than a body with one of its joints, or two bodies.
+    Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    """
+    return leaves_then(pattern, lambda core, _: minimum_degree(core))
+
+
+# ---- sweeps: small bandwidth, small profile, few rows in flight, slowest modes -------------------
+
+
+def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:
+    """Return the order with every joint right after the later of its bodies. Admissible."""
+    joints = np.arange(pattern.n_primal, pattern.n_blocks, dtype=np.intp)
+    return repair(pattern, np.concatenate([bodies, joints]))
+
+
+def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
+    """Return the order along `bodies` or along their reverse, whichever predicts less work."""
+    ways = [with_joints(pattern, way) for way in (bodies, bodies[::-1])]
+    return min(ways, key=lambda order: ordering_metrics(pattern, order).flops)
+
+
+def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
+    """Reverse the breadth-first order of the bodies, each joint after its bodies. Admissible.
+
+    Cuthill and McKee (1969); George (1971).
+    """
+    return with_joints(pattern, cuthill_mckee(pattern)[::-1])
+
+
+def sloan(pattern: BlockPattern) -> IntArray:
+    """Take next, of the bodies near those taken, one that is far from the end and adds little.
+
+    Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
+    """
+    sequence = kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern))
+    return better_way(pattern, sequence)
+
+
+_STARTS = 4  # bodies to start from in each connected part
+
+
+def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
+    """Take next the body, of those next to the ones taken, after which the fewest rows are cut.
+
+    A front holds the joints between bodies taken and not yet taken: their most rows are the
+    weighted cut width, and bound the vertex separation of the graph of joints (its pathwidth). Each
+    joint follows its bodies: admissible. Kinnersley (1992) for pathwidth as vertex separation;
+    Diaz, Petit and Serna (2002) for surveys of layouts; the greedy rule is King's (1970), for rows.
+    """
+    joint_sizes, sequence = pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
+    orders = [
+        better_way(
+            pattern, kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS)
+        )
+        for start in range(_STARTS)
+    ]
+    return min(orders, key=lambda order: ordering_metrics(pattern, order).flops)
+
+
+def level_sweep(pattern: BlockPattern) -> IntArray:
+    """Eliminate level by level: its bodies, the joints inside it, the joints to the next level.
+
+    Levels are those of a breadth-first search from one body at the periphery, or from it and one of
+    its neighbours; bodies in a level follow Cuthill and McKee. The narrowest band wins, then the
+    smallest profile, both in blocks, then the larger start. Not admissible: a joint comes before
+    its body in the next level. On a ladder this is Featherstone (2008), fig. 8.4: half-bandwidth 3,
+    5 n - 2 blocks for n rungs. Cuthill and McKee (1969); George and Liu (1979).
+    """
+    return kernels.level_sweep(pattern.n_primal, pattern.ends)
+
+
+_DENSE = 60  # bodies up to which all eigenvectors are computed
+_MODES = 4  # eigenvalues that are distinguished from zero and from each other
+_EQUAL = 1e-4  # relative gap below which eigenvalues count as one
+
+
+def spectral(pattern: BlockPattern) -> IntArray:
+    """Sort the bodies of each connected part by the Fiedler vector of its Laplacian. Admissible.
+
+    Edges weigh as many as the joint has rows. Of a multiple eigenvalue, taken is the vector nearest
+    to the distances from a body at the periphery. Each joint follows its bodies, in the better
+    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
+    """
+    weight = _weights(pattern)
+    n_parts, part = connected_components(weight, directed=False)
+    distance = patterns.landmark_distances(pattern, 1)[:, 0]
+    key = np.empty(pattern.n_primal)
+    for k in range(n_parts):
+        bodies = np.flatnonzero(part == k)
+        key[bodies] = _fiedler_vector(weight[bodies][:, bodies], distance[bodies])
+    bodies = np.lexsort((distance, np.round(key, 9), part)).astype(np.intp)
+    return better_way(pattern, bodies)
+
+
+def _weights(pattern: BlockPattern) -> csc_array:
+    """Return the adjacency of the bodies, weighted by the rows of the joints between them."""
+    inner = np.all(pattern.ends >= 0, axis=1) & (pattern.ends[:, 0] != pattern.ends[:, 1])
+    ends, rows = pattern.ends[inner], pattern.block_sizes[pattern.n_primal :][inner].astype(float)
+    at = np.r_[ends[:, 0], ends[:, 1]], np.r_[ends[:, 1], ends[:, 0]]
+    return coo_array((np.r_[rows, rows], at), shape=(pattern.n_primal,) * 2).tocsc()
+
+
+def _fiedler_vector(weight: csc_array, distance: FloatArray) -> FloatArray:
+    """Return the mode (n,) of the least positive eigenvalue that is most like `distance`."""
+    n = weight.shape[0]
+    if n < 3:
+        return distance
+    laplacian = diags_array(weight.sum(axis=0)).tocsc() - weight
+    if n <= _DENSE:
+        values, modes = np.linalg.eigh(laplacian.toarray())
+    else:
+        shift = -1e-6 * weight.sum() / n  # keeps the shifted matrix regular
+        start = distance - distance.mean()
+        values, modes = eigsh(laplacian, k=_MODES, sigma=shift, which="LM", v0=start)
+        sequence = np.argsort(values)
+        values, modes = values[sequence], modes[:, sequence]
+    same = np.flatnonzero(values[1:] < values[1] * (1 + _EQUAL)) + 1
+    centered = distance - distance.mean()
+    share = modes[:, same].T @ centered
+    if np.linalg.norm(share) < 1e-6 * np.linalg.norm(centered):  # like none of them
+        share = np.eye(len(same))[0]
+    vector: FloatArray = modes[:, same] @ share
+    return vector / np.abs(vector).max()
+
+
+# ---- minimum fill, and tree decompositions of NetworkX -------------------------------------------
+
+
+def minimum_fill(pattern: BlockPattern) -> IntArray:
+    """Eliminate next the joint that couples the fewest entries anew, tree parts leaves first.
+
+    Admissible: a body comes right before its first joint. Among equals the one comes first after
+    which a neighbour fills in least, then the one of the smallest front. Tinney and Walker (1967),
+    scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
+    """
+    return leaves_then(pattern, lambda core, _: _core_order(core))
+
+
+def _core_order(pattern: BlockPattern) -> IntArray:
+    """Return an order of the core, joints sorted by distances of their bodies from landmarks."""
+    if pattern.n_dual == 0:
+        return np.arange(pattern.n_blocks, dtype=np.intp)
+    distance = np.pad(patterns.landmark_distances(pattern), ((0, 1), (0, 0)))
+    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
+    sequence = np.lexsort(ends.T[::-1]).astype(np.intp)
+    size = pattern.block_sizes.copy()
+    size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
+    graph = patterns.dual_graph(BlockPattern(size, pattern.ends[sequence]))
+    joints = sequence[kernels.minimum_fill(graph, size[pattern.n_primal :])]
+    return postordered(pattern, patterns.with_primal_blocks(pattern, joints))
+
+
+Decompose = Callable[[Any], tuple[int, Any]]
+
+
+def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
+    """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
+
+    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208, 3.
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        indptr, indices = patterns.dual_graph(core)
+        first = np.repeat(np.arange(core.n_dual), np.diff(indptr))
+        graph = nx.Graph()
+        graph.add_nodes_from(range(core.n_dual))
+        graph.add_edges_from(zip(first.tolist(), indices.tolist(), strict=True))
+        joints = elimination_of(decompose(graph)[1]) if core.n_dual else []
+        return postordered(core, patterns.with_primal_blocks(core, np.array(joints, dtype=np.intp)))
+
+    return leaves_then(pattern, order_core)
+
+
+def elimination_of(decomposition: Any) -> list[int]:
+    """Return an order with fronts in the bags (frozensets of nodes) of a forest, leaves first."""
+    tree = decomposition.copy()
+    order: list[int] = []
+    leaves = sorted((bag for bag in tree if tree.degree(bag) <= 1), key=sorted)
+    done: set[int] = set()
+    while leaves:
+        bag = leaves.pop()
+        if bag not in tree:
+            continue
+        inner = list(tree.neighbors(bag))
+        next_bag = inner[0] if inner else frozenset()
+        for node in sorted(bag - next_bag - done):
+            order.append(node)
+            done.add(node)
+        tree.remove_node(bag)
+        leaves.extend(other for other in inner if tree.degree(other) <= 1)
+    return order
+
+
+# ---- nested dissection ---------------------------------------------------------------------------
+
+
+def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
+    """Cut the bodies in two, again and again; eliminate the joints of a cut after both. Admissible.
+
+    Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
+    joints are cut, against the size of the halves; minimum degree decides within. George (1973);
+    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates; Fiduccia and
+    Mattheyses (1982) for moves of bodies at the cut.
+    """
+    joint_sizes = pattern.block_sizes[pattern.n_primal :]
+    cut_depth = kernels.dissection(pattern.ends, joint_sizes, coordinates)
+    phase = np.zeros(pattern.n_blocks, dtype=np.intp)
+    deepest = cut_depth.max(initial=0)
+    phase[pattern.n_primal :] = np.where(cut_depth > 0, deepest + 1 - cut_depth, 0)
+    return in_phases(pattern, phase)
+
+
+def nested_dissection(pattern: BlockPattern) -> IntArray:
+    """Cut the core by distances from bodies far apart, tree parts leaves first. Admissible.
+
+    Coordinates are distances in the graph from eight bodies, and their differences. George (1973);
+    George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        distance = patterns.landmark_distances(core)
+        first, second = np.triu_indices(distance.shape[1], 1)
+        differences = distance[:, first] - distance[:, second]
+        return dissected(core, np.column_stack([differences, distance]))
+
+    return leaves_then(pattern, order_core)
+
+
+def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = None) -> IntArray:
+    """Cut the core across x, y or z of the bodies' `positions` (n_primal, k) [m]. Admissible.
+
+    Without them this is `nested_dissection`. Heath and Raghavan (1995).
+    """
+    if positions is None:
+        return nested_dissection(pattern)
+
+    def order_core(core: BlockPattern, blocks: IntArray) -> IntArray:
+        return dissected(core, positions[blocks[: core.n_primal]])
+
+    return leaves_then(pattern, order_core)
+
+
+# ---- CHOLMOD -------------------------------------------------------------------------------------
+
+
+def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
+    """Order the joints as CHOLMOD would eliminate them, each body right before its first joint.
+
+    Admissible; tree parts come leaves first. Two joints couple when they share a body: the pattern
+    of T' P' I^-1 P T, which "amd" (approximate minimum degree), "metis" (nested dissection, best
+    where the mechanism is a large lattice) and "nesdis" (METIS cuts, constrained minimum degree
+    orders) look at; "colamd" takes T' P' itself. Chen, Davis, Hager and Rajamanickam (2008).
+    """
+    _cholmod(method)
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        if core.n_dual == 0:
+            return np.arange(core.n_primal, dtype=np.intp)
+        sizes = core.block_sizes[core.n_primal :]
+        joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
+        ends = core.ends[joint_of_row]
+        row, side = np.nonzero(ends >= 0)
+        touches = np.ones(len(row)), (row, ends[row, side])
+        matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(core.n_primal, 1))))
+        if method != "colamd":
+            matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
+        return patterns.with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
+
+    return leaves_then(pattern, order_core)
+
+
+def quotient_metis(pattern: BlockPattern) -> IntArray:
+    """Dissect the graph of bodies and joints by METIS, then see that bodies precede their joints.
+
+    Admissible. Joints move back to the later of their bodies, or bodies forward to their first
+    joint, whichever predicts less work. Karypis and Kumar (1998).
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        sizes = core.block_sizes
+        if core.n_dual == 0:
+            return np.arange(core.n_blocks, dtype=np.intp)
+        block = np.repeat(np.arange(core.n_blocks), sizes // np.gcd.reduce(sizes))
+        joint, side = np.nonzero(core.ends >= 0)
+        at = core.n_primal + joint, core.ends[joint, side]
+        pairs = coo_array((np.ones(len(joint)), at), shape=(core.n_blocks, core.n_blocks)).tocsc()
+        whole = (pairs + pairs.T + identity(core.n_blocks, format="csc")).tocsc()
+        blocks = blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
+        joints = blocks[blocks >= core.n_primal] - core.n_primal
+        bodies_forward = patterns.with_primal_blocks(core, joints)
+        repaired = [repair(core, blocks), bodies_forward]
+        return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
+
+    return leaves_then(pattern, order_core)
+
+
+def blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray:
+    """Return the blocks by the first of their rows, as `method` eliminates those of `matrix`.
+
+    COLAMD takes a factor of the matrix, the others take the matrix itself.
+    """
+    cholmod = _cholmod(method)
+    analyze = cholmod.analyze_AAt if method == "colamd" else cholmod.analyze
+    row_order = analyze(matrix, mode="supernodal", ordering_method=method).P()
+    blocks, first_row = np.unique(block[row_order], return_index=True)
+    return blocks[np.argsort(first_row)].astype(np.intp)
+
+
+def _cholmod(method: str) -> ModuleType:
+    """Return the module of CHOLMOD."""
+    try:
+        from sksparse import cholmod
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"the ordering cholmod-{method} needs scikit-sparse: pip install 'sparsebody[cholmod]'"
+        ) from error
+    module: ModuleType = cholmod
+    return module
