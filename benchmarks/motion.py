@@ -116,11 +116,10 @@ def exudyn(index: int) -> Run:
     """Return runs of Exudyn's generalized-alpha method, or of its trapezoidal rule of index 2."""
     import exudyn as engine
 
-    from benchmarks.peers.exudyn import _settings, newton_iteration, silence
+    from benchmarks.peers.exudyn import Model, settings_of, silence
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        prepared = newton_iteration(problem)
-        settings, of_time = _settings(round(duration / step)), None
+        model, settings = Model(problem), settings_of(round(duration / step))
         of_time = settings.timeIntegration
         of_time.endTime = duration
         of_time.newton.useModifiedNewton = True
@@ -129,22 +128,11 @@ def exudyn(index: int) -> Run:
         with silence():
             solver = engine.MainSolverImplicitSecondOrder()
             begin = time.process_time()
-            done = solver.SolveSystem(prepared.mbs, settings)
+            done = solver.SolveSystem(model.mbs, settings)
             cpu = time.process_time() - begin
         if not done:
             raise RuntimeError("Exudyn does not converge")
-        kind = engine.OutputVariableType.Position
-        points = [
-            np.zeros(3) if prepared.planar is None else prepared.planar.local_com(i)
-            for i in range(problem.system.n_bodies)
-        ]
-        position = np.array(
-            [
-                prepared.mbs.GetObjectOutputBody(body, kind, list(point))
-                for body, point in zip(prepared.bodies, points, strict=False)
-            ]
-        )
-        return position if prepared.planar is None else position @ prepared.planar.axes, cpu
+        return model.output(engine.OutputVariableType.Position), cpu
 
     return run
 
