@@ -423,20 +423,27 @@ def _grounded(of_bodies: Doubled) -> Doubled:
 
 
 def scissor_reference(problem: Problem) -> FloatArray:
-    """Return (n, 6) from the one equation of motion of the gallery's scissor.
+    """Return (n, 6) from the one equation of motion of the gallery's scissor."""
+    motion = Motion(problem.system, problem.state)
+    return motion.spatial(
+        scissor_accelerations(problem.system, problem.state, motion.rotation, motion.w)
+    )
+
+
+def scissor_accelerations(system: System, state: State, rotation: Doubled, w: Doubled) -> Doubled:
+    """Return (n, 6) of turning and of centers of mass in world axes.
 
     With the bars' angle q: pair k has its centers at (L/2 cos q, (k + 1/2) L sin q), so that
     T = M(q) qd^2 / 2 with M = sum m ((L/2 sin q)^2 + ((k + 1/2) L cos q)^2) + J, and Lagrange's
     equation M qdd + M' qd^2 / 2 = sum m (g_x dx/dq + g_z dz/dq).
     """
-    system, motion = problem.system, Motion(problem.system, problem.state)
     n, m, gravity = system.n_bodies, doubled(system.mass), system.gravity
-    R = motion.rotation[:-1]
+    R = rotation[:-1]
     rising = np.sign(R.high[:, 0, 0])  # of left bars
     c, s = ((R[:, k, 0] * sign).total() / n for k, sign in ((0, rising), (2, 1.0)))
-    qd = (motion.w[:-1][:, 1] * -rising).total() / n
+    qd = (w[:-1][:, 1] * -rising).total() / n
     half = np.abs(system.successor_point[:, 0]).max()  # L / 2
-    pair = np.rint(problem.state.position[:, 2] / (2 * half * s.high) - 0.5)
+    pair = np.rint(state.position[:, 2] / (2 * half * s.high) - 0.5)
     reach = doubled(2 * pair + 1) * half  # z = reach sin q
     J = dot(R[:, 1], apply(system.inertia, R[:, 1]))
     M = (m * ((s * half) * (s * half) + (reach * c) * (reach * c)) + J).total()
@@ -446,7 +453,7 @@ def scissor_reference(problem: Problem) -> FloatArray:
     zero = doubled(np.zeros(n))
     across = zero - (s * qdd + c * qd * qd) * half
     rise = reach * (c * qdd - s * qd * qd)
-    return motion.spatial(stack([zero, qdd * -rising, zero, across, zero, rise], 1))
+    return stack([zero, qdd * -rising, zero, across, zero, rise], 1)
 
 
 def _scissor_kappa(problem: Problem) -> float:

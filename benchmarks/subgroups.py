@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Prismatic, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -12,34 +11,28 @@ from sparsebody.model.mechanism import WORLD, Mechanism
 
 def spherical_ladder(size: int, joint: str = "revolute") -> Mechanism:
     """A ladder of bars on a sphere that grows slowly, hinged about axes through its center."""
-    mechanism, rungs, joint_type = Mechanism("spherical ladder"), size, JOINT_TYPES[joint]
-    angle = np.linspace(0.0, rungs * np.pi / 20, rungs + 1)
-    latitude = {"upper": 0.1, "lower": -0.1}
+    mechanism = Mechanism("spherical ladder")
+    angle, radius = np.linspace(0.0, size * np.pi / 20, size + 1), 1.0 + 0.002 * np.arange(size + 1)
     corner = {
-        rail: (1.0 + 0.002 * np.arange(rungs + 1))[:, None]
-        * np.stack(
-            [np.cos(angle) * np.cos(at), np.sin(angle) * np.cos(at), 0 * angle + np.sin(at)]
+        rail: (
+            radius
+            * [np.cos(angle) * np.cos(at), np.sin(angle) * np.cos(at), 0 * angle + np.sin(at)]
         ).T
-        for rail, at in latitude.items()
+        for rail, at in (("upper", 0.1), ("lower", -0.1))
     }
-
-    def add_bar(name: str, ends: FloatArray) -> None:
-        mechanism.add_body(
-            name, mass=1.0, inertia=[0.05, 0.05, 0.05], position=np.mean(ends, axis=0)
-        )
-
-    def add_hinge(name: str, first: str, second: str, x: FloatArray) -> None:
-        mechanism.add_joint(name, joint_type(), first, second, point=x, axis=x / np.linalg.norm(x))
-
-    for i in range(rungs):
-        for rail, x in corner.items():
-            add_bar(f"{rail}-{i}", x[i : i + 2])
-        add_bar(f"rung-{i}", np.array([x[i + 1] for x in corner.values()]))
-    for i in range(rungs):
+    for i in range(size):
+        ends = {f"{rail}-{i}": x[i : i + 2] for rail, x in corner.items()}
+        ends[f"rung-{i}"] = np.array([x[i + 1] for x in corner.values()])
+        for name, points in ends.items():
+            mechanism.add_body(name, mass=1.0, inertia=[0.05] * 3, position=points.mean(axis=0))
         for rail, x in corner.items():
             before = f"{rail}-{i - 1}" if i else WORLD
-            add_hinge(f"{rail}-hinge-{i}", before, f"{rail}-{i}", x[i])
-            add_hinge(f"{rail}-end-{i}", f"{rail}-{i}", f"rung-{i}", x[i + 1])
+            for name, pair, point in (
+                (f"{rail}-hinge-{i}", (before, f"{rail}-{i}"), x[i]),
+                (f"{rail}-end-{i}", (f"{rail}-{i}", f"rung-{i}"), x[i + 1]),
+            ):
+                axis = point / np.linalg.norm(point)
+                mechanism.add_joint(name, JOINT_TYPES[joint](), *pair, point=point, axis=axis)
     return mechanism
 
 
