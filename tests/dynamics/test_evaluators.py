@@ -56,7 +56,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
     assembler = sb.ForwardDynamics(system, state, factorization="block-ldl").evaluator.assembler
     assembler.assemble(state, None, NOTHING)
     n = 6 * system.n_bodies
-    A, asked, force = general(system, state)
+    A, gamma, force = general(system, state)
     root = mass_roots(system)
     unit = np.linalg.solve(root, A.T).T[assembler.rows]
     force = np.linalg.solve(root, force)
@@ -70,7 +70,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
     )
     assert assembler.right[:n] @ assembler.right[:n] == pytest.approx(force @ force, rel=1e-12)
     np.testing.assert_allclose(
-        assembler.right[n:], asked[assembler.rows], atol=1e-12 * max(1.0, np.abs(asked).max())
+        assembler.right[n:], gamma[assembler.rows], atol=1e-12 * max(1.0, np.abs(gamma).max())
     )
 
 
@@ -112,9 +112,9 @@ def wild_tree(seed, decades):
     """Return a random tree in motion with masses over so many decades."""
     rng = np.random.default_rng(seed)
     given = random_tree(rng, 12)
-    wanted = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
+    target = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
     mass = np.array([body.mass for body in given.bodies.values()])
-    system = copied(given, masses=wanted / mass).compile()
+    system = copied(given, masses=target / mass).compile()
     return system, sb.consistent_state(system)
 
 
@@ -246,12 +246,12 @@ def test_rows_left_out_are_watched_at_other_states():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sb.errors.RankWarning)
         result = dynamics(other)
-    A, asked, force = general(system, other)
-    gap = np.abs(A @ result.acceleration.ravel() - asked)[dynamics.redundant_rows].max()
+    A, gamma, force = general(system, other)
+    gap = np.abs(A @ result.acceleration.ravel() - gamma)[dynamics.redundant_rows].max()
     root = mass_roots(system)
     unit = np.linalg.solve(root, A.T).T
     ways = (root.T @ result.acceleration.ravel(), np.linalg.solve(root, force))
-    scale = max(np.abs(asked).max(), *(np.abs(unit).max() * np.abs(way).max() for way in ways))
+    scale = max(np.abs(gamma).max(), *(np.abs(unit).max() * np.abs(way).max() for way in ways))
     assert result.dropped_residual == pytest.approx(gap / scale, rel=1e-6)
 
 

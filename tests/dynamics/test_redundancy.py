@@ -318,11 +318,11 @@ def test_kept_rows_hold_exactly_whatever_the_others_ask_for():
     with pytest.warns(RankWarning):
         result = dynamics(state)
     book, n = assemble(system, state), 6 * system.n_bodies
-    A, asked = book.matrix.toarray()[n:, :n], book.right_hand_side[n:]
+    A, gamma = book.matrix.toarray()[n:, :n], book.right_hand_side[n:]
     a = np.linalg.solve(book.world_to_body, result.acceleration[:, :, None]).ravel()
-    gap = np.abs(A @ a - asked)
+    gap = np.abs(A @ a - gamma)
     kept = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
-    size = np.abs(asked).max()
+    size = np.abs(gamma).max()
     assert gap[kept].max() < 1e-11 * size
     assert gap[dynamics.redundant_rows].max() > 1e-3 * size
 

@@ -47,8 +47,8 @@ def acceleration(dynamics, state):
 
 def reactions(dynamics, state):
     evaluation = dynamics.evaluate(state)
-    found = evaluation.accelerations()
-    return [found.acceleration, found.multiplier, evaluation.velocity_correction()]
+    solution = evaluation.accelerations()
+    return [solution.acceleration, solution.multiplier, evaluation.velocity_correction()]
 
 
 @pytest.mark.parametrize("ask", [acceleration, reactions])
@@ -71,8 +71,8 @@ def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
         return [ask(dynamics[i], given[i]) for _ in range(N_ROUNDS)]
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        found = list(pool.map(run, range(N_THREADS)))
-    for rounds, alone in zip(found, expected, strict=True):
+        by_threads = list(pool.map(run, range(N_THREADS)))
+    for rounds, alone in zip(by_threads, expected, strict=True):
         for answers in rounds:
             for answer, known in zip(answers, alone, strict=True):
                 np.testing.assert_array_equal(answer, known)
