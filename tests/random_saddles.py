@@ -175,20 +175,3 @@ def loop_of_hinges(rng, n_bars, size=1.0, masses=None, axes=None):
     inertias = [m * np.diag([arm, 1.5 * arm, 2 * arm, 1, 1, 1]) for m in masses]
     poses = [motion_transform(np.eye(3), (a + b) / 2) for a, b in itertools.pairwise(points)]
     return rigid_matrix(rng, ends, joints, inertias, poses)
-
-
-def scissor(n_pairs, rng):
-    """Bars crossed in pairs, hinged at the crossings and where pairs meet; not grounded."""
-    ends, joints = [(-1, 0), (0, 1)], [hinge(np.zeros(3)), hinge([0.0, 0.5, 0.0])]
-    for k in range(1, n_pairs):
-        left, right = 2 * k, 2 * k + 1
-        ends += [(left - 1, left), (right - 3, right), (left, right)]
-        joints += [
-            hinge([-0.5, 1.0 * k, 0.0]),
-            hinge([0.5, 1.0 * k, 0.0]),
-            hinge([0.0, k + 0.5, 0.0]),
-        ]
-    poses = [random_motion_transform(rng, 0.0) + 0.0 * np.eye(6) for _ in range(2 * n_pairs)]
-    for i, pose in enumerate(poses):
-        pose[3:, :3] = np.cross(np.array([0.0, i // 2 + 0.5, 0.0]), pose[:3, :3], axisb=0).T
-    return rigid_matrix(rng, ends, joints, poses=poses)

@@ -4,9 +4,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from front_rows import dense, random_rows, unit_rows
-from linkages import matrix_at_start
+from linkages import matrix_at_start, scissor
 from patterns import graph_pattern, pattern_of
-from random_saddles import loop_of_hinges, scissor
+from random_saddles import loop_of_hinges
 
 import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
@@ -231,7 +231,7 @@ def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch
     decision = independent_rows(matrix_at_start(sb.build("ladder", rungs=150).compile()))
     assert decision.is_regular
     assert "pebble game" in decision.method
-    decision = independent_rows(scissor(200, np.random.default_rng(0)))
+    decision = independent_rows(scissor(200))
     assert decision.n_dependent == 3 * 199
     assert "pebble game" not in decision.method
 
@@ -312,7 +312,7 @@ def test_rows_keep_their_rank_and_have_unit_norm(size):
 
 
 def test_rows_on_a_body_are_nearly_orthonormal_columns():
-    part = equilibrated(scissor(5, np.random.default_rng(0)))
+    part = equilibrated(scissor(5))
     rows = dense(part.pattern, part.rows)
     for body in range(1, 9):
         columns = rows[:, 6 * body : 6 * body + 6]
