@@ -6,8 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from patterns import graph_pattern
-from random_saddles import draw, loop_of_hinges, natural, random_matrix
-from scissor_saddle import scissor
+from random_saddles import draw, loop_of_hinges, natural, random_matrix, scissor
 
 import sparsebody as sb
 from sparsebody.errors import SingularSystemError

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from exact_rank import rank_modulo_prime
 from linkages import matrix_at_start, scissor
-from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix
-from whitened_rows import whitened_rows
+from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix, whitened_rows
 
 import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
