@@ -5,6 +5,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from random_mechanisms import random_tree
 
 import sparsebody as sb
 
@@ -32,13 +33,8 @@ def scissor():
     return sb.build("scissor", pairs=40).compile()
 
 
-def universal_chain():
-    mechanism = sb.Mechanism(gravity=(1.0, 0.0, -9.0))
-    for i in range(60):
-        mechanism.add_body(f"b{i}", mass=1.0, inertia=[0.1, 0.2, 0.15], position=[1.0 * i, 0, 0])
-        first = f"b{i - 1}" if i else sb.WORLD
-        mechanism.add_joint(f"j{i}", sb.Universal(), first, f"b{i}", point=[i - 0.5, 0, 0])
-    return mechanism.compile()
+def universals():
+    return random_tree(np.random.default_rng(0), 60, ("universal",)).compile()
 
 
 def acceleration(dynamics, state):
@@ -52,7 +48,7 @@ def reactions(dynamics, state):
 
 
 @pytest.mark.parametrize("ask", [acceleration, reactions])
-@pytest.mark.parametrize("make", [ladder, scissor, universal_chain])
+@pytest.mark.parametrize("make", [ladder, scissor, universals])
 @pytest.mark.parametrize("factorization", ["auto", "block-ldl"])
 @pytest.mark.parametrize("shared", [True, False])
 def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
