@@ -27,9 +27,9 @@ from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Family, Problem
-from sparsebody.study.findings import Finding, judged
+from sparsebody.study.findings import Finding, families, judged
 from sparsebody.study.measure import SparsePrepared
-from sparsebody.study.rows import Row, case_of_row
+from sparsebody.study.rows import Row
 from sparsebody.study.study_references import Reference
 
 LARGEST_DENSE = 60  # bodies of a dense reference
@@ -99,7 +99,7 @@ def dense_reference(problem: Problem) -> Reference:
 def counts(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether redundant rows and mobility are what closed forms say."""
     for column, which in (("redundant_rows", 0), ("mobility", 1)):
-        for (family, label), members in _series(rows).items():
+        for family, label, members in _series(rows):
             values = {}
             for row in members:
                 # Families are called by their mechanisms.
@@ -130,7 +130,7 @@ def lift(problem: Problem) -> Reference:
 
 def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether lifts are as exact as is promised: error, residual of all rows, rank."""
-    for (_, label), members in _series(rows).items():
+    for _, label, members in _series(rows):
         errors, violations = {}, {}
         for row in members:
             limit = max(ERROR, 10.0 * row["kappa"] * ROUNDING)
@@ -142,9 +142,8 @@ def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     yield from counts(rows)
 
 
-def _series(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
-    series: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if row["status"] == "ok":
-            series.setdefault((row["family"], case_of_row(row).series.label), []).append(row)
-    return series
+def _series(rows: Sequence[Row]) -> Iterator[tuple[str, str, Sequence[Row]]]:
+    """Yield family, method and their rows."""
+    for family in families(rows):
+        for label, members in family.rows.items():
+            yield family.name, label, members
