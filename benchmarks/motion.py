@@ -23,7 +23,6 @@ import sparsebody as sb
 from benchmarks import cases
 from benchmarks.record import small
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import SparsebodyError
 from sparsebody.study.families import Problem
 
 RESULTS = Path(__file__).parent / "results" / "motion"
@@ -189,7 +188,7 @@ def rows_of(name: str, case: Case, longest: float, until: float) -> Iterator[Row
                 if error < FLOOR * doubt:
                     break
                 step /= factor
-        except (SparsebodyError, RuntimeError, ImportError, NotImplementedError) as reason:
+        except (sb.SparsebodyError, RuntimeError, ImportError, NotImplementedError) as reason:
             print(f"  {engine} at {step:.2g} s: {str(reason).splitlines()[0]}")
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import sparsebody as sb
 from benchmarks.doubled import (
     Doubled,
     apply,
@@ -36,9 +37,7 @@ from benchmarks.doubled import (
 )
 from benchmarks.factors import Factor, SchurFactor, saddle_matrix
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
 from sparsebody.study.study_references import Reference
 
@@ -71,7 +70,7 @@ HINGES = ("revolute", "cylindrical", "planar")  # one common axis
 class Extended:
     """Accelerations to compare with, and the state that they belong to."""
 
-    state: State  # consistent, rounded to doubles
+    state: sb.State  # consistent, rounded to doubles
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
     exact: tuple[Doubled, Doubled, Doubled]  # rotations to the world, angular velocities there,
     # and accelerations (n_bodies, 6) of turning and of centers of mass there
@@ -130,7 +129,7 @@ def relative_violation(problem: Problem, acceleration: FloatArray) -> float:
 
 
 def extended_reference(
-    system: System, state: State, keep: BoolArray | None = None, close: bool = True
+    system: sb.System, state: sb.State, keep: BoolArray | None = None, close: bool = True
 ) -> Extended:
     """Return accelerations to 25 digits or more, but for the condition of the kept rows.
 
@@ -144,7 +143,7 @@ def extended_reference(
         Make the state consistent first, or take it as exact, where no rows contradict each other.
     """
     if keep is None:
-        decision = ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
+        decision = sb.ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
         keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
     motion = Motion(system, state)
     equations = Equations(motion)
@@ -196,7 +195,7 @@ class Rows:
 class Motion:
     """Poses and velocities of all bodies, and of the world as the last one."""
 
-    def __init__(self, system: System, state: State) -> None:
+    def __init__(self, system: sb.System, state: sb.State) -> None:
         self.system, self.state = system, state
         names = [joint_type.name for joint_type in system.joint_types]
         forces = system.joint_forces.item, system.point_forces.first, system.external_forces.body
@@ -273,7 +272,7 @@ class Motion:
         )
         self.q = where((np.arange(n + 1) < n)[:, None], unit(turned), self.q)
 
-    def rounded_state(self) -> State:
+    def rounded_state(self) -> sb.State:
         """The state as doubles."""
         back = transposed(self.rotation)
         velocity = concatenate([apply(back, self.w), apply(back, self.v)], 1)
@@ -430,7 +429,9 @@ def scissor_reference(problem: Problem) -> FloatArray:
     )
 
 
-def scissor_accelerations(system: System, state: State, rotation: Doubled, w: Doubled) -> Doubled:
+def scissor_accelerations(
+    system: sb.System, state: sb.State, rotation: Doubled, w: Doubled
+) -> Doubled:
     """Return (n, 6) of turning and of centers of mass in world axes.
 
     With the bars' angle q: pair k has its centers at (L/2 cos q, (k + 1/2) L sin q), so that

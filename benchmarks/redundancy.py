@@ -12,6 +12,7 @@ from operator import eq
 
 import numpy as np
 
+import sparsebody as sb
 from benchmarks.oracle import (
     Equations,
     Motion,
@@ -21,11 +22,7 @@ from benchmarks.oracle import (
     scissor_reference,
 )
 from sparsebody.dynamics.conditioning import ROUNDING
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
-from sparsebody.model.gallery import build
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.study.families import Family, Problem
 from sparsebody.study.findings import Finding, families, judged
 from sparsebody.study.measure import SparsePrepared
@@ -47,9 +44,9 @@ EXPECTED: dict[str, tuple[Callable[[int], int], Callable[[int], int]]] = {
 }
 
 
-def bricard(size: int) -> Mechanism:
+def bricard(size: int) -> sb.Mechanism:
     """Return the one size that there is of Bricard's mechanism."""
-    return build("bricard")
+    return sb.build("bricard")
 
 
 def six_freedoms(problem: Problem) -> SparsePrepared:
@@ -64,7 +61,7 @@ def extended_residuals(problem: Problem) -> SparsePrepared:
 
 def _sparse(problem: Problem, **options: str) -> SparsePrepared:
     return SparsePrepared(
-        problem, ForwardDynamics(problem.system, problem.state, reactions="basic", **options)
+        problem, sb.ForwardDynamics(problem.system, problem.state, reactions="basic", **options)
     )
 
 
@@ -74,7 +71,7 @@ def truth(problem: Problem) -> Reference:
         return reference(problem)
     if problem.system.n_bodies <= LARGEST_DENSE:
         return dense_reference(problem)
-    whole = ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
+    whole = sb.ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
     kappa = whole.condition(problem.state).kappa
     return Reference(whole.acceleration(problem.state), ROUNDING * kappa, kappa)
 
@@ -110,7 +107,7 @@ def counts(rows: Sequence[Row]) -> Iterator[Finding]:
             yield judged(promise, values, "closed form", is_met=eq, form="g")
 
 
-def consistent(system: System, seed: int) -> State:
+def consistent(system: sb.System, seed: int) -> sb.State:
     """Return the moving state of a lift; up to LARGEST_EXTENDED bodies closed to 1e-16."""
     from benchmarks.cases import scissor_motion
 
