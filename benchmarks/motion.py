@@ -66,8 +66,8 @@ def own(method: str) -> Run:
 
     def timed(problem: Problem, n: int, step: float) -> tuple[FloatArray, float]:
         begin, end = time.process_time(), n * step
-        options = {"duration": end, "step": step, "record_step": end, "method": method}
-        trajectory = sb.simulate(problem.system, problem.state, **options)
+        options = {"duration": end, "step": step, "record": sb.Recording(step=end)}
+        trajectory = sb.simulate(problem.system, problem.state, method=method, **options)
         return trajectory.position[-1], time.process_time() - begin
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
@@ -157,7 +157,7 @@ def reference(case: Case) -> tuple[FloatArray, float]:
     """Return positions at the end, and by how much another scheme differs from them."""
     problem = case.problem()
     tolerance = 1e-12 if problem.system.n_bodies < 100 else 1e-9
-    end = {"duration": case.duration, "record_step": case.duration}
+    end = {"duration": case.duration, "record": sb.Recording(step=case.duration)}
     schemes = (
         {"method": "radau-iia", "step": "auto", "rtol": tolerance, "atol": tolerance},
         {"method": "rk4", "step": case.duration / 1024},
