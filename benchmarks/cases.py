@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+import sparsebody as sb
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Study, read_study
 
@@ -48,7 +48,7 @@ def problem(name: str, n_bodies: int, seed: int = 0, shuffled: bool = False) -> 
     return family.problem(family.build(n_bodies, seed).compile(), seed)
 
 
-def _moving(system: System, angular: FloatArray, linear: FloatArray) -> State:
+def _moving(system: sb.System, angular: FloatArray, linear: FloatArray) -> sb.State:
     """Return the initial pose with velocities (n, 3) given in world axes [rad/s, m/s]."""
     state = system.initial_state
     to_world = body_rotations(state)
@@ -56,7 +56,7 @@ def _moving(system: System, angular: FloatArray, linear: FloatArray) -> State:
     return state.with_(velocity=np.concatenate(parts, axis=1))
 
 
-def ladder_motion(system: System, seed: int) -> State:
+def ladder_motion(system: sb.System, seed: int) -> sb.State:
     """Pairs of bars swing about y like planks hinged to each other; bars spin about x in turn."""
     x, y = np.rint(system.initial_state.position[:, :2]).astype(int).T
     lift = np.random.default_rng((seed, 2)).uniform(-0.5, 0.5, x.max() + 2)
@@ -68,7 +68,7 @@ def ladder_motion(system: System, seed: int) -> State:
     return _moving(system, angular, linear)
 
 
-def scissor_motion(system: System, seed: int) -> State:
+def scissor_motion(system: sb.System, seed: int) -> sb.State:
     """It rises; the higher it is, the more slowly its bars turn."""
     axes = body_rotations(system.initial_state)
     along = np.where(axes[:, 0, 0] > 0.0, 1.0, -1.0)  # left bars rise to the right
@@ -81,7 +81,7 @@ def scissor_motion(system: System, seed: int) -> State:
     return _moving(system, angular, linear)
 
 
-def lattice_motion(system: System, seed: int) -> State:
+def lattice_motion(system: sb.System, seed: int) -> sb.State:
     """Neighbours turn in opposite directions; all drift so that the corner stays on its base."""
     cell = np.rint(system.initial_state.position).astype(int)
     spin = SPIN * np.array([0.6, -0.3, 0.74])
@@ -90,7 +90,7 @@ def lattice_motion(system: System, seed: int) -> State:
     return _moving(system, angular, drift)
 
 
-def chain_motion(system: System, seed: int) -> State:
+def chain_motion(system: sb.System, seed: int) -> sb.State:
     """Each hinge turns at random, the velocities of the hinge points staying bounded."""
     rng = np.random.default_rng((seed, 2))
     bar = np.rint(system.initial_state.position[:, 0] - 0.5).astype(int)

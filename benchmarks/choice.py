@@ -12,13 +12,12 @@ from dataclasses import astuple
 import numpy as np
 from scipy.optimize import nnls
 
+import sparsebody as sb
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.factorization import FACTORIZATIONS, Case
 from sparsebody.ordering import order
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study.findings import Finding, judged
 from sparsebody.study.rows import Row
 
@@ -38,7 +37,7 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             pair = f" (best: {best['chosen_ordering']}, {best['chosen_factorization']})"
             values[n] = (seconds(chosen) / seconds(best), REGRET, pair)
         yield judged(f"{family}: time over that of the best pair", values, f"<= {REGRET}")
-    patterns: dict[tuple[str, int], BlockPattern] = {}
+    patterns: dict[tuple[str, int], sb.BlockPattern] = {}
     for name, cost in ((name, backend.cost) for name, backend in FACTORIZATIONS.items()):
         own = [row for row in rows if row["factorization"] == name]
         if len(own) < FEWEST:
@@ -59,12 +58,14 @@ def seconds(row: Row) -> float:
     return float(row["factorize_seconds"]) + float(row["solve_seconds"])
 
 
-def work_of(row: Row, patterns: dict[tuple[str, int], BlockPattern]) -> tuple[float, ...]:
+def work_of(row: Row, patterns: dict[tuple[str, int], sb.BlockPattern]) -> tuple[float, ...]:
     """Return what call, row, entry and flop constants are multiplied by."""
     key = row["family"], row["size"]
     if key not in patterns:
         case = problem(*key, seed=row["seed"])
-        dynamics = ForwardDynamics(case.system, case.state, ordering="natural", formulation=SPATIAL)
+        dynamics = sb.ForwardDynamics(
+            case.system, case.state, ordering="natural", formulation=SPATIAL
+        )
         patterns[key] = dynamics.structure.pattern
     sequence = order(patterns[key], row["chosen_ordering"])
     return 1.0, *astuple(FACTORIZATIONS[row["factorization"]].work(Case(patterns[key], sequence)))

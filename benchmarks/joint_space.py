@@ -50,9 +50,7 @@ def crba(problem: Problem) -> Prepared:
 
 def pinocchio_aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm."""
-    import pinocchio as pin
-
-    from benchmarks.peers.pinocchio import Model, prepared
+    from benchmarks.peers.pinocchio import Model, pin, prepared
 
     peer = Model(problem, "breadth-first", balls_as_hinges=False)
     return prepared(peer, lambda: pin.aba(*peer.arguments))
@@ -60,9 +58,7 @@ def pinocchio_aba(problem: Problem) -> Prepared:
 
 def pinocchio_crba(problem: Problem) -> Prepared:
     """Composite-rigid-body algorithm and U D U'."""
-    import pinocchio as pin
-
-    from benchmarks.peers.pinocchio import Model
+    from benchmarks.peers.pinocchio import Model, pin
 
     peer = Model(problem, "breadth-first", balls_as_hinges=False)
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import matplotlib.pyplot as plt
@@ -22,7 +23,6 @@ import sparsebody as sb
 from benchmarks import cases
 from benchmarks.record import small
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import SparsebodyError
 from sparsebody.study.families import Problem
 
 RESULTS = Path(__file__).parent / "results" / "motion"
@@ -33,33 +33,28 @@ Run = Callable[[Problem, float, float], tuple[FloatArray, float]]
 """run(problem, duration, step): positions (n_bodies, 3) at the end, CPU time [s]."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A motion."""
 
     problem: Callable[[], Problem]
     duration: float  # [s]
 
 
-def in_gallery(name: str, **parameters: object) -> Callable[[], Problem]:
-    """Return what builds a mechanism of the gallery at its initial state, made consistent."""
-
-    def problem() -> Problem:
-        system = sb.build(name, **parameters).compile()
-        return Problem(name, system, sb.consistent_state(system))
-
-    return problem
+def in_gallery(name: str, **parameters: object) -> Problem:
+    """Return a mechanism of the gallery at its initial state, made consistent."""
+    system = sb.build(name, **parameters).compile()
+    return Problem(name, system, sb.consistent_state(system))
 
 
 CASES = {
-    "ladder 50": Case(lambda: cases.problem("ladder", 50), 0.2),
-    "ladder 500": Case(lambda: cases.problem("ladder", 500), 0.2),
-    "scissor 50": Case(lambda: cases.problem("scissor", 50), 0.5),
-    "scissor 500": Case(lambda: cases.problem("scissor", 500), 0.25),
-    "disordered lattice 64": Case(lambda: cases.problem("lattice", 64), 0.25),
-    "rotating squares 64": Case(in_gallery("rotating-squares", rows=8, columns=8), 0.5),
-    "n-four-bar 51": Case(in_gallery("n-four-bar", loops=25), 0.5),
-    "compliant sheet 36": Case(in_gallery("compliant-lattice", rows=6, columns=6), 0.05),
+    "ladder 50": Case(partial(cases.problem, "ladder", 50), 0.2),
+    "ladder 500": Case(partial(cases.problem, "ladder", 500), 0.2),
+    "scissor 50": Case(partial(cases.problem, "scissor", 50), 0.5),
+    "scissor 500": Case(partial(cases.problem, "scissor", 500), 0.25),
+    "disordered lattice 64": Case(partial(cases.problem, "lattice", 64), 0.25),
+    "rotating squares 64": Case(partial(in_gallery, "rotating-squares", rows=8, columns=8), 0.5),
+    "n-four-bar 51": Case(partial(in_gallery, "n-four-bar", loops=25), 0.5),
+    "compliant sheet 36": Case(partial(in_gallery, "compliant-lattice", rows=6, columns=6), 0.05),
 }
 
 
@@ -70,15 +65,9 @@ def own(method: str) -> Run:
     """Return runs of one of sparsebody's schemes."""
 
     def timed(problem: Problem, n: int, step: float) -> tuple[FloatArray, float]:
-        begin = time.process_time()
-        trajectory = sb.simulate(
-            problem.system,
-            problem.state,
-            duration=n * step,
-            step=step,
-            record=sb.Recording(step=n * step),
-            method=method,
-        )
+        begin, end = time.process_time(), n * step
+        options = {"duration": end, "step": step, "record": sb.Recording(step=end)}
+        trajectory = sb.simulate(problem.system, problem.state, method=method, **options)
         return trajectory.position[-1], time.process_time() - begin
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
@@ -116,11 +105,10 @@ def exudyn(index: int) -> Run:
     """Return runs of Exudyn's generalized-alpha method, or of its trapezoidal rule of index 2."""
     import exudyn as engine
 
-    from benchmarks.peers.exudyn import _settings, newton_iteration, silence
+    from benchmarks.peers.exudyn import Model, settings_of, silence
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        prepared = newton_iteration(problem)
-        settings, of_time = _settings(round(duration / step)), None
+        model, settings = Model(problem), settings_of(round(duration / step))
         of_time = settings.timeIntegration
         of_time.endTime = duration
         of_time.newton.useModifiedNewton = True
@@ -129,22 +117,11 @@ def exudyn(index: int) -> Run:
         with silence():
             solver = engine.MainSolverImplicitSecondOrder()
             begin = time.process_time()
-            done = solver.SolveSystem(prepared.mbs, settings)
+            done = solver.SolveSystem(model.mbs, settings)
             cpu = time.process_time() - begin
         if not done:
             raise RuntimeError("Exudyn does not converge")
-        kind = engine.OutputVariableType.Position
-        points = [
-            np.zeros(3) if prepared.planar is None else prepared.planar.local_com(i)
-            for i in range(problem.system.n_bodies)
-        ]
-        position = np.array(
-            [
-                prepared.mbs.GetObjectOutputBody(body, kind, list(point))
-                for body, point in zip(prepared.bodies, points, strict=False)
-            ]
-        )
-        return position if prepared.planar is None else position @ prepared.planar.axes, cpu
+        return model.output(engine.OutputVariableType.Position), cpu
 
     return run
 
@@ -166,8 +143,7 @@ PEERS = ("MuJoCo", "Exudyn")
 # ---- measuring -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A run."""
 
     case: str
@@ -181,19 +157,13 @@ def reference(case: Case) -> tuple[FloatArray, float]:
     """Return positions at the end, and by how much another scheme differs from them."""
     problem = case.problem()
     tolerance = 1e-12 if problem.system.n_bodies < 100 else 1e-9
-    ends = [
-        sb.simulate(
-            problem.system,
-            problem.state,
-            duration=case.duration,
-            record=sb.Recording(step=case.duration),
-            **options,
-        ).position[-1]
-        for options in (
-            {"method": "radau-iia", "step": "auto", "rtol": tolerance, "atol": tolerance},
-            {"method": "rk4", "step": case.duration / 1024},
-        )
-    ]
+    end = {"duration": case.duration, "record": sb.Recording(step=case.duration)}
+    schemes = (
+        {"method": "radau-iia", "step": "auto", "rtol": tolerance, "atol": tolerance},
+        {"method": "rk4", "step": case.duration / 1024},
+    )
+    runs = [sb.simulate(problem.system, problem.state, **end, **scheme) for scheme in schemes]
+    ends = [run.position[-1] for run in runs]
     return ends[0], distance(*ends)
 
 
@@ -218,7 +188,7 @@ def rows_of(name: str, case: Case, longest: float, until: float) -> Iterator[Row
                 if error < FLOOR * doubt:
                     break
                 step /= factor
-        except (SparsebodyError, RuntimeError, ImportError, NotImplementedError) as reason:
+        except (sb.SparsebodyError, RuntimeError, ImportError, NotImplementedError) as reason:
             print(f"  {engine} at {step:.2g} s: {str(reason).splitlines()[0]}")
 
 
@@ -265,8 +235,8 @@ def report(rows: list[Row], output: Path) -> str:
     output.mkdir(parents=True, exist_ok=True)
     with (output / "rows.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow([field.name for field in fields(Row)])
-        writer.writerows((*astuple(r)[:2], *(f"{x:.4g}" for x in astuple(r)[2:])) for r in rows)
+        writer.writerow(Row._fields)
+        writer.writerows((*row[:2], *(f"{x:.4g}" for x in row[2:])) for row in rows)
     draw(rows, output / "work_precision.png")
     table = "\n".join(speedups(rows))
     (output / "README.md").write_text(

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import sparsebody as sb
 from benchmarks.doubled import (
     Doubled,
     apply,
@@ -36,9 +37,7 @@ from benchmarks.doubled import (
 )
 from benchmarks.factors import Factor, SchurFactor, saddle_matrix
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
 from sparsebody.study.study_references import Reference
 
@@ -71,7 +70,7 @@ HINGES = ("revolute", "cylindrical", "planar")  # one common axis
 class Extended:
     """Accelerations to compare with, and the state that they belong to."""
 
-    state: State  # consistent, rounded to doubles
+    state: sb.State  # consistent, rounded to doubles
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
     exact: tuple[Doubled, Doubled, Doubled]  # rotations to the world, angular velocities there,
     # and accelerations (n_bodies, 6) of turning and of centers of mass there
@@ -130,7 +129,7 @@ def relative_violation(problem: Problem, acceleration: FloatArray) -> float:
 
 
 def extended_reference(
-    system: System, state: State, keep: BoolArray | None = None, close: bool = True
+    system: sb.System, state: sb.State, keep: BoolArray | None = None, close: bool = True
 ) -> Extended:
     """Return accelerations to 25 digits or more, but for the condition of the kept rows.
 
@@ -144,7 +143,7 @@ def extended_reference(
         Make the state consistent first, or take it as exact, where no rows contradict each other.
     """
     if keep is None:
-        decision = ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
+        decision = sb.ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
         keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
     motion = Motion(system, state)
     equations = Equations(motion)
@@ -196,7 +195,7 @@ class Rows:
 class Motion:
     """Poses and velocities of all bodies, and of the world as the last one."""
 
-    def __init__(self, system: System, state: State) -> None:
+    def __init__(self, system: sb.System, state: sb.State) -> None:
         self.system, self.state = system, state
         names = [joint_type.name for joint_type in system.joint_types]
         forces = system.joint_forces.item, system.point_forces.first, system.external_forces.body
@@ -273,7 +272,7 @@ class Motion:
         )
         self.q = where((np.arange(n + 1) < n)[:, None], unit(turned), self.q)
 
-    def rounded_state(self) -> State:
+    def rounded_state(self) -> sb.State:
         """The state as doubles."""
         back = transposed(self.rotation)
         velocity = concatenate([apply(back, self.w), apply(back, self.v)], 1)
@@ -423,20 +422,29 @@ def _grounded(of_bodies: Doubled) -> Doubled:
 
 
 def scissor_reference(problem: Problem) -> FloatArray:
-    """Return (n, 6) from the one equation of motion of the gallery's scissor.
+    """Return (n, 6) from the one equation of motion of the gallery's scissor."""
+    motion = Motion(problem.system, problem.state)
+    return motion.spatial(
+        scissor_accelerations(problem.system, problem.state, motion.rotation, motion.w)
+    )
+
+
+def scissor_accelerations(
+    system: sb.System, state: sb.State, rotation: Doubled, w: Doubled
+) -> Doubled:
+    """Return (n, 6) of turning and of centers of mass in world axes.
 
     With the bars' angle q: pair k has its centers at (L/2 cos q, (k + 1/2) L sin q), so that
     T = M(q) qd^2 / 2 with M = sum m ((L/2 sin q)^2 + ((k + 1/2) L cos q)^2) + J, and Lagrange's
     equation M qdd + M' qd^2 / 2 = sum m (g_x dx/dq + g_z dz/dq).
     """
-    system, motion = problem.system, Motion(problem.system, problem.state)
     n, m, gravity = system.n_bodies, doubled(system.mass), system.gravity
-    R = motion.rotation[:-1]
+    R = rotation[:-1]
     rising = np.sign(R.high[:, 0, 0])  # of left bars
     c, s = ((R[:, k, 0] * sign).total() / n for k, sign in ((0, rising), (2, 1.0)))
-    qd = (motion.w[:-1][:, 1] * -rising).total() / n
+    qd = (w[:-1][:, 1] * -rising).total() / n
     half = np.abs(system.successor_point[:, 0]).max()  # L / 2
-    pair = np.rint(problem.state.position[:, 2] / (2 * half * s.high) - 0.5)
+    pair = np.rint(state.position[:, 2] / (2 * half * s.high) - 0.5)
     reach = doubled(2 * pair + 1) * half  # z = reach sin q
     J = dot(R[:, 1], apply(system.inertia, R[:, 1]))
     M = (m * ((s * half) * (s * half) + (reach * c) * (reach * c)) + J).total()
@@ -446,7 +454,7 @@ def scissor_reference(problem: Problem) -> FloatArray:
     zero = doubled(np.zeros(n))
     across = zero - (s * qdd + c * qd * qd) * half
     rise = reach * (c * qdd - s * qd * qd)
-    return motion.spatial(stack([zero, qdd * -rising, zero, across, zero, rise], 1))
+    return stack([zero, qdd * -rising, zero, across, zero, rise], 1)
 
 
 def _scissor_kappa(problem: Problem) -> float:

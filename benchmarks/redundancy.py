@@ -12,6 +12,7 @@ from operator import eq
 
 import numpy as np
 
+import sparsebody as sb
 from benchmarks.oracle import (
     Equations,
     Motion,
@@ -21,15 +22,11 @@ from benchmarks.oracle import (
     scissor_reference,
 )
 from sparsebody.dynamics.conditioning import ROUNDING
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
-from sparsebody.model.gallery import build
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.study.families import Family, Problem
-from sparsebody.study.findings import Finding, judged
+from sparsebody.study.findings import Finding, families, judged
 from sparsebody.study.measure import SparsePrepared
-from sparsebody.study.rows import Row, case_of_row
+from sparsebody.study.rows import Row
 from sparsebody.study.study_references import Reference
 
 LARGEST_DENSE = 60  # bodies of a dense reference
@@ -47,9 +44,9 @@ EXPECTED: dict[str, tuple[Callable[[int], int], Callable[[int], int]]] = {
 }
 
 
-def bricard(size: int) -> Mechanism:
+def bricard(size: int) -> sb.Mechanism:
     """Return the one size that there is of Bricard's mechanism."""
-    return build("bricard")
+    return sb.build("bricard")
 
 
 def six_freedoms(problem: Problem) -> SparsePrepared:
@@ -64,7 +61,7 @@ def extended_residuals(problem: Problem) -> SparsePrepared:
 
 def _sparse(problem: Problem, **options: str) -> SparsePrepared:
     return SparsePrepared(
-        problem, ForwardDynamics(problem.system, problem.state, reactions="basic", **options)
+        problem, sb.ForwardDynamics(problem.system, problem.state, reactions="basic", **options)
     )
 
 
@@ -74,7 +71,7 @@ def truth(problem: Problem) -> Reference:
         return reference(problem)
     if problem.system.n_bodies <= LARGEST_DENSE:
         return dense_reference(problem)
-    whole = ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
+    whole = sb.ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
     kappa = whole.condition(problem.state).kappa
     return Reference(whole.acceleration(problem.state), ROUNDING * kappa, kappa)
 
@@ -99,7 +96,7 @@ def dense_reference(problem: Problem) -> Reference:
 def counts(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether redundant rows and mobility are what closed forms say."""
     for column, which in (("redundant_rows", 0), ("mobility", 1)):
-        for (family, label), members in _series(rows).items():
+        for family, label, members in _series(rows):
             values = {}
             for row in members:
                 # Families are called by their mechanisms.
@@ -110,7 +107,7 @@ def counts(rows: Sequence[Row]) -> Iterator[Finding]:
             yield judged(promise, values, "closed form", is_met=eq, form="g")
 
 
-def consistent(system: System, seed: int) -> State:
+def consistent(system: sb.System, seed: int) -> sb.State:
     """Return the moving state of a lift; up to LARGEST_EXTENDED bodies closed to 1e-16."""
     from benchmarks.cases import scissor_motion
 
@@ -130,7 +127,7 @@ def lift(problem: Problem) -> Reference:
 
 def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether lifts are as exact as is promised: error, residual of all rows, rank."""
-    for (_, label), members in _series(rows).items():
+    for _, label, members in _series(rows):
         errors, violations = {}, {}
         for row in members:
             limit = max(ERROR, 10.0 * row["kappa"] * ROUNDING)
@@ -142,9 +139,8 @@ def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     yield from counts(rows)
 
 
-def _series(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
-    series: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if row["status"] == "ok":
-            series.setdefault((row["family"], case_of_row(row).series.label), []).append(row)
-    return series
+def _series(rows: Sequence[Row]) -> Iterator[tuple[str, str, Sequence[Row]]]:
+    """Yield family, method and their rows."""
+    for family in families(rows):
+        for label, members in family.rows.items():
+            yield family.name, label, members

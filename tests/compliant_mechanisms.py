@@ -19,10 +19,15 @@ def semidefinite(rng, n, rank=None):
     return root @ root.T
 
 
-def near(rng, place):
-    return sb.Frame(
-        place + 0.1 * rng.normal(size=3), quaternion_exponential(0.15 * rng.normal(size=3))
+def frames(rng, *places):
+    """Joint frames near two places, a little turned, predecessor first."""
+    near, far = (
+        sb.Frame(
+            place + 0.1 * rng.normal(size=3), quaternion_exponential(0.15 * rng.normal(size=3))
+        )
+        for place in places
     )
+    return {"predecessor_frame": near, "successor_frame": far}
 
 
 def spatial_chain():
@@ -61,26 +66,31 @@ def deformed(seed, names, damping=False):
             kind,
             ends[k],
             ends[k + 1],
-            predecessor_frame=near(rng, half if k else -half),
-            successor_frame=near(rng, -half),
+            **frames(rng, half if k else -half, -half),
             compliance=0.1 * semidefinite(rng, m) + 0.01 * np.eye(m),
             damping=semidefinite(rng, m) if damping else 0.0,
         )
-    frames = {"predecessor_frame": near(rng, half), "successor_frame": near(rng, -half)}
-    stiffness = semidefinite(rng, 6, 4)
-    mechanism.add_bushing("bush", f"b{n - 3}", f"b{n - 2}", stiffness=stiffness, **frames)
-    frames["predecessor_frame"] = near(rng, half)
-    frames["successor_frame"] = near(rng, place[n - 2] + half)
-    stiffness, damper = semidefinite(rng, 6), semidefinite(rng, 6) if damping else 0.0
-    options = {"stiffness": stiffness, "damping": damper}
-    mechanism.add_bushing("mount", f"b{n - 2}", "world", **options, **frames)
+    mechanism.add_bushing(
+        "bush",
+        f"b{n - 3}",
+        f"b{n - 2}",
+        **frames(rng, half, -half),
+        stiffness=semidefinite(rng, 6, 4),
+    )
+    mechanism.add_bushing(
+        "mount",
+        f"b{n - 2}",
+        "world",
+        **frames(rng, half, place[n - 2] + half),
+        stiffness=semidefinite(rng, 6),
+        damping=semidefinite(rng, 6) if damping else 0.0,
+    )
     mechanism.add_beam(
         "beam",
         f"b{n - 2}",
         f"b{n - 1}",
         length=1.0,
-        predecessor_frame=near(rng, 0 * half),
-        successor_frame=near(rng, 0 * half),
+        **frames(rng, 0 * half, 0 * half),
         **dict(zip(("E", "G", "A", "I_y", "I_z", "J"), rng.uniform(0.5, 2.0, 6), strict=True)),
         damping=0.1 if damping else 0.0,
     )

@@ -162,3 +162,8 @@ def matrix_at_start(system):
     motion = joint_motion(system, state)
     rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
     return kkt_structure(system).matrix(rows)
+
+
+def scissor(pairs):
+    """The matrix of a scissor lift."""
+    return matrix_at_start(sb.build("scissor", pairs=pairs).compile())

@@ -11,7 +11,7 @@ _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 def gauss_accelerations(system, state, body_force=None):
     """Accelerations (n_bodies, 6) and the smallest multipliers, by Gauss's principle.
 
-    Minimize (a - a_free)' I (a - a_free) subject to A a = asked, in world coordinates, by the
+    Minimize (a - a_free)' I (a - a_free) subject to A a = gamma, in world coordinates, by the
     pseudo-inverse of A in the metric of I: rows may depend on each other.
     """
     book = assemble(system, state)

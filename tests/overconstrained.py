@@ -1,10 +1,9 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
 import numpy as np
-from random_mechanisms import random_inertia, random_loops, random_rotation, random_tree
+from random_mechanisms import pose, random_inertia, random_loops, random_rotation, random_tree
 
 import sparsebody as sb
-from sparsebody.spatial import rotation_from_quaternion
 from sparsebody.tree import spanning_tree
 
 
@@ -30,10 +29,7 @@ def random_mechanism(seed):
 def add_linkage(mechanism, rng, name, bars, base=""):
     """Hinge bars to a body, one after the other and back to it, about parallel axes."""
     base = base or str(rng.choice([sb.WORLD, *mechanism.bodies]))
-    R, x = np.eye(3), np.zeros(3)
-    if base != sb.WORLD:
-        body = mechanism.body(base)
-        R, x = rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
+    R, x = pose(mechanism, base)
     R = R @ random_rotation(rng)
     corners = np.zeros((bars + 1, 3))
     angle = np.linspace(0.0, 1.6 * np.pi, bars + 1) + rng.uniform(-0.3, 0.3, bars + 1)

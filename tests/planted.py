@@ -10,6 +10,7 @@ import numpy as np
 from overconstrained import add_twin
 from random_mechanisms import (
     TREE_TYPES,
+    pose,
     random_frame,
     random_inertia,
     random_loops,
@@ -48,8 +49,7 @@ class Garden:
 
     def axes(self, host):
         """Random axes (columns) and a random point near a body, in the world."""
-        place = np.zeros(3) if host == sb.WORLD else np.asarray(self.mechanism.body(host).position)
-        return random_rotation(self.rng), place + self.rng.normal(size=3)
+        return random_rotation(self.rng), pose(self.mechanism, host)[1] + self.rng.normal(size=3)
 
     def name(self):
         self.n_plants += 1

@@ -1,10 +1,10 @@
 """Loops whose joints all move within one displacement subgroup, planted in other mechanisms."""
 
 import numpy as np
-from random_mechanisms import random_inertia, random_rotation
+from random_mechanisms import frame_at, pose, random_inertia, random_rotation
 
 import sparsebody as sb
-from sparsebody.spatial import quaternion_from_rotation, rotation_about, rotation_from_quaternion
+from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 TYPES = {
     "rigid": ("fixed",),
@@ -19,14 +19,6 @@ TYPES = {
     "Schoenflies": ("revolute", "helical", "cylindrical", "planar", "prismatic", "prismatic"),
 }
 FREEDOMS = dict(zip(TYPES, (0, 1, 1, 1, 2, 2, 3, 3, 3, 4), strict=True))
-
-
-def pose(mechanism, name):
-    """(R, x) of a body's frame in the world."""
-    if name == sb.WORLD:
-        return np.eye(3), np.zeros(3)
-    body = mechanism.body(name)
-    return rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
 
 
 def add_random_body(mechanism, rng, name):
@@ -66,13 +58,8 @@ def add_joint_within(mechanism, rng, name, ends, kind, Q, center):
     x = center + (0.0 if is_about_center else 1.0) * rng.normal(size=3)
     if is_about_center and type_name not in ("spherical", "universal"):
         x = x + rng.normal() * R[:, 2]
-    frames = []
-    for body in ends:
-        R_b, x_b = pose(mechanism, body)
-        frames.append(sb.Frame(R_b.T @ (x - x_b), quaternion_from_rotation(R_b.T @ R)))
-    mechanism.add_joint(
-        name, joint_type, *ends, predecessor_frame=frames[0], successor_frame=frames[1]
-    )
+    near, far = (frame_at(pose(mechanism, body), R, x) for body in ends)
+    mechanism.add_joint(name, joint_type, *ends, predecessor_frame=near, successor_frame=far)
 
 
 def plant(mechanism, rng, name, kind, base, bodies, loops=1):

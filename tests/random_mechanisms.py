@@ -77,27 +77,27 @@ def random_position(rng, joint_type):
 def random_tree(rng, n_bodies, names=TREE_TYPES, *, moving=True, mass=(0.5, 2.0)):
     """A random tree in a random consistent pose; joint frames, types and velocities at random."""
     mechanism = sb.Mechanism("random tree", gravity=rng.normal(size=3))
-    pose = {sb.WORLD: (np.eye(3), np.zeros(3))}
-    twist = {
+    poses = {sb.WORLD: (np.eye(3), np.zeros(3))}
+    twists = {
         sb.WORLD: (np.zeros(3), np.zeros(3))
     }  # angular; linear of the frame's origin, in world
     for i in range(n_bodies):
-        parent = sb.WORLD if i == 0 else str(rng.choice(list(pose)))
+        parent = sb.WORLD if i == 0 else str(rng.choice(list(poses)))
         joint_type = random_type(rng, str(rng.choice(names)))
         frames = random_frame(rng), random_frame(rng)
         q = random_position(rng, joint_type)
         E, r = plucker_parts(joint_type.transform(q))
         R_P, x_P = (
-            pose[parent][0] @ frames[0].rotation,
-            pose[parent][1] + pose[parent][0] @ frames[0].origin,
+            poses[parent][0] @ frames[0].rotation,
+            poses[parent][1] + poses[parent][0] @ frames[0].origin,
         )
         R_S, x_S = R_P @ E.T, x_P + R_P @ r
         R = R_S @ frames[1].rotation.T
         x = x_S - R @ frames[1].origin
         v_J = joint_type.motion_subspace(q) @ rng.normal(size=joint_type.n_velocities) * moving
-        w_p, u_p = twist[parent]
+        w_p, u_p = twists[parent]
         w = w_p + R_S @ v_J[:3]
-        u_S = u_p + np.cross(w_p, x_S - pose[parent][1]) + R_S @ v_J[3:]
+        u_S = u_p + np.cross(w_p, x_S - poses[parent][1]) + R_S @ v_J[3:]
         u = u_S + np.cross(w, x - x_S)
         name = f"b{i}"
         m = float(rng.uniform(*mass))
@@ -111,44 +111,35 @@ def random_tree(rng, n_bodies, names=TREE_TYPES, *, moving=True, mass=(0.5, 2.0)
             linear_velocity=u,
             angular_velocity=w,
         )
-        mechanism.add_joint(
-            f"j{i}",
-            joint_type,
-            parent,
-            name,
-            predecessor_frame=frames[0],
-            successor_frame=frames[1],
-        )
-        pose[name], twist[name] = (R, x), (w, u)
+        ends = {"predecessor_frame": frames[0], "successor_frame": frames[1]}
+        mechanism.add_joint(f"j{i}", joint_type, parent, name, **ends)
+        poses[name], twists[name] = (R, x), (w, u)
     return mechanism
+
+
+def pose(mechanism, name):
+    """(R, x) of a body's frame in the world."""
+    if name == sb.WORLD:
+        return np.eye(3), np.zeros(3)
+    body = mechanism.body(name)
+    return rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
+
+
+def frame_at(body_pose, R, x):
+    """The joint frame with axes R at x in the world, as a body at a pose (R, x) sees it."""
+    R_b, x_b = body_pose
+    return sb.Frame(R_b.T @ (x - x_b), quaternion_from_rotation(R_b.T @ R))
 
 
 def close_loop(mechanism, rng, name, joint_type_name, predecessor, successor):
     """Add a loop joint that is closed in the present pose (its velocity error may be anything)."""
     joint_type = random_type(rng, joint_type_name)
-    q = random_position(rng, joint_type)
-    E, r = plucker_parts(joint_type.transform(q))
-    pose = {sb.WORLD: (np.eye(3), np.zeros(3))}
-    for body in (predecessor, successor):
-        if body != sb.WORLD:
-            b = mechanism.body(body)
-            pose[body] = (
-                rotation_from_quaternion(np.asarray(b.orientation)),
-                np.asarray(b.position),
-            )
-    frame = random_frame(rng)
-    R_p, x_p = pose[predecessor]
-    R_s, x_s = pose[successor]
-    R_S = R_p @ frame.rotation @ E.T
-    x_S = x_p + R_p @ (frame.origin + frame.rotation @ r)
-    mechanism.add_joint(
-        name,
-        joint_type,
-        predecessor,
-        successor,
-        predecessor_frame=frame,
-        successor_frame=sb.Frame(R_s.T @ (x_S - x_s), quaternion_from_rotation(R_s.T @ R_S)),
-    )
+    E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
+    near, (R_p, x_p) = random_frame(rng), pose(mechanism, predecessor)
+    R_S, x_S = R_p @ near.rotation @ E.T, x_p + R_p @ (near.origin + near.rotation @ r)
+    far = frame_at(pose(mechanism, successor), R_S, x_S)
+    frames = {"predecessor_frame": near, "successor_frame": far}
+    mechanism.add_joint(name, joint_type, predecessor, successor, **frames)
 
 
 def random_loops(

@@ -1,7 +1,13 @@
 """Random mechanisms that move parallel to a plane, for the tests."""
 
 import numpy as np
-from random_mechanisms import random_inertia, random_position, random_rotation, random_type
+from random_mechanisms import (
+    frame_at,
+    random_inertia,
+    random_position,
+    random_rotation,
+    random_type,
+)
 
 import sparsebody as sb
 from sparsebody.spatial import plucker_parts, quaternion_from_rotation, rotation_about
@@ -56,15 +62,8 @@ class Builder:
         R_S, x_S, R = R_P @ E.T, x_P + R_P @ r, self.body_axes()
         far = sb.Frame(rng.normal(size=3), quaternion_from_rotation(R.T @ R_S))
         self.place(name, R, x_S - R @ far.origin)
-        self.mechanism.add_joint(
-            f"to {name}",
-            joint_type,
-            parent,
-            name,
-            predecessor_frame=near,
-            successor_frame=far,
-            prescribed=prescribed,
-        )
+        given = {"predecessor_frame": near, "successor_frame": far, "prescribed": prescribed}
+        self.mechanism.add_joint(f"to {name}", joint_type, parent, name, **given)
 
     def place(self, name, R, x):
         rng, mass = self.rng, float(self.rng.uniform(0.5, 2.0))
@@ -91,10 +90,9 @@ class Builder:
         near = sb.Frame(rng.normal(size=3), quaternion_from_rotation(R_p.T @ axes))
         E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
         R_P, x_P = R_p @ near.rotation, x_p + R_p @ near.origin
-        far = sb.Frame(R_s.T @ (x_P + R_P @ r - x_s), quaternion_from_rotation(R_s.T @ R_P @ E.T))
-        self.mechanism.add_joint(
-            name, joint_type, str(first), str(second), predecessor_frame=near, successor_frame=far
-        )
+        frames = {"predecessor_frame": near}
+        frames["successor_frame"] = frame_at((R_s, x_s), R_P @ E.T, x_P + R_P @ r)
+        self.mechanism.add_joint(name, joint_type, str(first), str(second), **frames)
 
 
 def random_planar(seed, closing=CLOSING):

@@ -177,18 +177,41 @@ def loop_of_hinges(rng, n_bars, size=1.0, masses=None, axes=None):
     return rigid_matrix(rng, ends, joints, inertias, poses)
 
 
-def scissor(n_pairs, rng):
-    """Bars crossed in pairs, hinged at the crossings and where pairs meet; not grounded."""
-    ends, joints = [(-1, 0), (0, 1)], [hinge(np.zeros(3)), hinge([0.0, 0.5, 0.0])]
-    for k in range(1, n_pairs):
-        left, right = 2 * k, 2 * k + 1
-        ends += [(left - 1, left), (right - 3, right), (left, right)]
-        joints += [
-            hinge([-0.5, 1.0 * k, 0.0]),
-            hinge([0.5, 1.0 * k, 0.0]),
-            hinge([0.0, k + 0.5, 0.0]),
-        ]
-    poses = [random_motion_transform(rng, 0.0) + 0.0 * np.eye(6) for _ in range(2 * n_pairs)]
-    for i, pose in enumerate(poses):
-        pose[3:, :3] = np.cross(np.array([0.0, i // 2 + 0.5, 0.0]), pose[:3, :3], axisb=0).T
-    return rigid_matrix(rng, ends, joints, poses=poses)
+def hinge_rows(arm, rows):
+    """Rows (rows, 6) of a hinge along y, seen from the center of mass; the last two in plane."""
+    place = np.array([arm[0], 0.0, arm[1]])
+    moves = np.hstack([np.cross(place, np.eye(3)[[1, 0, 2]]), np.eye(3)[[1, 0, 2]]])
+    return np.vstack([np.eye(6)[[0, 2]], moves])[5 - rows :]
+
+
+def scissor(n):
+    """Pairs of crossed bars; of the two hinges between pairs one keeps 5 rows and one 2."""
+    x, z, half = 0.5, 0.2, n // 2  # half of a bar; pairs
+    left = 2 * np.arange(half)  # of pairs, from the ground up
+    between = np.stack([left, left + 3, left + 1, left + 2], axis=1)[:-1].reshape(-1, 2)
+    ends = np.concatenate([[(-1, 0)], np.stack([left, left + 1], axis=1), between])
+    base = np.stack([np.zeros((5, 6)), hinge_rows((-x, -z), 5)], axis=1)
+    crossing = np.stack([-hinge_rows((0, 0), 5), hinge_rows((0, 0), 5)], axis=1)
+    right = np.stack([-hinge_rows((x, z), 5), hinge_rows((x, -z), 5)], axis=1)
+    other = np.stack([-hinge_rows((-x, z), 2), hinge_rows((-x, -z), 2)], axis=1)
+    outer = np.concatenate([right, other])
+    parts = [base, np.tile(crossing, (half, 1, 1)), np.tile(outer, (half - 1, 1, 1))]
+    sizes = np.concatenate([[6] * n, [5] * (1 + half), np.tile([5, 2], half - 1)])
+    pattern = sb.BlockPattern(sizes.astype(np.intp), ends.astype(np.intp))
+    diagonal = np.tile(np.diag([0.02, 0.1, 0.08, 1.0, 1.0, 1.0]), (n, 1, 1))
+    return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), np.concatenate(parts))
+
+
+def whitened_rows(matrix):
+    """Return (n_dual_rows, 2, width); equal ends have their sum on the first."""
+    n, width = matrix.pattern.n_primal, matrix.rows.shape[2]
+    root = np.zeros((n + 1, width, width))  # the last one answers for -1
+    for i, size in enumerate(matrix.pattern.block_sizes[:n]):
+        root[i, :size, :size] = np.linalg.cholesky(matrix.inverse[i, :size, :size])
+    ends = matrix.pattern.ends[matrix.row_block]
+    rows = np.einsum("rsa,rsab->rsb", matrix.rows, root[ends])
+    same = ends[:, 0] == ends[:, 1]
+    rows[same, 0] += rows[same, 1]
+    rows[same, 1] = 0.0
+    norm = np.linalg.norm(rows, axis=(1, 2))
+    return rows / np.where(norm > 0.0, norm, 1.0)[:, None, None]

@@ -29,23 +29,9 @@ class TextbookSystem:
 
 
 def assemble(system, state):
-    """Return the matrices of (8.64) at a state; its solution is [a; -lambda] in world coordinates.
+    """Return the matrices of (8.64), sparse, of size 6n + c for c constraint rows, at a state.
 
-    Parameters
-    ----------
-    system : System
-        Mechanism of n bodies and m joints with c constraint rows.
-    state : State
-        Poses and velocities.
-
-    Returns
-    -------
-    TextbookSystem
-        Sparse matrices of size 6n + c.
-
-    References
-    ----------
-    Featherstone (2008), sec. 8.13.
+    The solution is [a; -lambda] in world coordinates. Featherstone (2008), sec. 8.13.
     """
     n, m = system.n_bodies, system.n_joints
     rotation = body_rotations(state)

@@ -23,6 +23,7 @@ from exudyn.rigidBodyUtilities import RigidBodyInertia
 from benchmarks.peers.tree import (
     CARRIAGE_MASS,
     Frames,
+    Timed,
     UnsupportedError,
     frames,
     inertias,
@@ -87,7 +88,8 @@ def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) ->
             raise UnsupportedError(f"joint type {joint_type.name} is not converted")
 
 
-def _settings(steps: int) -> Any:
+def settings_of(steps: int) -> Any:
+    """Return settings of a run of some steps."""
     settings = exu.SimulationSettings()
     settings.timeIntegration.numberOfSteps = steps
     settings.timeIntegration.endTime = steps * STEP
@@ -195,7 +197,7 @@ class PlanarModel:
         return np.array([offset[0], offset[1], 0.0])
 
 
-class Prepared:
+class Model:
     """An assembled system at the state."""
 
     def __init__(self, problem: Problem) -> None:
@@ -211,40 +213,42 @@ class Prepared:
                 self.planar = PlanarModel(self.mbs, problem, frame, axes)
                 self.bodies = self.planar.bodies
             self.mbs.Assemble()
-        model = "spatial" if self.planar is None else "planar"
-        self.detail = f"{model} model, EigenSparse, per Newton iteration"
+
+    def output(self, kind: Any) -> FloatArray:
+        """Return vectors (n, 3) at the centers of mass, or angular ones, in world axes."""
+        system = self.problem.system
+        plane = np.eye(3) if self.planar is None else self.planar.axes
+        result = np.zeros((system.n_bodies, 3))
+        for i, vector in enumerate(result):
+            if kind == exu.OutputVariableType.AngularAcceleration:
+                found = np.ravel(self.mbs.GetObjectOutputBody(self.bodies[i], kind))
+                vector[-len(found) :] = found  # one number about the normal, or three
+            else:
+                point = np.zeros(3) if self.planar is None else self.planar.local_com(i)
+                vector[:] = self.mbs.GetObjectOutputBody(self.bodies[i], kind, list(point))
+        return result @ plane
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
+        kind = exu.OutputVariableType
         with silence(), self._solver(1):
-            found = [self._acceleration(i) for i in range(self.problem.system.n_bodies)]
-        return spatial(self.problem, *np.swapaxes(found, 0, 1))
+            parts = self.output(kind.AngularAcceleration), self.output(kind.Acceleration)
+        return spatial(self.problem, *parts)
 
     @contextlib.contextmanager
     def _solver(self, steps: int) -> Iterator[Any]:
         """Yield an initialized solver."""
-        settings = _settings(steps)
+        settings = settings_of(steps)
         solver = exu.MainSolverImplicitSecondOrder()
         solver.InitializeSolver(self.mbs, settings)
         yield solver
         solver.FinalizeSolver(self.mbs, settings)
 
-    def _acceleration(self, i: int) -> FloatArray:
-        """Return the angular and the classical linear acceleration (2, 3) in world axes."""
-        kind, body = exu.OutputVariableType, self.bodies[i]
-        point = np.zeros(3) if self.planar is None else self.planar.local_com(i)
-        linear = np.array(self.mbs.GetObjectOutputBody(body, kind.Acceleration, list(point)))
-        angular = np.array(self.mbs.GetObjectOutputBody(body, kind.AngularAcceleration))
-        if self.planar is None:
-            return np.stack([angular, linear])
-        turn = np.array([0.0, 0.0, angular.ravel()[-1]])
-        return np.stack([self.planar.axes.T @ turn, self.planar.axes.T @ linear])
-
-    def measure(self) -> tuple[float, float]:
+    def times(self) -> tuple[float, float]:
         """Return CPU and wall time [s] of one Newton iteration, over a few time steps."""
         with silence(), self._solver(STEPS) as solver:
             cpu, wall = time.process_time(), time.perf_counter()
-            done = solver.SolveSteps(self.mbs, _settings(STEPS))
+            done = solver.SolveSteps(self.mbs, settings_of(STEPS))
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             iterations = solver.it.newtonStepsCount
         if not done or iterations < 1:
@@ -252,6 +256,10 @@ class Prepared:
         return cpu / iterations, wall / iterations
 
 
-def newton_iteration(problem: Problem) -> Prepared:
+def newton_iteration(problem: Problem) -> Timed:
     """Return the assembled system of a mechanism."""
-    return Prepared(problem)
+    model = Model(problem)
+    kind = "spatial" if model.planar is None else "planar"
+    return Timed(
+        model.times, model.accelerations, f"{kind} model, EigenSparse, per Newton iteration"
+    )

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu
 
+import sparsebody as sb
 from benchmarks.peers.tree import Prepared
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.study.families import Problem
 
@@ -21,7 +21,7 @@ from sparsebody.study.families import Problem
 def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:
     """Return matrix and right-hand side of the independent rows in natural order."""
     system, state = problem.system, problem.state
-    dynamics = ForwardDynamics(system, state, ordering="natural", factorization="superlu")
+    dynamics = sb.ForwardDynamics(system, state, ordering="natural", factorization="superlu")
     evaluation = dynamics.evaluate(state)
     loads = evaluation.applied
     force = loads - bias_forces(system, state.velocity)

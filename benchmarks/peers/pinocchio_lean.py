@@ -13,29 +13,20 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
 from benchmarks.peers import pinocchio as stock
-from benchmarks.peers.tree import UnsupportedError
+from benchmarks.peers.tree import Timed, UnsupportedError
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 
 SOURCE = Path(__file__).parent / "lean" / "lean.cpp"
 BUILD = Path("out") / "pinocchio-lean"
-FLAGS = (
-    "-std=c++17",
-    "-O3",
-    "-march=native",
-    "-DNDEBUG",
-    "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
-    "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
-    "-DBOOST_FUSION_INVOKE_MAX_ARITY=10",
-    "-w",
-)
+BOOST = ("MPL_LIMIT_LIST_SIZE=30", "MPL_CFG_NO_PREPROCESSED_HEADERS", "FUSION_INVOKE_MAX_ARITY=10")
+FLAGS = "-std=c++17", "-O3", "-march=native", "-DNDEBUG", *(f"-DBOOST_{one}" for one in BOOST), "-w"
 CUBIC = re.compile(r"(, (?:d2tau_\w+|kinematic_hessians))\((?:6|model\.nv), model\.nv, model\.nv\)")
 
 
@@ -111,29 +102,12 @@ def _lines(model: stock.Model, algorithm: str, of: stock.Settings) -> Iterator[s
         yield f"{contact.joint2_id} {_pose(contact.joint2_placement)}"
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The program's result, and its time."""
-
-    spent: tuple[float, float]
-    acceleration: FloatArray
-    detail: str
-
-    def measure(self) -> tuple[float, float]:
-        """Return CPU and wall time [s] of one evaluation, medians of several."""
-        return self.spent
-
-    def accelerations(self) -> FloatArray:
-        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
-        return self.acceleration
-
-
 def _run(
     problem: Problem,
     algorithm: str,
     settings: Mapping[str, stock.Settings],
     balls_as_hinges: bool = True,
-) -> Prepared:
+) -> Timed:
     of = settings.get(problem.mechanism, settings[stock.ANY])
     if not target().exists():  # two minutes that no measured case may take
         raise ImportError("not compiled yet: python -m benchmarks.peers.pinocchio_lean")
@@ -148,25 +122,25 @@ def _run(
     cpu, wall = map(float, first.split())
     joints = [pin.Motion(np.array(line.split(), dtype=float)) for line in rest]
     detail = f"C++, {of.tree} tree, mu {of.mu:g}, tolerance {of.tolerance:g}"
-    return Prepared((cpu, wall), model.of_bodies(joints), detail)
+    return Timed(lambda: (cpu, wall), lambda: model.of_bodies(joints), detail)
 
 
-def aba(problem: Problem) -> Prepared:
+def aba(problem: Problem) -> Timed:
     """Articulated-body algorithm; trees only."""
     return _run(problem, "aba", {stock.ANY: stock.Settings("breadth-first", 0.0, 1)})
 
 
-def constraint_dynamics(problem: Problem) -> Prepared:
+def constraint_dynamics(problem: Problem) -> Timed:
     """Sparse Cholesky factorization in joint space."""
     return _run(problem, "constraint-dynamics", stock.DIRECT, balls_as_hinges=False)
 
 
-def lcaba(problem: Problem) -> Prepared:
+def lcaba(problem: Problem) -> Timed:
     """Loop-constrained articulated-body algorithm with its fastest settings."""
     return _run(problem, "lcaba", stock.FASTEST)
 
 
-def lcaba_accurate(problem: Problem) -> Prepared:
+def lcaba_accurate(problem: Problem) -> Timed:
     """Loop-constrained articulated-body algorithm with more iterations."""
     return _run(problem, "lcaba", stock.ACCURATE)
 

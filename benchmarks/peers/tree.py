@@ -64,6 +64,14 @@ class Prepared:
     detail: str = ""
 
 
+class Timed(Prepared):
+    """An engine that times itself: `evaluate` returns CPU and wall time [s] of one evaluation."""
+
+    def measure(self) -> tuple[float, float]:
+        """Return these times."""
+        return self.evaluate()
+
+
 class TreeModel:
     """A mechanism at a state for an engine in joint coordinates; every joint has q = 0 there."""
 

@@ -54,10 +54,10 @@ def test_asked_acceleration_is_what_keeps_the_velocity_consistent(name, seed):
     """d(A v)/dt = 0 = A a + (dA/dt) v, so the right-hand side is -(dA/dt) v."""
     system = random_system(name, seed)
     state, h = system.initial_state, 1e-5
-    asked = rows_and_errors(system, state)[0].acceleration
+    gamma = rows_and_errors(system, state)[0].acceleration
     ahead = rows_and_errors(system, sb.displaced(state, h * state.velocity))[0].velocity
     behind = rows_and_errors(system, sb.displaced(state, -h * state.velocity))[0].velocity
-    np.testing.assert_allclose(-(ahead - behind) / (2 * h), asked, atol=2e-7)
+    np.testing.assert_allclose(-(ahead - behind) / (2 * h), gamma, atol=2e-7)
 
 
 @every_type

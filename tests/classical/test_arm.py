@@ -35,8 +35,8 @@ def test_standard_parameters_put_the_tip_where_a_textbook_has_it():
         R, x = R @ A, x + R @ r
     expected = standard_pose(moved)
     tip = R @ rotation_about([1, 0, 0], arm.tip_twist), x + arm.tip_length * R[:, 0]
-    for result, wanted in zip(tip, expected, strict=True):
-        np.testing.assert_allclose(result, wanted, atol=1e-14)
+    for result, value in zip(tip, expected, strict=True):
+        np.testing.assert_allclose(result, value, atol=1e-14)
 
 
 @pytest.mark.parametrize("tree", [False, True])

@@ -15,10 +15,12 @@ from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics import assembler
+from sparsebody.dynamics import assembler, evaluators
+from sparsebody.dynamics.evaluators import BlockQREvaluator
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
+from sparsebody.factorization.pivoted_lu import LUSymbolic
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
 
 NOTHING = np.zeros(0)
@@ -56,7 +58,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
     assembler = sb.ForwardDynamics(system, state, factorization="block-ldl").evaluator.assembler
     assembler.assemble(state, None, NOTHING)
     n = 6 * system.n_bodies
-    A, asked, force = general(system, state)
+    A, gamma, force = general(system, state)
     root = mass_roots(system)
     unit = np.linalg.solve(root, A.T).T[assembler.rows]
     force = np.linalg.solve(root, force)
@@ -70,7 +72,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
     )
     assert assembler.right[:n] @ assembler.right[:n] == pytest.approx(force @ force, rel=1e-12)
     np.testing.assert_allclose(
-        assembler.right[n:], asked[assembler.rows], atol=1e-12 * max(1.0, np.abs(asked).max())
+        assembler.right[n:], gamma[assembler.rows], atol=1e-12 * max(1.0, np.abs(gamma).max())
     )
 
 
@@ -112,9 +114,9 @@ def wild_tree(seed, decades):
     """Return a random tree in motion with masses over so many decades."""
     rng = np.random.default_rng(seed)
     given = random_tree(rng, 12)
-    wanted = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
+    target = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
     mass = np.array([body.mass for body in given.bodies.values()])
-    system = copied(given, masses=wanted / mass).compile()
+    system = copied(given, masses=target / mass).compile()
     return system, sb.consistent_state(system)
 
 
@@ -246,12 +248,12 @@ def test_rows_left_out_are_watched_at_other_states():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sb.errors.RankWarning)
         result = dynamics(other)
-    A, asked, force = general(system, other)
-    gap = np.abs(A @ result.acceleration.ravel() - asked)[dynamics.redundant_rows].max()
+    A, gamma, force = general(system, other)
+    gap = np.abs(A @ result.acceleration.ravel() - gamma)[dynamics.redundant_rows].max()
     root = mass_roots(system)
     unit = np.linalg.solve(root, A.T).T
     ways = (root.T @ result.acceleration.ravel(), np.linalg.solve(root, force))
-    scale = max(np.abs(asked).max(), *(np.abs(unit).max() * np.abs(way).max() for way in ways))
+    scale = max(np.abs(gamma).max(), *(np.abs(unit).max() * np.abs(way).max() for way in ways))
     assert result.dropped_residual == pytest.approx(gap / scale, rel=1e-6)
 
 
@@ -296,6 +298,58 @@ def test_accelerations_fill_an_array_that_is_given():
         np.testing.assert_array_equal(out, dynamics.acceleration(state))
         with pytest.raises(ShapeError, match="out must be"):
             dynamics.acceleration(state, out=out[:, :5])
+
+
+# ---- QR in the place of rough factors ----------------------------------------------------------
+
+
+def scissor(factorization):
+    system = sb.build("scissor", pairs=4).compile()
+    return sb.ForwardDynamics(system, factorization=factorization, formulation=SPATIAL)
+
+
+@pytest.fixture
+def inaccurate(monkeypatch):
+    """Take factors for inaccurate, or for singular, if they are not those of QR."""
+
+    def lose(*_):
+        raise SingularSystemError("a pivot of dual block 2 vanishes")
+
+    monkeypatch.setattr(evaluators, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(LUSymbolic, "factorize", lose)
+
+
+@pytest.mark.usefixtures("inaccurate")
+@pytest.mark.parametrize("factorization", ["block-ldl", "superlu"])
+def test_qr_takes_over_in_a_new_evaluator_and_history_tells(factorization):
+    dynamics = scissor(factorization)
+    state, before = sb.consistent_state(dynamics.system), dynamics.evaluator
+    acceleration = dynamics.acceleration(state)
+    np.testing.assert_allclose(acceleration, scissor("dense").acceleration(state), atol=1e-9)
+    assert isinstance(dynamics.evaluator, BlockQREvaluator)
+    assert dynamics.evaluator.assembler is before.assembler
+    assert not isinstance(before, BlockQREvaluator)
+    history = dynamics.explain()["history"]
+    assert history == ["block-qr: rounding hides the softest motions at t = 0 s"]
+    again = copy.deepcopy(dynamics)
+    np.testing.assert_array_equal(again.acceleration(state), dynamics.acceleration(state))
+    assert again.explain()["history"] == history
+
+
+@pytest.mark.usefixtures("inaccurate")
+@pytest.mark.parametrize("factorization", ["block-ldl", "superlu"])
+def test_what_qr_refuses_too_is_refused_by_name_and_changes_nothing(factorization, monkeypatch):
+    dynamics = scissor(factorization)
+    evaluator = dynamics.evaluator
+    monkeypatch.setattr(BlockQREvaluator, "_factorize", refuse)
+    with pytest.raises(SingularSystemError, match="joint 'a'"):
+        dynamics.acceleration(sb.consistent_state(dynamics.system))
+    assert dynamics.evaluator is evaluator
+    assert dynamics.explain()["history"] == []
+
+
+def refuse(*_):
+    raise SingularSystemError("a pivot of joint 'a' vanishes")
 
 
 # ---- chunks of the evaluation -----------------------------------------------------------------

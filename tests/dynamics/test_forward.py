@@ -1,6 +1,5 @@
 """Accelerations and constraint forces against Pinocchio, dense algebra and closed forms."""
 
-import copy
 from math import cos, pi
 
 import numpy as np
@@ -12,7 +11,6 @@ from random_mechanisms import TREE_TYPES, copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.dynamics import evaluators
-from sparsebody.dynamics.evaluators import BlockQREvaluator
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import (
     AccuracyWarning,
@@ -23,7 +21,6 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.pivoted_lu import LUSymbolic
 from sparsebody.ordering import ORDERINGS, available_orderings
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
@@ -387,55 +384,6 @@ def test_dependent_rows_that_are_kept_are_refused_or_do_no_harm(factorization):
     else:
         with pytest.raises(SingularSystemError, match="depends on the others; leave dependent"):
             dynamics(state)
-
-
-def scissor(factorization):
-    system = sb.build("scissor", pairs=4).compile()
-    return sb.ForwardDynamics(system, factorization=factorization, formulation=SPATIAL)
-
-
-@pytest.fixture
-def inaccurate(monkeypatch):
-    """Take factors for inaccurate, or for singular, if they are not those of QR."""
-
-    def lose(*_):
-        raise SingularSystemError("a pivot of dual block 2 vanishes")
-
-    monkeypatch.setattr(evaluators, "ROUGH_CORRECTION", -1.0)
-    monkeypatch.setattr(LUSymbolic, "factorize", lose)
-
-
-@pytest.mark.usefixtures("inaccurate")
-@pytest.mark.parametrize("factorization", ["block-ldl", "superlu"])
-def test_qr_takes_over_in_a_new_evaluator_and_history_tells(factorization):
-    dynamics = scissor(factorization)
-    state, before = sb.consistent_state(dynamics.system), dynamics.evaluator
-    acceleration = dynamics.acceleration(state)
-    np.testing.assert_allclose(acceleration, scissor("dense").acceleration(state), atol=1e-9)
-    assert isinstance(dynamics.evaluator, BlockQREvaluator)
-    assert dynamics.evaluator.assembler is before.assembler
-    assert not isinstance(before, BlockQREvaluator)
-    history = dynamics.explain()["history"]
-    assert history == ["block-qr: rounding hides the softest motions at t = 0 s"]
-    again = copy.deepcopy(dynamics)
-    np.testing.assert_array_equal(again.acceleration(state), dynamics.acceleration(state))
-    assert again.explain()["history"] == history
-
-
-@pytest.mark.usefixtures("inaccurate")
-@pytest.mark.parametrize("factorization", ["block-ldl", "superlu"])
-def test_what_qr_refuses_too_is_refused_by_name_and_changes_nothing(factorization, monkeypatch):
-    dynamics = scissor(factorization)
-    evaluator = dynamics.evaluator
-    monkeypatch.setattr(BlockQREvaluator, "_factorize", refuse)
-    with pytest.raises(SingularSystemError, match="joint 'a'"):
-        dynamics.acceleration(sb.consistent_state(dynamics.system))
-    assert dynamics.evaluator is evaluator
-    assert dynamics.explain()["history"] == []
-
-
-def refuse(*_):
-    raise SingularSystemError("a pivot of joint 'a' vanishes")
 
 
 ASK = {

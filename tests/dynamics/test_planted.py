@@ -39,12 +39,12 @@ def dense(system, state):
     force = moving.applied - bias_forces(system, state.velocity)
     free = np.einsum("nkl,nk->nl", root, force).ravel()
     norm = np.linalg.norm(unit, axis=1, keepdims=True)
-    unit, asked = unit / norm, rows.acceleration / norm[:, 0]
+    unit, gamma = unit / norm, rows.acceleration / norm[:, 0]
     U, size, _ = np.linalg.svd(unit, full_matrices=False)
     U, size = U[:, size > NOTHING], size[size > NOTHING]
     a = free
     for _ in range(6):  # and corrections; by forces of constraints, which V is not exactly
-        a = a + unit.T @ (U @ (U.T @ (asked - unit @ a) / size**2))
+        a = a + unit.T @ (U @ (U.T @ (gamma - unit @ a) / size**2))
     result, unbound = (np.einsum("nkl,nl->nk", root, x.reshape(-1, 6)) for x in (a, free))
     return Dense(
         result, float(np.abs(unbound).max()), len(size), float(size[0] / size[-1]), float(size[-1])

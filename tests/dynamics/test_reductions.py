@@ -199,8 +199,8 @@ def test_basic_reactions_balance_every_body(seed, always):
     result, expected = (
         d(state) for d in (dynamics, sb.ForwardDynamics(system, state, formulation=SPATIAL))
     )
-    exerted, wanted = (wrenches(dynamics, state, x.multiplier) for x in (result, expected))
-    np.testing.assert_allclose(exerted, wanted, atol=1e-9 * (1.0 + np.abs(wanted).max()))
+    exerted, by_six = (wrenches(dynamics, state, x.multiplier) for x in (result, expected))
+    np.testing.assert_allclose(exerted, by_six, atol=1e-9 * (1.0 + np.abs(by_six).max()))
 
 
 @pytest.mark.parametrize("ordering", ["auto", "natural", "level-sweep", "minimum-degree"])
@@ -295,6 +295,8 @@ def test_corrections_close_joints_out_of_the_subgroups_as_well(always):
 
 def test_explain_lists_the_subgroups():
     system = scissor_with_pendulum().compile()
-    (told,) = sb.ForwardDynamics(system).explain()["subgroups"]
-    assert told == "planar, about the world: 16 bodies, 23 joints, 7 loops: 21 redundant rows"
+    (description,) = sb.ForwardDynamics(system).explain()["subgroups"]
+    assert (
+        description == "planar, about the world: 16 bodies, 23 joints, 7 loops: 21 redundant rows"
+    )
     assert sb.ForwardDynamics(system, formulation=SPATIAL).explain()["subgroups"] == []

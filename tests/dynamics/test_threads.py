@@ -5,6 +5,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from random_mechanisms import random_tree
 
 import sparsebody as sb
 
@@ -32,13 +33,8 @@ def scissor():
     return sb.build("scissor", pairs=40).compile()
 
 
-def universal_chain():
-    mechanism = sb.Mechanism(gravity=(1.0, 0.0, -9.0))
-    for i in range(60):
-        mechanism.add_body(f"b{i}", mass=1.0, inertia=[0.1, 0.2, 0.15], position=[1.0 * i, 0, 0])
-        first = f"b{i - 1}" if i else sb.WORLD
-        mechanism.add_joint(f"j{i}", sb.Universal(), first, f"b{i}", point=[i - 0.5, 0, 0])
-    return mechanism.compile()
+def universals():
+    return random_tree(np.random.default_rng(0), 60, ("universal",)).compile()
 
 
 def acceleration(dynamics, state):
@@ -47,12 +43,12 @@ def acceleration(dynamics, state):
 
 def reactions(dynamics, state):
     evaluation = dynamics.evaluate(state)
-    found = evaluation.accelerations()
-    return [found.acceleration, found.multiplier, evaluation.velocity_correction()]
+    solution = evaluation.accelerations()
+    return [solution.acceleration, solution.multiplier, evaluation.velocity_correction()]
 
 
 @pytest.mark.parametrize("ask", [acceleration, reactions])
-@pytest.mark.parametrize("make", [ladder, scissor, universal_chain])
+@pytest.mark.parametrize("make", [ladder, scissor, universals])
 @pytest.mark.parametrize("factorization", ["auto", "block-ldl"])
 @pytest.mark.parametrize("shared", [True, False])
 def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
@@ -71,8 +67,8 @@ def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
         return [ask(dynamics[i], given[i]) for _ in range(N_ROUNDS)]
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        found = list(pool.map(run, range(N_THREADS)))
-    for rounds, alone in zip(found, expected, strict=True):
+        by_threads = list(pool.map(run, range(N_THREADS)))
+    for rounds, alone in zip(by_threads, expected, strict=True):
         for answers in rounds:
             for answer, known in zip(answers, alone, strict=True):
                 np.testing.assert_array_equal(answer, known)

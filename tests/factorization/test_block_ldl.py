@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from patterns import ladder, pattern_of, patterns, shuffled
-from random_saddles import natural, random_matrix, solution_error
+from random_saddles import natural, random_matrix, scissor, solution_error
 from scipy.sparse.linalg import splu
-from scissor_saddle import scissor
 
 import sparsebody as sb
 from sparsebody.errors import ShapeError

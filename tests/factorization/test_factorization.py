@@ -4,9 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from random_saddles import ORDERS, dense_solution, draw, random_matrix, scaled_error
+from random_saddles import ORDERS, dense_solution, draw, random_matrix, scaled_error, scissor
 from scipy.sparse.linalg import splu
-from scissor_saddle import scissor
 
 import sparsebody as sb
 import sparsebody.factorization as factorization

@@ -4,9 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, pattern_of
-from random_saddles import natural, random_matrix, solution_error
+from random_saddles import natural, random_matrix, scissor, solution_error
 from scipy.sparse.linalg import splu
-from scissor_saddle import scissor
 
 import sparsebody as sb
 from sparsebody.errors import ShapeError

@@ -6,8 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from patterns import graph_pattern
-from random_saddles import draw, loop_of_hinges, natural, random_matrix
-from scissor_saddle import scissor
+from random_saddles import draw, loop_of_hinges, natural, random_matrix, scissor
 
 import sparsebody as sb
 from sparsebody.errors import SingularSystemError
@@ -76,14 +75,14 @@ def carried(matrix, order, rng):
     symbolic = block_qr.analyze(pattern, order)
     n, width = pattern.n_primal, rows.shape[2]
     forces = rng.normal(size=(n, width)) * (np.arange(width) < pattern.block_sizes[:n, None])
-    asked = rng.normal(size=len(rows))
+    gamma = rng.normal(size=len(rows))
     y = np.empty(len(rows))
     A = constraint_matrix(dataclasses.replace(matrix, rows=rows)).toarray()
     f = forces[np.arange(width) < pattern.block_sizes[:n, None]]
-    result = symbolic.qr.factorize(rows, np.concatenate([f, asked]), y)
+    result = symbolic.qr.factorize(rows, np.concatenate([f, gamma]), y)
     assert result == REGULAR or np.linalg.cond(A) > 1e10
     symbolic.qr.substitute_back(y)
-    expected = np.linalg.lstsq(A.T, f - np.linalg.lstsq(A, asked, rcond=None)[0], rcond=None)[0]
+    expected = np.linalg.lstsq(A.T, f - np.linalg.lstsq(A, gamma, rcond=None)[0], rcond=None)[0]
     shapes = {
         (size, n_rows, stride)
         for size, n_rows, stride, n_remaining in symbolic.qr.front_shapes().tolist()

@@ -65,11 +65,6 @@ def test_of_the_modes_of_a_square_numbering_does_not_choose():
     assert max(costs) < 1.05 * min(costs)
 
 
-def test_parts_pairs_and_single_bodies_are_sorted_apart():
-    order = spectral(pattern_of([(0, 3), (1, 4)], 6))
-    assert sorted(order) == list(range(8))
-
-
 @pytest.mark.parametrize(
     ("graph", "joints"),
     [(nx.path_graph(30), 2), (nx.cycle_graph(30), 3), (nx.grid_2d_graph(3, 20), 6)],
@@ -128,12 +123,6 @@ def test_joints_to_the_world_follow_their_body():
     order = level_sweep(pattern_of([(-1, 0), (0, 1), (1, 2), (2, -1)], 3)).tolist()
     assert order.index(3) == order.index(0) + 1
     assert order.index(6) == order.index(2) + 1
-
-
-def test_parallel_joints_and_isolated_bodies_are_placed():
-    pattern = pattern_of([(0, 1), (1, 0), (0, 1)], 4)
-    check_order(pattern, level_sweep(pattern))
-    assert bandwidth(pattern) == 3
 
 
 def test_hubs_long_ladders_and_many_parts_keep_their_band():

@@ -86,8 +86,8 @@ def test_kinds_tell_bodies_from_joints_where_no_zeros_do():
     row, column, sizes, _, is_dual = entries(pattern)
     row, column = np.r_[row, diagonal], np.r_[column, diagonal]
     assert saddle_blocks(symmetric_pattern(row, column, sizes)) is None
-    told, _ = saddle_blocks(symmetric_pattern(row, column, sizes, is_dual=is_dual))
-    assert told.n_dual == pattern.n_dual
+    pattern_of_kinds, _ = saddle_blocks(symmetric_pattern(row, column, sizes, is_dual=is_dual))
+    assert pattern_of_kinds.n_dual == pattern.n_dual
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import itertools
 import numpy as np
 import pytest
 from exact_rank import rank_modulo_prime
-from linkages import matrix_at_start
-from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix, scissor
-from whitened_rows import whitened_rows
+from linkages import matrix_at_start, scissor
+from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix, whitened_rows
 
 import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
@@ -115,7 +114,7 @@ def test_components_are_decided_by_themselves_in_mixed_mechanisms(seed):
 
 
 def test_small_and_large_components_are_decided_alike(monkeypatch):
-    matrix = scissor(3, np.random.default_rng(0))
+    matrix = scissor(3)
     small = independent_rows(matrix)
     monkeypatch.setattr(methods_module, "SMALL", 4)
     large = independent_rows(matrix)
@@ -126,7 +125,7 @@ def test_small_and_large_components_are_decided_alike(monkeypatch):
 
 @pytest.mark.parametrize("n_pairs", [12, 60, 600])
 def test_a_scissor_is_decided_by_pivots_or_a_sweep_at_every_length(n_pairs):
-    matrix = scissor(n_pairs, np.random.default_rng(0))
+    matrix = scissor(n_pairs)
     decision = independent_rows(matrix) if n_pairs == 600 else assert_right(matrix)
     assert (decision.n_dependent, decision.certain) == (3 * (n_pairs - 1), True)
     assert ("swept" in decision.method) == (n_pairs > 12)
@@ -141,7 +140,7 @@ def test_a_scissor_is_decided_by_pivots_or_a_sweep_at_every_length(n_pairs):
     ],
 )
 def test_what_sparse_methods_leave_open_is_followed_by_the_dense_decision(changes, monkeypatch):
-    matrix = scissor(45, np.random.default_rng(0))
+    matrix = scissor(45)
     for name, value in changes.items():
         modules = rank_module, methods_module, tolerances
         owner = next(module for module in modules if hasattr(module, name))
@@ -154,7 +153,7 @@ def test_what_sparse_methods_leave_open_is_followed_by_the_dense_decision(change
 
 
 def test_one_sparse_method_alone_is_not_certain(monkeypatch):
-    matrix = scissor(45, np.random.default_rng(0))
+    matrix = scissor(45)
     monkeypatch.setattr(rank_module, "NARROW", 0)
     monkeypatch.setattr(methods_module, "MOST_WORK", 0.0)
     monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
@@ -200,7 +199,7 @@ def test_as_many_rows_of_a_lattice_are_kept_as_are_exactly_independent(k, joint,
 
 
 def test_a_part_seen_from_the_wrong_end_is_swept_once_more(monkeypatch):
-    matrix = scissor(3000, np.random.default_rng(0))
+    matrix = scissor(3000)
     sweep_fronts = methods_module.sweep_fronts
     monkeypatch.setattr(
         methods_module, "sweep_fronts", lambda part: reversed(list(sweep_fronts(part)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import spatial_loops
 from linkages import Builder, Linkage, matrix_at_start
+from random_saddles import whitened_rows
 from scipy.linalg import qr
-from whitened_rows import whitened_rows
 
 import sparsebody as sb
 from sparsebody.dynamics import reductions

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from patterns import eliminated, graph_pattern, pattern_of, patterns, shuffled
 
 import sparsebody as sb
@@ -77,6 +78,15 @@ def test_a_search_that_would_not_end_is_given_up(monkeypatch):
 def test_no_order_of_the_dual_blocks_has_fewer_rows_in_its_fronts(pattern):
     rows = pattern.block_sizes[pattern.n_primal :]
     assert crossing_bound(pattern) <= exact_width(*dual_graph(pattern), rows)[0]
+
+
+@settings(max_examples=20)
+@given(rows=st.lists(st.integers(1, 5), min_size=12, max_size=12))
+def test_nor_on_a_lattice_with_joints_of_all_sizes(rows):
+    ends = graph_pattern(nx.grid_2d_graph(3, 3)).ends
+    lattice = sb.BlockPattern(np.r_[np.full(9, 6), rows].astype(np.intp), ends)
+    width = exact_width(*dual_graph(lattice), lattice.block_sizes[9:])[0]
+    assert 0 < crossing_bound(lattice) <= width
 
 
 @pytest.mark.parametrize("k", [3, 8, 20])

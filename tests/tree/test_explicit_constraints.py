@@ -85,14 +85,13 @@ def two_balls():
     mechanism.add_body("top", mass=2.0, inertia=[0.1, 0.2, 0.25], position=[0, 0, 0])
     mechanism.add_body("slider", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.5, 0, 1.0])
     mechanism.add_joint("ball", sb.Spherical(), sb.WORLD, "top")
-    frame = sb.Frame()
-    mechanism.add_joint(
-        "guide", sb.Free(), sb.WORLD, "slider", predecessor_frame=frame, successor_frame=frame
-    )
-    tip = sb.Frame([0.5, 0, 1.0])
-    mechanism.add_joint(
-        "tip", sb.Spherical(), "top", "slider", predecessor_frame=tip, successor_frame=frame
-    )
+    tip, frame = sb.Frame([0.5, 0, 1.0]), sb.Frame()
+    for name, kind, first, near in (
+        ("guide", sb.Free(), sb.WORLD, frame),
+        ("tip", sb.Spherical(), "top", tip),
+    ):
+        frames = {"predecessor_frame": near, "successor_frame": frame}
+        mechanism.add_joint(name, kind, first, "slider", **frames)
     return mechanism.compile()
 
 

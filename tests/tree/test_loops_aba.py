@@ -31,14 +31,14 @@ GALLERY = {
 }
 
 
-def assert_same(found, expected, tolerance=1e-9):
+def assert_same(result, expected, tolerance=1e-9):
     for field in ("acceleration", "multiplier", "joint_wrench"):
         right = getattr(expected, field)
         size = np.abs(right).max(initial=1.0)
         np.testing.assert_allclose(
-            getattr(found, field), right, rtol=0, atol=tolerance * size, err_msg=field
+            getattr(result, field), right, rtol=0, atol=tolerance * size, err_msg=field
         )
-    assert found.residual < tolerance
+    assert result.residual < tolerance
 
 
 def sparse(system, state, **options):
@@ -94,9 +94,9 @@ def test_light_bodies_between_heavy_ones_cost_no_accuracy():
         system = copied(mechanism, masses=factor).compile()
         state = sb.consistent_state(system)
         expected = sparse(system, state).acceleration
-        found = tree_dynamics("loops-aba", system).acceleration(state)
+        result = tree_dynamics("loops-aba", system).acceleration(state)
         size = max(np.abs(expected).max(), np.abs(system.gravity).max())
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-9 * size)
 
 
 @pytest.mark.parametrize("name", ["ladder", "scissor"])
@@ -106,9 +106,9 @@ def test_work_is_linear_with_the_tree_that_is_chosen(name):
     for n in (50, 200):
         system = sb.build(name, **{size: n}).compile()
         dynamics = tree_dynamics("loops-aba", system)
-        told = dynamics.explain()
-        assert told["widest_front"] <= 16
-        works.append(told["front_work"] / system.n_bodies)
+        explanation = dynamics.explain()
+        assert explanation["widest_front"] <= 16
+        works.append(explanation["front_work"] / system.n_bodies)
     assert works[1] < 1.05 * works[0]
 
 

@@ -45,9 +45,9 @@ def driven_tree(seed):
 
 def assert_same(result, expected, tolerance=1e-11):
     for field in FIELDS:
-        found, right = getattr(result, field), getattr(expected, field)
+        left, right = getattr(result, field), getattr(expected, field)
         size = np.abs(right).max(initial=1.0)
-        np.testing.assert_allclose(found, right, rtol=0, atol=tolerance * size, err_msg=field)
+        np.testing.assert_allclose(left, right, rtol=0, atol=tolerance * size, err_msg=field)
     assert result.residual < tolerance
 
 

@@ -14,12 +14,12 @@ def test_given_joints_accelerate_as_wanted_whatever_their_type():
         system = random_tree(rng, 10, tuple(sb.JOINT_TYPES)).compile()
         state, tree = system.initial_state, spanning_tree(system)
         qdd = rng.normal(size=tree.n_velocities)
-        wanted = {
+        desired = {
             system.joint_names[int(tree.joint[i])]: qdd[tree.velocities(i)]
             for i in range(tree.n_bodies)
             if tree.freedoms[i]
         }
-        a = sb.driven_accelerations(system, state, wanted)
+        a = sb.driven_accelerations(system, state, desired)
         result = joint_accelerations(tree, motion_at_state(tree, state), a)
         np.testing.assert_allclose(result, qdd, atol=1e-10)
 

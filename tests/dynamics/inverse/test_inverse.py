@@ -44,9 +44,9 @@ def moving(plain, loaded, body_force=None):
     )
 
 
-def assert_close(found, expected, tolerance=1e-9):
+def assert_close(result, expected, tolerance=1e-9):
     size = np.abs(expected).max(initial=1.0)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * size)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance * size)
 
 
 @pytest.mark.parametrize("method", INVERSE_METHODS)
@@ -56,21 +56,15 @@ def test_on_trees_it_gives_the_forces_back_that_forward_dynamics_was_given(metho
         plain, loaded, efforts = acted(random_tree(rng, 9, tuple(sb.JOINT_TYPES)), rng)
         force = rng.normal(size=(plain.n_bodies, 6))
         state, forward = moving(plain, loaded, force)
-        found = sb.inverse_dynamics(
-            plain,
-            state,
-            forward.acceleration,
-            actuated=list(efforts),
-            method=method,
-            body_force=force,
-        )
-        assert_close(found.force, list(efforts.values()))
-        assert_close(found.multiplier, forward.multiplier)
-        assert_close(found.joint_wrench, forward.joint_wrench)
-        assert found.residual < 1e-13
-        assert found.violation < 1e-12
-        assert found.actuation.is_underactuated
-        assert not found.actuation.is_redundant
+        options = {"actuated": list(efforts), "method": method, "body_force": force}
+        result = sb.inverse_dynamics(plain, state, forward.acceleration, **options)
+        assert_close(result.force, list(efforts.values()))
+        assert_close(result.multiplier, forward.multiplier)
+        assert_close(result.joint_wrench, forward.joint_wrench)
+        assert result.residual < 1e-13
+        assert result.violation < 1e-12
+        assert result.actuation.is_underactuated
+        assert not result.actuation.is_redundant
 
 
 @pytest.mark.parametrize("method", INVERSE_METHODS)
@@ -83,16 +77,16 @@ def test_on_trees_it_is_pinocchio_s_recursive_newton_euler_algorithm(method):
         peer = PinocchioModel(system, state)
 
         active = on_joints(system, actuators, rows, rng.normal(size=len(actuators)))
-        wanted = peer.solve(active, np.zeros((system.n_bodies, 6))).acceleration
+        required = peer.solve(active, np.zeros((system.n_bodies, 6))).acceleration
         q = peer.position()
         v = peer._along_joints(peer.joint_motion.velocity, velocity=True)
         tau = peer._along_joints(active, velocity=False)
         qdd = pin.aba(peer.model, peer.data, q, v, tau)
         expected = pin.rnea(peer.model, peer.data, q, v, qdd)
-        found = sb.inverse_dynamics(system, state, wanted, method=method)
-        assert found.actuation.is_proper
+        result = sb.inverse_dynamics(system, state, required, method=method)
+        assert result.actuation.is_proper
         assert_close(
-            peer._along_joints(on_joints(system, actuators, rows, found.force), velocity=False),
+            peer._along_joints(on_joints(system, actuators, rows, result.force), velocity=False),
             expected,
         )
 
@@ -115,31 +109,25 @@ def test_all_methods_agree_on_mechanisms_with_loops_and_cause_the_motion(everyth
         actuated = None if everything else list(efforts)
         actuators = actuators_of(plain, actuated)
         weights = rng.uniform(0.1, 10.0, size=len(actuators))
-        found = [
-            sb.inverse_dynamics(
-                plain,
-                state,
-                forward.acceleration,
-                actuated=actuated,
-                weights=weights,
-                method=method,
-            )
+        options = {"actuated": actuated, "weights": weights}
+        result = [
+            sb.inverse_dynamics(plain, state, forward.acceleration, method=method, **options)
             for method in OF_LOOPS
         ]
-        kinds.add((found[0].actuation.is_underactuated, found[0].actuation.is_redundant))
-        for other in found[1:]:
-            assert other.actuation == found[0].actuation
-            assert_close(other.force, found[0].force)
-            assert_close(other.multiplier, found[0].multiplier)
-        assert max(one.residual for one in found) < 1e-11
+        kinds.add((result[0].actuation.is_underactuated, result[0].actuation.is_redundant))
+        for other in result[1:]:
+            assert other.actuation == result[0].actuation
+            assert_close(other.force, result[0].force)
+            assert_close(other.multiplier, result[0].multiplier)
+        assert max(one.residual for one in result) < 1e-11
         if everything:
-            work = forces_on_bodies(plain, state, actuators, found[0].force)
+            work = forces_on_bodies(plain, state, actuators, result[0].force)
             again = sb.forward_dynamics(plain, state, body_force=work)
             assert_close(again.acceleration, forward.acceleration, 1e-8)
             cost = sum(weights[place(plain, actuators, *k)] * e**2 for k, e in efforts.items())
-            assert weights @ found[0].force ** 2 <= cost * (1 + 1e-12)
-        elif not found[0].actuation.is_redundant:
-            assert_close(found[0].force, list(efforts.values()))
+            assert weights @ result[0].force ** 2 <= cost * (1 + 1e-12)
+        elif not result[0].actuation.is_redundant:
+            assert_close(result[0].force, list(efforts.values()))
     assert everything or len(kinds) > 2
 
 
@@ -156,15 +144,15 @@ def forces_on_bodies(system, state, actuators, force):
 
 @pytest.mark.parametrize("method", OF_LOOPS)
 def test_parallelograms_need_the_torque_of_their_closed_form(method):
-    loops, ax, ay, wanted = 4, 1.3, -9.0, 0.7
+    loops, ax, ay, required = 4, 1.3, -9.0, 0.7
     system = sb.build("n-four-bar", loops=loops, gravity=(ax, ay, 0.0)).compile()
     state = sb.consistent_state(system)
-    acceleration = sb.driven_accelerations(system, state, {"ground-0": wanted})
-    found = sb.inverse_dynamics(system, state, acceleration, actuated="ground-0", method=method)
-    expected = ((loops + 1) / 3 + loops) * wanted + ax * ((loops + 1) / 2 + loops)
-    assert found.force == pytest.approx([expected], rel=1e-11)
-    assert found.actuation.is_proper
-    assert found.actuation.mobility == 1
+    acceleration = sb.driven_accelerations(system, state, {"ground-0": required})
+    result = sb.inverse_dynamics(system, state, acceleration, actuated="ground-0", method=method)
+    expected = ((loops + 1) / 3 + loops) * required + ax * ((loops + 1) / 2 + loops)
+    assert result.force == pytest.approx([expected], rel=1e-11)
+    assert result.actuation.is_proper
+    assert result.actuation.mobility == 1
 
 
 @pytest.mark.parametrize("pairs", [1, 7, 60])
@@ -175,14 +163,14 @@ def test_a_drive_lifts_a_scissor_by_virtual_work(pairs):
     exact = 9.81 * pairs**2 * np.cos(angle)
     forward = sb.forward_dynamics(system, state)
     for method in OF_LOOPS if pairs < 10 else ["sparse"]:
-        found = sb.inverse_dynamics(
+        result = sb.inverse_dynamics(
             system, state, forward.acceleration, actuated=["base"], method=method
         )
-        assert found.force == pytest.approx([exact], rel=1e-10)
+        assert result.force == pytest.approx([exact], rel=1e-10)
         row = int(system.coordinates.row[system.coordinates.prescribed[0]])
-        assert found.multiplier[row] == found.force[0]
-        assert_close(found.multiplier, forward.multiplier, 1e-8)
-        assert_close(found.joint_wrench, forward.joint_wrench, 1e-8)
+        assert result.multiplier[row] == result.force[0]
+        assert_close(result.multiplier, forward.multiplier, 1e-8)
+        assert_close(result.joint_wrench, forward.joint_wrench, 1e-8)
 
 
 def test_drives_that_no_actuator_replaces_are_constraints():
@@ -190,50 +178,47 @@ def test_drives_that_no_actuator_replaces_are_constraints():
     state = sb.consistent_state(system)
     forward = sb.forward_dynamics(system, state)
     for method in OF_LOOPS:
-        found = sb.inverse_dynamics(system, state, forward.acceleration, actuated=[], method=method)
-        assert found.actuation == sb.Actuation(0, 0, 0)
-        assert_close(found.multiplier, forward.multiplier, 1e-9)
+        result = sb.inverse_dynamics(
+            system, state, forward.acceleration, actuated=[], method=method
+        )
+        assert result.actuation == sb.Actuation(0, 0, 0)
+        assert_close(result.multiplier, forward.multiplier, 1e-9)
         released = sb.driven_accelerations(system, state, {"base": 1.0})
         with pytest.raises(MotionError, match="violate the drive of joint 'base'"):
             sb.inverse_dynamics(system, state, released, actuated=[], method=method)
 
 
 @pytest.mark.parametrize("method", OF_LOOPS)
-def test_two_cranks_share_the_work_as_their_weights_say(method):
-    system = sb.build("four-bar", speed=1.0).compile()
+@pytest.mark.parametrize("weights", [None, [1.0, 1.0], [3.0, 0.2]])
+def test_two_cranks_share_the_work_as_their_weights_say(weights, method):
+    system, names = sb.build("four-bar", speed=1.0).compile(), ("crank-pivot", "rocker-pivot")
     state = sb.consistent_state(system)
-    wanted = sb.driven_accelerations(system, state, {"crank-pivot": 0.5})
-    alone = [
-        sb.inverse_dynamics(system, state, wanted, actuated=[name], method=method).force[0]
-        for name in ("crank-pivot", "rocker-pivot")
-    ]
-    for weights in (None, [1.0, 1.0], [3.0, 0.2]):
-        found = sb.inverse_dynamics(
-            system,
-            state,
-            wanted,
-            actuated=["crank-pivot", "rocker-pivot"],
-            weights=weights,
-            method=method,
-        )
-        w = np.ones(2) if weights is None else np.array(weights)
-        G_u = 1.0 / np.array(alone)  # u1 / alone1 + u2 / alone2 = 1
-        expected = G_u / w / (G_u @ (G_u / w))
-        np.testing.assert_allclose(found.force, expected, rtol=1e-11)
-        assert found.actuation == sb.Actuation(2, 1, 1)
-        assert str(found.actuation) == "redundantly actuated: 2 actuators move 1 of 1 freedoms"
+    desired = sb.driven_accelerations(system, state, {"crank-pivot": 0.5})
+    alone = np.array(
+        [
+            sb.inverse_dynamics(system, state, desired, actuated=[name], method=method).force[0]
+            for name in names
+        ]
+    )
+    options = {"actuated": list(names), "weights": weights, "method": method}
+    result = sb.inverse_dynamics(system, state, desired, **options)
+    w = np.ones(2) if weights is None else np.array(weights)
+    G_u = 1.0 / alone  # u1 / alone1 + u2 / alone2 = 1
+    np.testing.assert_allclose(result.force, G_u / w / (G_u @ (G_u / w)), rtol=1e-11)
+    assert result.actuation == sb.Actuation(2, 1, 1)
+    assert str(result.actuation) == "redundantly actuated: 2 actuators move 1 of 1 freedoms"
 
 
 @pytest.mark.parametrize("method", OF_LOOPS)
 def test_actuators_may_be_on_loop_joints_and_on_joints_that_cannot_move(method):
     system = sb.build("four-bar").compile()
     state = sb.consistent_state(system)
-    found = [
+    result = [
         sb.inverse_dynamics(system, state, actuated=[name], method=method, tree=tree).force[0]
         for name in system.joint_names
         for tree in ("breadth-first", "depth-first")
     ]
-    np.testing.assert_allclose(found[::2], found[1::2], rtol=1e-11)
+    np.testing.assert_allclose(result[::2], result[1::2], rtol=1e-11)
     rigid = sb.build("ladder", rungs=3, joint="revolute", gravity=(0.0, -9.81, 0.0)).compile()
     result = sb.inverse_dynamics(rigid, method=method)
     assert result.actuation.mobility == 0
@@ -253,20 +238,20 @@ def test_accelerations_that_a_loop_forbids_are_refused_and_the_joint_is_named(me
     acceleration[system.body("crank"), 0] = 1.0
     with pytest.raises(MotionError, match=r"'crank-pi.*rad/s\^2"):
         sb.inverse_dynamics(system, state, acceleration, method=method)
-    found = sb.inverse_dynamics(
+    result = sb.inverse_dynamics(
         system, state, acceleration * 1e-9, actuated=["crank-pivot"], tolerance=1e-3, method=method
     )
-    assert 0.0 < found.violation < 1e-3
+    assert 0.0 < result.violation < 1e-3
 
 
 @pytest.mark.parametrize("method", INVERSE_METHODS)
 def test_motions_beyond_the_actuators_are_refused_and_a_joint_to_actuate_is_named(method):
     system = sb.build("chain", bodies=3).compile()
     state, names = system.initial_state, list(system.joint_names)
-    wanted = sb.driven_accelerations(system, state, {names[0]: 0.3, names[2]: -0.2})
-    sb.inverse_dynamics(system, state, wanted, actuated=[names[0], names[2]], method=method)
+    required = sb.driven_accelerations(system, state, {names[0]: 0.3, names[2]: -0.2})
+    sb.inverse_dynamics(system, state, required, actuated=[names[0], names[2]], method=method)
     with pytest.raises(MotionError, match=rf"underactuated: 1 .* 1 of 3.*actuate '{names[2]}' too"):
-        sb.inverse_dynamics(system, state, wanted, actuated=names[:1], method=method)
+        sb.inverse_dynamics(system, state, required, actuated=names[:1], method=method)
 
 
 def test_bodies_that_nothing_holds_fall_and_cannot_be_held():
@@ -278,9 +263,9 @@ def test_bodies_that_nothing_holds_fall_and_cannot_be_held():
     state = system.initial_state
     falling = sb.forward_dynamics(system, state)
     for method in INVERSE_METHODS:
-        found = sb.inverse_dynamics(system, state, falling.acceleration, method=method)
-        np.testing.assert_allclose(found.force, 0.0, atol=1e-12)
-        assert found.actuation == sb.Actuation(3, 3, 9)
+        result = sb.inverse_dynamics(system, state, falling.acceleration, method=method)
+        np.testing.assert_allclose(result.force, 0.0, atol=1e-12)
+        assert result.actuation == sb.Actuation(3, 3, 9)
         with pytest.raises(MotionError, match=r"on body '[ab]'.* force of .* N"):
             sb.inverse_dynamics(system, state, method=method)
 
@@ -291,11 +276,11 @@ def test_one_preparation_serves_many_states():
     motion = sb.simulate(system, duration=0.3, step=0.1)
     for k in range(len(motion)):
         state = motion.state(k)
-        wanted = sb.driven_accelerations(system, state, {"crank-pivot": 1.0})
+        required = sb.driven_accelerations(system, state, {"crank-pivot": 1.0})
         expected = sb.inverse_dynamics(
-            system, state, wanted, actuated=["crank-pivot"], method="loops-projection"
+            system, state, required, actuated=["crank-pivot"], method="loops-projection"
         )
-        assert_close(dynamics(state, wanted).force, expected.force, 1e-11)
+        assert_close(dynamics(state, required).force, expected.force, 1e-11)
 
 
 def test_the_factors_of_long_ladders_grow_as_their_length_does():
@@ -304,8 +289,8 @@ def test_the_factors_of_long_ladders_grow_as_their_length_does():
         system = sb.build("ladder", rungs=rungs, disorder=0.1, gravity=(1.0, 2.0, -9.0)).compile()
         state = system.initial_state
         dynamics = sb.InverseDynamics(system, state, reactions="basic")
-        found = dynamics(state, np.zeros((system.n_bodies, 6)))
-        assert found.residual < 1e-12
+        result = dynamics(state, np.zeros((system.n_bodies, 6)))
+        assert result.residual < 1e-12
         assert dynamics.actuation.is_redundant
         motion = joint_motion(system, state)
         rows = actuator_rows(system, dynamics.actuators, motion)
@@ -327,24 +312,23 @@ def test_constraint_rows_that_depend_on_each_other_are_refused():
         Equilibrium(rows, csr_array(np.eye(2)), np.ones(2), np.ones(2), False)
 
 
-def test_arguments_that_make_no_sense_are_refused():
-    system = sb.build("four-bar").compile()
-    state = sb.consistent_state(system)
-    with pytest.raises(UnknownNameError, match="sparse, rnea, loops-projection"):
-        sb.inverse_dynamics(system, state, method="best")
-    with pytest.raises(ModelError, match="'rnea' takes trees only"):
-        sb.inverse_dynamics(system, state, method="rnea")
-    with pytest.raises(UnknownNameError, match="minimum-norm, basic"):
-        sb.inverse_dynamics(system, state, reactions="best")
-    with pytest.raises(ShapeError, match=r"the acceleration is \(3, 3\), not \(3, 6\)"):
-        sb.inverse_dynamics(system, state, np.zeros((3, 3)))
-    bad = np.zeros((3, 6))
-    bad[1, 2] = np.nan
-    with pytest.raises(ModelError, match="the acceleration of 'coupler' is not finite"):
-        sb.inverse_dynamics(system, state, bad)
-    with pytest.raises(ModelError, match="body_force of 'coupler' is not finite"):
-        sb.inverse_dynamics(system, state, body_force=bad)
-    with pytest.raises(ShapeError, match="weights has shape"):
-        sb.inverse_dynamics(system, state, weights=[1.0])
-    with pytest.raises(ModelError, match="weight of 'crank-pin' is -2"):
-        sb.inverse_dynamics(system, state, weights=[1.0, -2.0, 1.0, 1.0])
+BAD = np.zeros((3, 6))
+BAD[1, 2] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"method": "best"}, UnknownNameError, "sparse, rnea, loops-projection"),
+        ({"method": "rnea"}, ModelError, "'rnea' takes trees only"),
+        ({"reactions": "best"}, UnknownNameError, "minimum-norm, basic"),
+        ({"acceleration": BAD[:, :3]}, ShapeError, r"the acceleration is \(3, 3\), not \(3, 6\)"),
+        ({"acceleration": BAD}, ModelError, "the acceleration of 'coupler' is not finite"),
+        ({"body_force": BAD}, ModelError, "body_force of 'coupler' is not finite"),
+        ({"weights": [1.0]}, ShapeError, "weights has shape"),
+        ({"weights": [1.0, -2.0, 1.0, 1.0]}, ModelError, "weight of 'crank-pin' is -2"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        sb.inverse_dynamics(sb.build("four-bar").compile(), **arguments)
