@@ -214,7 +214,11 @@ def determined_reactions(
         dynamics = ForwardDynamics(system, state, reactions="basic")
     decision = dynamics.rank_decision
     constraint = dynamics.evaluate(state).constraint
-    component, size = _components(system, dynamics)
+    structure = kkt_structure(system)
+    component = np.full(system.n_joints, -1, dtype=np.intp)
+    component[structure.joints] = biconnected_components(structure.pattern)
+    of_row = component[system.row_joint[dynamics.redundant_rows]]
+    size = np.bincount(of_row, minlength=int(component.max(initial=-1)) + 1)  # redundant rows
     loops = circulations(system, state, constraint.subspace, seed)
     by_loops = np.zeros(len(size), dtype=np.intp)  # dimensions of their circulations
     np.add.at(by_loops, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
@@ -251,16 +255,6 @@ def determined_reactions(
         certain=agree and gap >= CLEAR_GAP and (decision is None or decision.certain),
         method=" and ".join(used) or "no redundant rows",
     )
-
-
-def _components(system: System, dynamics: ForwardDynamics) -> tuple[IntArray, IntArray]:
-    """Return the biconnected component of each joint, and how many redundant rows each one has."""
-    structure = kkt_structure(system)
-    component = np.full(system.n_joints, -1, dtype=np.intp)
-    component[structure.joints] = biconnected_components(structure.pattern)
-    n = int(component.max(initial=-1)) + 1
-    of_row = component[system.row_joint[dynamics.redundant_rows]]
-    return component, np.bincount(of_row, minlength=n).astype(np.intp)
 
 
 def _clearness(share: FloatArray) -> float:

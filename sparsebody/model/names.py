@@ -52,10 +52,6 @@ class Counted(Sequence[str]):
                 return index if kind <= index < self._size else -1
         return -1
 
-    def may_share(self, other: Counted) -> bool:
-        """Whether the templates alone do not rule out a name in common."""
-        return any(_alike(a, b) for a, _ in self.templates for b, _ in other.templates)
-
 
 def _alike(one: str, other: str) -> bool:
     """Whether templates may have a name in common: words are equal, and numbers may be."""
@@ -216,7 +212,8 @@ class Names(Sequence[str]):
                 known.extend(part)
             return None
         if isinstance(names, Counted):
-            if not any(part.may_share(names) for _, part in self._counted()):
+            mine = [template for _, part in self._counted() for template, _ in part.templates]
+            if not any(_alike(a, b) for a in mine for b, _ in names.templates):
                 return next((word for word in self._lookup() if names.find(word) >= 0), None)
         elif len(set(names)) < len(names):
             seen: set[str] = set()

@@ -20,7 +20,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.methods import SPARSE
 from sparsebody.study import machine
 from sparsebody.study.families import Problem
-from sparsebody.study.plan import PEER, Case, Series, Settings, Study
+from sparsebody.study.plan import AUTO, PEER, Case, Series, Settings, Study
 from sparsebody.study.rows import Row, blank_row
 from sparsebody.study.study_references import (
     TRUSTED,
@@ -74,12 +74,6 @@ class SparsePrepared:
     def accelerations(self) -> FloatArray:
         """Return them."""
         return self.dynamics.acceleration(self.problem.state)
-
-    def is_equivalent(self, other: SparsePrepared) -> bool:
-        """Tell whether another one eliminates in the same order by the same factorization."""
-        one, two = self.dynamics, other.dynamics
-        is_same_order = np.array_equal(one.choice.order, two.choice.order)
-        return is_same_order and one.factorization == two.factorization
 
     def phases(self) -> dict[str, float]:
         """Return the CPU time [s] of assembly, factorization, solution, and of all with forces."""
@@ -272,9 +266,12 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     gc.collect()
     if isinstance(prepared, SparsePrepared) and study.settings.details:
         columns |= phase_seconds(prepared.phases, study.settings)
-    if isinstance(prepared, SparsePrepared) and case.series.rivals_auto:
+    differs_in_order = case.series.factorization == AUTO != case.series.ordering
+    if isinstance(prepared, SparsePrepared) and differs_in_order:
         automatic = prepare(study, case.automatic, problem)
-        same = prepared.is_equivalent(automatic)
+        one, two = prepared.dynamics, automatic.dynamics
+        same = np.array_equal(one.choice.order, two.choice.order)
+        same &= one.factorization == two.factorization
         ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
         columns["auto_ratio"] = ratio
     if study.violation is not None and study.has_reference(case):

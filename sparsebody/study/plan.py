@@ -53,11 +53,6 @@ class Series:
     seed: int
 
     @property
-    def rivals_auto(self) -> bool:
-        """Whether it differs from the automatic choice in its ordering alone."""
-        return self.factorization == AUTO != self.ordering
-
-    @property
     def label(self) -> str:
         """What a person calls the method: sparse, sparse block-ldl, loops-aba, ..."""
         if self.method == PEER:

@@ -184,7 +184,12 @@ def lattice(
     cell = np.indices((rows, columns, layers)).reshape(3, -1)
     place = cell[[1, 0, 2]].T.astype(float)
     cube = _add_boxes(mechanism, numbered(NAME, *cell), CUBE, place)
-    first, second = _neighbours(cube.reshape(rows, columns, layers))
+    grid, pairs = cube.reshape(rows, columns, layers), np.full((3, 2, rows, columns, layers), -1)
+    pairs[0, :, :, :-1] = grid[:, :-1], grid[:, 1:]  # each with the next along x, y and z in turn
+    pairs[1, :, :-1] = grid[:-1], grid[1:]
+    pairs[2, :, :, :, :-1] = grid[:, :, :-1], grid[:, :, 1:]
+    first, second = pairs.reshape(3, 2, -1).transpose(1, 2, 0).reshape(2, -1)
+    first, second = first[first >= 0], second[second >= 0]
     rng = np.random.default_rng(seed)
     kept = _kept(first, second, keep, rng)
     first, second = first[kept], second[kept]
@@ -199,16 +204,6 @@ def lattice(
         compliance=compliance,
     )
     return mechanism
-
-
-def _neighbours(cube: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs of cubes (rows, columns, layers), each with the next along x, y and z in turn."""
-    pairs = np.full((3, 2, *cube.shape), -1)
-    pairs[0, :, :, :-1] = cube[:, :-1], cube[:, 1:]
-    pairs[1, :, :-1] = cube[:-1], cube[1:]
-    pairs[2, :, :, :, :-1] = cube[:, :, :-1], cube[:, :, 1:]
-    first, second = pairs.reshape(3, 2, -1).transpose(1, 2, 0).reshape(2, -1)
-    return first[first >= 0], second[second >= 0]
 
 
 def _kept(first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator) -> IntArray:

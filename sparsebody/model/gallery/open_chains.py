@@ -199,7 +199,12 @@ RANDOM_TYPES = tuple(types.JOINT_TYPES[name]() for name in _RANDOM)
 def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: Vector) -> Mechanism:
     """Boxes of random masses, sides and frames, on random parents."""
     parent = np.array([-1] + [rng.integers(1, i) - 1 for i in range(2, bodies + 1)], dtype=np.intp)
-    kinds, numbers = zip(*(_random_joint(rng) for _ in range(bodies)), strict=True)
+    kinds, numbers = list[types.JointType](), list[FloatArray]()
+    for _ in range(bodies):
+        known = (*RANDOM_TYPES, types.Helical(pitch=float(rng.uniform(0.05, 0.2))))
+        kinds.append(kind := known[rng.integers(len(known))])
+        # in [0, 1): 12 for the frames of the joint, some for its motion, 10 for its body
+        numbers.append(rng.random(22 + kind.n_velocities + min(kind.n_positions, 3)))
     of_frames = np.array([row[:12] for row in numbers])
     of_body = np.array([row[-10:] for row in numbers])
     before, after = (_random_frames(part, 0.5) for part in np.hsplit(of_frames, 2))
@@ -228,14 +233,6 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
         successor_frame=after,
     )
     return mechanism
-
-
-def _random_joint(rng: np.random.Generator) -> tuple[types.JointType, FloatArray]:
-    """A type, and numbers in [0, 1): 12 for its frames, some for its motion, 10 for its body."""
-    pitch = float(rng.uniform(0.05, 0.2))
-    kinds = (*RANDOM_TYPES, types.Helical(pitch=pitch))
-    kind = kinds[rng.integers(len(kinds))]
-    return kind, rng.random(22 + kind.n_velocities + min(kind.n_positions, 3))
 
 
 def _random_frames(numbers: FloatArray, reach: float) -> Frames:

@@ -54,7 +54,15 @@ def four_bar(
     """
     O, Q = np.zeros(3), np.array([ground, 0.0, 0.0])
     A = crank * np.array([math.cos(angle), math.sin(angle), 0.0])
-    B = _meeting_point(A, coupler, Q, rocker, angle)
+    gap = Q - A  # B is where circles about A and Q meet, left of the line between
+    distance = float(np.linalg.norm(gap))
+    if not abs(coupler - rocker) < distance < coupler + rocker:
+        raise ModelError(
+            f"angle is {angle}: coupler ({coupler} m) and rocker ({rocker} m) do not meet across "
+            f"{distance:.6g} m; give another angle or other lengths"
+        )
+    along = (distance**2 + coupler**2 - rocker**2) / (2 * distance)
+    B = A + (along * gap + math.sqrt(coupler**2 - along**2) * _left(gap)) / distance
     # coupler and rocker give the same velocity to B
     matrix = np.column_stack([_left(B - A), -_left(B - Q)])[:2]
     rates = np.linalg.solve(matrix, -speed * _left(A)[:2])
@@ -84,22 +92,6 @@ def four_bar(
 def _left(arm: FloatArray) -> FloatArray:
     """Velocity of the tip of an arm that turns left at 1 rad/s."""
     return np.array([-arm[1], arm[0], 0.0])
-
-
-def _meeting_point(
-    A: FloatArray, coupler: float, Q: FloatArray, rocker: float, angle: float
-) -> FloatArray:
-    """Intersection, left of A -> Q, of the circles about A and Q."""
-    gap = Q - A
-    distance = float(np.linalg.norm(gap))
-    if not abs(coupler - rocker) < distance < coupler + rocker:
-        raise ModelError(
-            f"angle is {angle}: coupler ({coupler} m) and rocker ({rocker} m) do not meet across "
-            f"{distance:.6g} m; give another angle or other lengths"
-        )
-    along = (distance**2 + coupler**2 - rocker**2) / (2 * distance)
-    across = math.sqrt(coupler**2 - along**2)
-    return np.asarray(A + (along * gap + across * _left(gap)) / distance)
 
 
 # Uniform slender rod of 1 kg and 1 m. The moment about its own axis does not enter the planar

@@ -90,7 +90,10 @@ class GroundMotion:
         """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
         basis = np.zeros((len(self.kind), 6, 6))
         z, x = self.axis, self.point
-        across = _across(z)
+        other = np.where(np.abs(z[:, 2:]) > 0.6, [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]])
+        first = np.cross(other, z)
+        first /= np.maximum(np.linalg.norm(first, axis=1), 1e-300)[:, None]
+        across = np.stack([first, np.cross(z, first)], axis=1)
         turn = np.concatenate([z, np.cross(x, z)], axis=1)
         along = np.concatenate([np.zeros_like(z), z], axis=1)
         in_plane = np.concatenate([np.zeros_like(across), across], axis=2)
@@ -147,11 +150,3 @@ def ground_motion(classes: Classes) -> GroundMotion:
                 motion.pitch[body] = classes.system.parameter[links.joint[edge]]
             motion.kind[body] = kind
     return motion
-
-
-def _across(axis: FloatArray) -> FloatArray:
-    """Return (n, 2, 3) two unit vectors across each axis."""
-    other = np.where(np.abs(axis[:, 2:]) > 0.6, [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]])
-    x = np.cross(other, axis)
-    x /= np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None]
-    return np.stack([x, np.cross(axis, x)], axis=1)

@@ -400,9 +400,11 @@ class Links:
 
 def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ...]:
     """Return the links of every kind, the smallest subgroups first."""
-    joint, lines, planes = s.joint, s.lines, s.planes
+    joint, lines, planes, n_bodies = s.joint, s.lines, s.planes, len(g.bodies.label)
+    inside = np.flatnonzero(g.is_inside)  # fixed joints first, then all others in a rigid group
+    inside = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
     return (
-        _rigid_links(g, s.begin.bodies),
+        Links(Kind.RIGID, inside, g.body_ends[:, inside], s.begin.bodies + np.arange(n_bodies)),
         _line_links(g, s, Kind.TURN),
         Links(Kind.SLIDE, joint, lines.ends, lines.group),
         _line_links(g, s, Kind.SCREW, parameter),
@@ -418,14 +420,6 @@ def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ..
             s.directions.label[:, of_axes],
         ),
     )
-
-
-def _rigid_links(g: Geometry, begin: int) -> Links:
-    """Link bodies by fixed joints, then by all others within a rigid group."""
-    inside = np.flatnonzero(g.is_inside)
-    joint = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
-    n_bodies = len(g.bodies.label)
-    return Links(Kind.RIGID, joint, g.body_ends[:, joint], begin + np.arange(n_bodies))
 
 
 def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = None) -> Links:
