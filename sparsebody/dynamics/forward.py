@@ -509,7 +509,7 @@ class Evaluation(SystemMotion):
     def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
         """Return the twists (n_bodies, 6) that close the joints to first order.
 
-        Least in the metric of the inertias; apply them with kinematics.poses.displaced. With
+        Least in the metric of the inertias; apply them with kinematics.joint_motion.displaced. With
         errors of a nearby pose given, the same factors serve again (modified Newton).
         """
         return self._solve_errors(self.position_error if position_error is None else position_error)

@@ -13,8 +13,7 @@ from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AssemblyError, SingularSystemError
-from sparsebody.kinematics.joint_motion import coordinate_motion, prescribed_motion
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc

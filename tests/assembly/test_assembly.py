@@ -8,8 +8,7 @@ from textbook import assemble
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Universal
 from sparsebody.model.mechanism import WORLD, Mechanism

@@ -31,8 +31,12 @@ from sparsebody.errors import (
 )
 from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.pivoted_lu import LUSymbolic
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.kinematics.poses import displaced, linear_accelerations
+from sparsebody.kinematics.joint_motion import (
+    coordinate_motion,
+    displaced,
+    joint_motion,
+    linear_accelerations,
+)
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build

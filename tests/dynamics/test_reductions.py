@@ -20,7 +20,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism

@@ -12,11 +12,12 @@ from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import (
     body_rotations,
     coordinate_motion,
+    displaced,
     joint_motion,
+    point_position,
     position_errors,
     prescribed_velocities,
 )
-from sparsebody.kinematics.poses import displaced, point_position
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import (

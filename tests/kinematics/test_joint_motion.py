@@ -8,12 +8,12 @@ from random_mechanisms import random_loops, random_tree
 from sparsebody.kinematics.joint_motion import (
     CoordinateMotion,
     coordinate_motion,
+    displaced,
     joint_motion,
     position_errors,
     prescribed_motion,
     prescribed_velocities,
 )
-from sparsebody.kinematics.poses import displaced
 from sparsebody.model.joints import (
     Helical,
     JointType,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_mechanisms import random_tree
 
-from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.kinematics.poses import (
+from sparsebody.kinematics.joint_motion import (
+    body_rotations,
     displaced,
     linear_accelerations,
     point_position,

@@ -10,8 +10,7 @@ from oracles import gauss_accelerations, rank
 from sparsebody.dynamics.energy import elastic_energy
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.kinematics.joint_motion import body_rotations, prescribed_velocities
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import body_rotations, displaced, prescribed_velocities
 from sparsebody.model.bodies import Polyline
 from sparsebody.model.columns import Table
 from sparsebody.model.forces import Beam

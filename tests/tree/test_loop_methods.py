@@ -8,8 +8,7 @@ from random_mechanisms import copied, random_loops
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, RankWarning, ShapeError
-from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
 from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
