@@ -15,6 +15,7 @@ one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -177,12 +178,7 @@ class StageMatrix:
         if mode == 0:
             force, row = force.real, row.real
         if self._whole:
-
-            def solve(force: Values, row: Values) -> tuple[Values, Values]:
-                x = self._whole[mode](-np.concatenate([force, row]))
-                return x[: self._n_primal], x[self._n_primal :]
-
-            return self._consistent(solve, force, row)
+            return self._consistent(partial(self._solve_whole, mode), force, row)
         if mode == 0:
             return self._consistent(self._solve_by_factors, force, row)
         ratio = (self._values[mode] / self._values[0].real) ** 2
@@ -192,6 +188,10 @@ class StageMatrix:
             for part in (np.real, np.imag)
         )
         return real[0] + 1j * imaginary[0], ratio * (real[1] + 1j * imaginary[1])
+
+    def _solve_whole(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
+        x = self._whole[mode](-np.concatenate([force, row]))
+        return x[: self._n_primal], x[self._n_primal :]
 
     def _solve_by_factors(self, force: Values, row: Values) -> tuple[Values, Values]:
         self.equations.force_residual.ravel()[:] = force
@@ -209,6 +209,20 @@ class StageMatrix:
             return twist, multiplier
         n = len(self.compliance)
         return solve(force, np.append(row[:n] - self.compliance * multiplier[:n], row[n:]))
+
+    def shortest(self, multiplier: FloatArray) -> FloatArray:
+        """Return multipliers (flat) of the same forces, but what dependent rows do to one another.
+
+        That part is (C + A J^-1 A')^-1 C lambda, to the order of C. Nothing else determines it: it
+        would grow from step to step.
+        """
+        if not self._is_redundant:
+            return multiplier
+        n, solve = len(self.compliance), self._solve_by_factors
+        if self._whole:
+            solve = partial(self._solve_whole, 0)
+        row = np.append(self.compliance * multiplier[:n], np.zeros(multiplier.size - n))
+        return multiplier - solve(np.zeros(self._n_primal), row)[1].real
 
     def _probe(self) -> None:
         """Look whether rows depend on others, at this pose."""
