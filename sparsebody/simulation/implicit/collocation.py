@@ -105,8 +105,8 @@ class CollocationSteps:
             raise failure
         self.n_coupled *= is_coupled
         self._set_error(V)
-        L = np.array([self._matrix.shortest(of_stage) for of_stage in self._L])
         state = self._stages[-1].state()
+        L = np.array([self._matrix.shortest(of_stage) for of_stage in self._L])
         step = Polynomials(now.state, h, self._Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
 

@@ -15,7 +15,6 @@ one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,6 @@ _DEPENDENT = 1e-5  # part of a row's residual that no twist takes away, where it
 
 Values = NDArray[np.inexact[Any]]
 Solve = Callable[[Values], Values]
-SolveBoth = Callable[[Values, Values], tuple[Values, Values]]
 
 
 def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
@@ -177,38 +175,35 @@ class StageMatrix:
         """Return twists and multipliers (flat) that a residual of a mode asks for."""
         if mode == 0:
             force, row = force.real, row.real
-        if self._whole:
-            return self._consistent(partial(self._solve_whole, mode), force, row)
-        if mode == 0:
-            return self._consistent(self._solve_by_factors, force, row)
+        if mode == 0 or self._whole:
+            return self._consistent(mode, force, row)
         ratio = (self._values[mode] / self._values[0].real) ** 2
         scaled = force / ratio
         real, imaginary = (
-            self._consistent(self._solve_by_factors, part(scaled), part(row))
-            for part in (np.real, np.imag)
+            self._consistent(0, part(scaled), part(row)) for part in (np.real, np.imag)
         )
         return real[0] + 1j * imaginary[0], ratio * (real[1] + 1j * imaginary[1])
 
-    def _solve_whole(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
-        x = self._whole[mode](-np.concatenate([force, row]))
-        return x[: self._n_primal], x[self._n_primal :]
-
-    def _solve_by_factors(self, force: Values, row: Values) -> tuple[Values, Values]:
+    def _by_factors(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
+        if self._whole:
+            x = self._whole[mode](-np.concatenate([force, row]))
+            return x[: self._n_primal], x[self._n_primal :]
         self.equations.force_residual.ravel()[:] = force
         self.equations.row_residual[:] = row
         self._real.solve()
         return self._real.twist.ravel().copy(), self._real.multiplier.copy()
 
-    def _consistent(self, solve: SolveBoth, force: Values, row: Values) -> tuple[Values, Values]:
+    def _consistent(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
         """Solve without what dependent rows contradict each other by: C lambda, as small as C is.
 
         Multipliers that do nothing at this pose would push at the poses of the stages.
         """
-        twist, multiplier = solve(force, row)
+        twist, multiplier = self._by_factors(mode, force, row)
         if not self._is_redundant:
             return twist, multiplier
         n = len(self.compliance)
-        return solve(force, np.append(row[:n] - self.compliance * multiplier[:n], row[n:]))
+        row = np.append(row[:n] - self.compliance * multiplier[:n], row[n:])
+        return self._by_factors(mode, force, row)
 
     def shortest(self, multiplier: FloatArray) -> FloatArray:
         """Return multipliers (flat) of the same forces, but what dependent rows do to one another.
@@ -218,11 +213,9 @@ class StageMatrix:
         """
         if not self._is_redundant:
             return multiplier
-        n, solve = len(self.compliance), self._solve_by_factors
-        if self._whole:
-            solve = partial(self._solve_whole, 0)
+        n = len(self.compliance)
         row = np.append(self.compliance * multiplier[:n], np.zeros(multiplier.size - n))
-        return multiplier - solve(np.zeros(self._n_primal), row)[1].real
+        return multiplier - self._by_factors(0, np.zeros(self._n_primal), row)[1].real
 
     def _probe(self) -> None:
         """Look whether rows depend on others, at this pose."""

@@ -168,12 +168,19 @@ def test_four_bars_pass_their_flat_poses_whatever_the_steps():
     np.testing.assert_allclose(chosen.position, fixed.position, atol=1e-5)
 
 
+def radau_steps(system: sb.System, state: sb.State) -> CollocationSteps:
+    options = simulation_options(1e-3, (0.0, 0.0), "radau-iia", sb.Solver(), sb.Recording())
+    problem = Problem(system, state, options, None, print)
+    return CollocationSteps(
+        problem, RADAU_IIA, StageMatrix(system, state, RADAU_IIA, "auto", "auto")
+    )
+
+
 def test_multipliers_of_dependent_rows_do_not_grow():
     """A row too many, all along: nothing but their smallness determines some multipliers."""
     system = build("bricard").compile()
     state = sb.consistent_state(system)
-    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
-    method = CollocationSteps(system, state, RADAU_IIA, matrix, None)
+    method = radau_steps(system, state)
     now = CollocationState(state, *method.accelerations(state), None)
     least = [np.linalg.norm(now.multiplier)]
     for k in range(1, 60):
@@ -195,10 +202,7 @@ def test_newtons_method_converges_fast_by_either_matrix(is_whole):
     rng = np.random.default_rng(2)
     system = random_loops(rng, 5, 3, ("revolute", "spherical", "universal")).compile()
     state = sb.consistent_state(system)
-    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
-    options = simulation_options(1e-3, (0.0, 0.0), "radau-iia", sb.Solver(), sb.Recording())
-    problem = Problem(system, state, options, None, print)
-    steps = CollocationSteps(problem, RADAU_IIA, matrix)
+    steps = radau_steps(system, state)
     steps.is_whole = is_whole
     now = CollocationState(state, *steps.accelerations(state), None)
     for k in range(4):
