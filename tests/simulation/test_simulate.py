@@ -132,6 +132,9 @@ def test_progress_is_reported_to_a_callable_and_to_a_bar(capfd):
 
 def test_summary_can_be_written_as_json():
     summary = sb.simulate(pendulum().compile(), duration=0.1, step=0.01).summary()
+    lines = str(summary).splitlines()
+    assert [line[:14].strip() for line in lines[:3]] == ["mechanism", "time", "steps"]
+    assert len(lines) == 9
     assert json.loads(json.dumps(summary))["steps"] == 10
     assert summary["energy_error"] < 1e-6
     assert not summary["interrupted"]
