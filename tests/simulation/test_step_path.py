@@ -10,7 +10,7 @@ import sparsebody as sb
 from sparsebody.model.gallery import build
 
 PACKAGE = Path(sb.__file__).parent
-MOST_FILES, MOST_OF_SIMULATION = 22, 9
+MOST_FILES, MOST_OF_SIMULATION = 23, 9
 
 
 def layers() -> dict[str, int]:
