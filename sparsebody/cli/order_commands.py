@@ -152,7 +152,7 @@ def algorithms(
     if sizes is not None and source.is_file:
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
     from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
-    from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
+    from sparsebody.certificates.certifying import algorithm_growth, growing_family
     from sparsebody.plots.curves import plot_growth
     from sparsebody.plots.spy import plot_orders
     from sparsebody.plots.style import save_figure
