@@ -64,7 +64,7 @@ from .equations.initial_state import (
     consistent_state as consistent_state,
     state_changes as state_changes,
 )
-from .kinematics.poses import (
+from .kinematics.joint_motion import (
     displaced as displaced,
     joint_positions as joint_positions,
     joint_velocities as joint_velocities,

@@ -27,8 +27,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.joint_motion import joint_motion
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import displaced, joint_motion
 from sparsebody.model.connections import distinct_types
 from sparsebody.model.forces import JointForce
 from sparsebody.model.frames import Frames

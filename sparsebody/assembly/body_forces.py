@@ -57,25 +57,31 @@ def model_loads(
 
     Raises ModelError if the points of a point force coincide, or an effort is not finite.
     """
-    force = np.zeros((system.n_bodies, 6))
-    if len(system.external_forces.body):
-        _add_external_forces(system, body_rotations(state), force)
-    if len(system.joint_forces.item):
-        _add_joint_forces(system, state, motion, coordinates, force)
-    if len(system.point_forces.first):
-        _add_point_forces(system, state, force)
+    force, rotation = np.zeros((system.n_bodies, 6)), body_rotations(state)
+    loads, springs, lines = system.external_forces, system.joint_forces, system.point_forces
+    if len(loads.body):
+        parts = loads.wrench.reshape(-1, 2, 3)  # moments and forces
+        in_body = np.einsum("nij,npi->npj", rotation[loads.body], parts)
+        wrench = np.where(loads.in_world[:, None, None], in_body, parts)
+        wrench[:, 0] += np.cross(loads.point, wrench[:, 1])
+        np.add.at(force, loads.body, wrench.reshape(-1, 6))
+    if len(springs.item):  # tau = u - k (q - q_0) - d qd
+        q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
+        effort = joint_efforts(system, state.time)
+        tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
+        wrench = coordinates.dual[springs.item] * tau[:, None]
+        add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
+    if len(lines.first):
+        points = lines.first, lines.second, lines.first_point, lines.second_point
+        along = lines.stiffness, lines.rest_length, lines.damping, point_efforts(system, state.time)
+        poses = state.position, state.orientation, state.velocity
+        check_directions(system, model.add_point_forces((*points, *along), poses, force))
     if len(system.elastic):
-        _add_elastic_forces(system, state, force)
+        stretch, elastic = elastic_motion(system, state), system.elastic
+        on_sides = -np.einsum("ni,nisa->sna", stretch.force, stretch.rows)
+        for body, of_side in zip((elastic.predecessor, elastic.successor), on_sides, strict=True):
+            np.add.at(force, body[body >= 0], of_side[body >= 0])
     return force
-
-
-def _add_external_forces(system: System, rotation: FloatArray, force: FloatArray) -> None:
-    loads = system.external_forces
-    parts = loads.wrench.reshape(-1, 2, 3)  # moments and forces
-    in_body = np.einsum("nij,npi->npj", rotation[loads.body], parts)
-    wrench = np.where(loads.in_world[:, None, None], in_body, parts)
-    wrench[:, 0] += np.cross(loads.point, wrench[:, 1])
-    np.add.at(force, loads.body, wrench.reshape(-1, 6))
 
 
 def _efforts(functions: TimeFunctions, time: float, name: Callable[[int], str]) -> FloatArray:
@@ -114,34 +120,6 @@ def add_joint_wrenches(
     model.add_joint_wrenches(joint, system.joint_frames, motion.on_bodies, wrench, force)
 
 
-def _add_joint_forces(
-    system: System,
-    state: State,
-    motion: JointMotion,
-    coordinates: CoordinateMotion,
-    force: FloatArray,
-) -> None:
-    """Add springs, dampers and efforts on joint coordinates, tau = u - k (q - q_0) - d qd."""
-    springs, item = system.joint_forces, system.joint_forces.item
-    q, qd = coordinates.value[item], coordinates.rate[item]
-    effort = joint_efforts(system, state.time)
-    tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
-    wrench = coordinates.dual[item] * tau[:, None]
-    add_joint_wrenches(system, motion, system.coordinates.joint[item], wrench, force)
-
-
-def _add_point_forces(system: System, state: State, force: FloatArray) -> None:
-    """Add springs, dampers and efforts along the lines between points of two bodies."""
-    springs, effort = system.point_forces, point_efforts(system, state.time)
-    points = springs.first, springs.second, springs.first_point, springs.second_point
-    bad = model.add_point_forces(
-        (*points, springs.stiffness, springs.rest_length, springs.damping, effort),
-        (state.position, state.orientation, state.velocity),
-        force,
-    )
-    check_directions(system, bad)
-
-
 def check_directions(system: System, bad: int) -> None:
     """Raise ModelError that names the point force `bad`, -1 for none, whose points coincide."""
     if bad >= 0:
@@ -170,11 +148,3 @@ def elastic_motion(system: System, state: State) -> ElasticMotion:
     value, rate, rows = model.elastic_motion(system.elastic.arrays, bodies)
     damping = np.einsum("nij,nj->ni", system.elastic.damping, rate)
     return ElasticMotion(value, rate, value + damping, rows)
-
-
-def _add_elastic_forces(system: System, state: State, force: FloatArray) -> None:
-    motion, elastic = elastic_motion(system, state), system.elastic
-    wrench = -np.einsum("ni,nisa->sna", motion.force, motion.rows)
-    for body, of_side in zip((elastic.predecessor, elastic.successor), wrench, strict=True):
-        moves = body >= 0
-        np.add.at(force, body[moves], of_side[moves])

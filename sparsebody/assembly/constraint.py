@@ -69,14 +69,8 @@ def _subspaces(
     if len(items) or len(varying):
         subspace = subspace.copy()
     if len(varying):
-        joints.fill_subspaces(
-            varying,
-            system.first_row,
-            joint_poses(system, motion),
-            motion.velocity,
-            subspace,
-            drift,
-        )
+        poses = joint_poses(system, motion), motion.velocity
+        joints.fill_subspaces(varying, system.first_row, *poses, subspace, drift)
     if len(items):
         row = system.coordinates.row[items]
         subspace[row] = coordinates.dual[items]

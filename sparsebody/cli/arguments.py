@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -164,6 +164,29 @@ def file_option(option: str, text: str, **attributes: Any) -> Callable[[C], C]:
     return click.option(option, type=PATH, help=text, **attributes)
 
 
+def picture_options(*others: str, **pictures: str) -> Callable[[C], C]:
+    """Return what adds pictures by name and --overwrite, and checks that they can be written.
+
+    So can files by options of `others`, whose names are those of the command's arguments.
+    """
+
+    def decorated(command: C) -> C:
+        @flag("--overwrite", help="Replace existing files.")
+        @wraps(command)
+        def wrapped(overwrite: bool, **options: Any) -> Any:
+            check_pictures([options[name] for name in pictures], overwrite)
+            for path in filter(None, (options[name] for name in others)):
+                check_new(path, overwrite)
+            return command(**options)
+
+        added: Any = wrapped
+        for name, text in reversed(pictures.items()):
+            added = file_option(f"--{name}", f"Picture (.png, .svg, .pdf) {text}")(added)
+        return added
+
+    return decorated
+
+
 def sizes_option(counted: str, example: str, text: str) -> Callable[[C], C]:
     """Return what adds --sizes, a list of numbers of bodies, say."""
     return click.option("--sizes", type=Sizes(counted, example), help=text)
@@ -204,7 +227,7 @@ def check_new(path: Path, overwrite: bool) -> None:
     existing_parent(path)
 
 
-def check_pictures(paths: tuple[Path | None, ...], overwrite: bool) -> None:
+def check_pictures(paths: Iterable[Path | None], overwrite: bool) -> None:
     """Raise what writing pictures would raise, before anything is computed."""
     for path in filter(None, paths):
         from sparsebody.plots.style import check_format  # slow to import

@@ -10,19 +10,17 @@ import click
 
 from sparsebody.cli.arguments import (
     Source,
-    check_pictures,
-    file_option,
     flag,
     json_option,
+    picture_options,
     quiet_option,
     sizes_option,
     source_argument,
 )
-from sparsebody.cli.output import Moved, number, print_json, print_table, progress_bar, seconds
+from sparsebody.cli.output import number, print_json, print_table, progress_bar, seconds
 
 if TYPE_CHECKING:
     from sparsebody.certificates.certificate import Certificate, InertiaCertificate
-    from sparsebody.classical.algorithms import Algorithm
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Comparison, Counts
 
@@ -99,8 +97,7 @@ def certify(
 @click.option("--geometry", default="general", help="Of the arm: general, right-angled or planar.")
 @flag("--counts", "wants_counts", help="Operation counts only.")
 @flag("--times", "wants_times", help="Times only.")
-@file_option("--figure", "Picture (.png, .svg, .pdf) of operations and times over the joints.")
-@flag("--overwrite", help="Replace an existing picture.")
+@picture_options(figure="of operations and times over the joints.")
 @quiet_option
 @json_option
 def classical(
@@ -110,7 +107,6 @@ def classical(
     wants_counts: bool,
     wants_times: bool,
     figure: Path | None,
-    overwrite: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -120,19 +116,36 @@ def classical(
     in the number of joints, and shown beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm
-    from sparsebody.classical.counts import check_geometry, comparisons, transform_products
+    from sparsebody.classical.costs import measured
+    from sparsebody.classical.counts import (
+        check_geometry,
+        comparisons,
+        counted,
+        transform_products,
+    )
 
     check_geometry(geometry)
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
     chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
-    check_pictures((figure,), overwrite)
-    is_timed = shows_times or figure is not None
+    counts: dict[str, Counts] = {}
+    costs: list[Cost] = []
     with progress_bar(len(chosen), quiet or as_json) as moved:
-        counts, costs = _studied(chosen, geometry, sizes or (), is_timed, moved)
+        for done, one in enumerate(chosen):
+            moved(f"{one.name}: operations", done)
+            counts[one.name] = counted(one, geometry)
+            if shows_times or figure is not None:  # costs are those on general arms
+                general = counts[one.name] if geometry == "general" else counted(one)
+                moved(f"{one.name}: times", done)
+                costs.append(measured(one, general, sizes or ()))
+        moved("", len(chosen))
     published = comparisons(counts, all_published=algorithms is None) if shows_counts else []
     if figure is not None:
-        _draw(costs, figure)
+        from sparsebody.classical.costs import cost_panels
+        from sparsebody.plots.curves import plot_costs
+        from sparsebody.plots.style import save_figure
+
+        save_figure(plot_costs(cost_panels(costs)), figure)
     if as_json:
         document = {
             "geometry": geometry,
@@ -150,30 +163,6 @@ def classical(
         _print_costs(costs)
     if figure is not None:
         click.echo(str(figure))
-
-
-def _studied(
-    chosen: Sequence[Algorithm],
-    geometry: str,
-    sizes: tuple[int, ...],
-    is_timed: bool,
-    moved: Moved,
-) -> tuple[dict[str, Counts], list[Cost]]:
-    """Return counts on arms of the geometry and, on general ones, costs."""
-    from sparsebody.classical.costs import measured
-    from sparsebody.classical.counts import counted
-
-    counts: dict[str, Counts] = {}
-    costs: list[Cost] = []
-    for done, one in enumerate(chosen):
-        moved(f"{one.name}: operations", done)
-        operations = counts[one.name] = counted(one, geometry)
-        if is_timed:
-            general = operations if geometry == "general" else counted(one)
-            moved(f"{one.name}: times", done)
-            costs.append(measured(one, general, sizes))
-    moved("", len(chosen))
-    return counts, costs
 
 
 def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
@@ -253,11 +242,3 @@ def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> st
         return "-"
     n = choose(times)
     return f"{seconds(times[n])} ({n})"
-
-
-def _draw(costs: Sequence[Cost], figure: Path) -> None:
-    from sparsebody.classical.costs import cost_panels
-    from sparsebody.plots.curves import plot_costs
-    from sparsebody.plots.style import save_figure
-
-    save_figure(plot_costs(cost_panels(costs)), figure)

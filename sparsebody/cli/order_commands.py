@@ -9,12 +9,11 @@ import click
 
 from sparsebody.cli.arguments import (
     Source,
-    check_new,
-    check_pictures,
     file_option,
     flag,
     json_option,
     names_option,
+    picture_options,
     sizes_option,
     source_argument,
 )
@@ -29,8 +28,7 @@ from sparsebody.cli.output import (
 
 if TYPE_CHECKING:
     from sparsebody.analysis.algorithm_comparison import AlgorithmComparison
-    from sparsebody.analysis.order_comparison import ForeignComparison, OrderingComparison
-    from sparsebody.sparse.matrix_files import FoundOrder
+    from sparsebody.analysis.order_comparison import OrderingComparison
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
@@ -49,8 +47,7 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 )
 @flag("--positions", help="Order files list positions, not the order.")
 @file_option("--save-order", "File for the best order (text from 0, .mtx from 1, .iperm).")
-@file_option("--spy", "Picture (.png, .svg, .pdf) of the matrix before and after the best of them.")
-@flag("--overwrite", help="Replace an existing picture or order.")
+@picture_options("save_order", spy="of the matrix before and after the best of them.")
 @json_option
 def order(
     source: Source,
@@ -61,7 +58,6 @@ def order(
     positions: bool,
     save_order: Path | None,
     spy: Path | None,
-    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Compare elimination orders of MECHANISM: operations, fill-in, bands, trees, fronts.
@@ -75,19 +71,29 @@ def order(
         raise click.UsageError(f"{option} is for mechanisms, but {source.name} is a matrix")
     if blocks is not None and not is_matrix:
         raise click.UsageError(f"--blocks is for a matrix (.mtx), but {source.name} is a mechanism")
-    check_pictures((spy,), overwrite)
-    if save_order is not None:
-        check_new(save_order, overwrite)
-    read = _read_orders(order_file, positions)
-    foreign = _compared_matrix(source.name, blocks, names, read) if is_matrix else None
-    if foreign is None:
-        comparison = _compared_mechanism(source, names, factorization, read)
-    else:
+    from sparsebody.analysis.order_comparison import (
+        compare_orderings,
+        compare_pattern,
+        judge_order_of_mechanism,
+    )
+    from sparsebody.sparse.matrix_files import read_order, read_pattern, write_order
+
+    listed, files = "positions" if positions else "auto", [file.name for file in order_file]
+    read = {  # by the names of their files, by paths where names are the same
+        file.name if files.count(file.name) == 1 else str(file): read_order(file, listed)
+        for file in order_file
+    }
+    foreign = compare_pattern(read_pattern(source.name, blocks), names) if is_matrix else None
+    if foreign is not None:
+        for name, one in read.items():
+            foreign = foreign.judged(one.order, name)
         comparison = foreign.comparison
+    else:
+        comparison = compare_orderings(source.load(), names, factorization)
+        for name, one in read.items():
+            comparison = judge_order_of_mechanism(comparison, one.order, name)
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     if save_order is not None:
-        from sparsebody.sparse.matrix_files import write_order
-
         write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
         _draw(comparison, best, source.name, spy)
@@ -103,40 +109,6 @@ def order(
         click.echo(f"{name}: {one}")
     for target in filter(None, (save_order, spy)):
         click.echo(str(target))
-
-
-def _read_orders(files: tuple[Path, ...], positions: bool) -> dict[str, FoundOrder]:
-    """Return the orders by the names of their files, by paths where names are the same."""
-    from sparsebody.sparse.matrix_files import read_order
-
-    listed, names = "positions" if positions else "auto", [file.name for file in files]
-    return {
-        file.name if names.count(file.name) == 1 else str(file): read_order(file, listed)
-        for file in files
-    }
-
-
-def _compared_mechanism(
-    source: Source, names: tuple[str, ...], factorization: str, read: dict[str, FoundOrder]
-) -> OrderingComparison:
-    from sparsebody.analysis.order_comparison import compare_orderings, judge_order_of_mechanism
-
-    comparison = compare_orderings(source.load(), names, factorization)
-    for name, one in read.items():
-        comparison = judge_order_of_mechanism(comparison, one.order, name)
-    return comparison
-
-
-def _compared_matrix(
-    file: str, blocks: Path | None, names: tuple[str, ...], read: dict[str, FoundOrder]
-) -> ForeignComparison:
-    from sparsebody.analysis.order_comparison import compare_pattern
-    from sparsebody.sparse.matrix_files import read_pattern
-
-    comparison = compare_pattern(read_pattern(file, blocks), names)
-    for name, one in read.items():
-        comparison = comparison.judged(one.order, name)
-    return comparison
 
 
 def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -> None:
@@ -160,9 +132,7 @@ def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -
 @names_option("--algorithm", "Run this one; may be repeated.  [default: all]")
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
 @sizes_option("bodies", "64,256,1024", "Fit the growth of the flops over these numbers of bodies.")
-@file_option("--spy", "Picture (.png, .svg, .pdf) of the matrix in every order.")
-@file_option("--growth", "Picture of the flops over the sizes.")
-@flag("--overwrite", help="Replace existing pictures.")
+@picture_options(spy="of the matrix in every order.", growth="of the flops over the sizes.")
 @json_option
 def algorithms(
     source: Source,
@@ -171,7 +141,6 @@ def algorithms(
     sizes: tuple[int, ...] | None,
     spy: Path | None,
     growth: Path | None,
-    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Run penalty, Delassus, Baraff, articulated bodies, and others as orders of one matrix.
@@ -182,7 +151,6 @@ def algorithms(
         raise click.UsageError("--growth needs --sizes, such as --sizes 64,256,1024")
     if sizes is not None and source.is_file:
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
-    check_pictures((spy, growth), overwrite)
     from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
     from sparsebody.certificates.certifying import algorithm_growth, growing_family
     from sparsebody.plots.curves import plot_growth

@@ -476,7 +476,7 @@ class Evaluation(SystemMotion):
     def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
         """Return the least twists (n_bodies, 6), by the inertias, that close joints to first order.
 
-        Apply them with kinematics.poses.displaced; errors of a nearby pose use the same factors
-        again.
+        Apply them with kinematics.joint_motion.displaced; errors of a nearby pose use the same
+        factors again.
         """
         return self._solve_errors(self.position_error if position_error is None else position_error)

@@ -13,8 +13,7 @@ from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AssemblyError, SingularSystemError
-from sparsebody.kinematics.joint_motion import coordinate_motion, prescribed_motion
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
@@ -98,12 +97,7 @@ def consistent_state(
     if system.n_rows > 0:
         reluctance = _Reluctance.of(system, fixed, weights or {})
         moving = _consistent_velocity(_closed_pose(moving, reluctance), reluctance)
-    return _with_coordinates(moving)
-
-
-def _with_coordinates(moving: SystemMotion) -> State:
-    """Count whole turns of the joint coordinates, those of drives from the values they ask for."""
-    system, state = moving.system, moving.state
+    state = moving.state  # whole turns of coordinates are those of drives
     coordinate = state.coordinate.copy()
     coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
     state = state.with_(coordinate=coordinate)
@@ -159,7 +153,9 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
 
 def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
     """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
-    goal = _goal(moving)
+    farthest = float(np.abs(moving.state.position).max())
+    size = max(1.0, mechanism_size(moving.system))
+    goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
     if np.abs(moving.position_error).max() <= goal:
         return moving
     every = np.ones(moving.system.n_rows, dtype=bool)
@@ -174,13 +170,6 @@ def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
             + "; correct the poses of the bodies or the joint frames"
         )
     return closed
-
-
-def _goal(moving: SystemMotion) -> float:
-    """Return the error below which a joint is closed."""
-    farthest = float(np.abs(moving.state.position).max())
-    size = max(1.0, mechanism_size(moving.system))
-    return max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
 
 
 def _rotations_first(
@@ -220,8 +209,10 @@ def _least_squares_pose(
         if np.abs(error).max() <= goal:
             break
         matrix = structure.matrix(moving.constraint)
-        if metric is not None:
-            matrix = _with_metric(matrix, metric)
+        if metric is not None:  # the same for every body
+            blocks = np.stack([metric, np.linalg.inv(metric)])[:, None]
+            same, inverse = np.tile(blocks, (1, matrix.pattern.n_primal, 1, 1))
+            matrix = replace(matrix, diagonal=same, inverse=inverse)
         matrix = reluctance.matrix(matrix)
         step, _ = _least_norm_solver(matrix, max(damping, 1e-13))(-error)
         trial = moving.at(displaced(moving.state, step))
@@ -237,13 +228,6 @@ def _least_squares_pose(
         else:
             damping = max(10.0 * damping, 1e-10)
     return moving, norm
-
-
-def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
-    """Return the matrix with the same block (6, 6) for every body."""
-    blocks = np.stack([metric, np.linalg.inv(metric)])
-    diagonal, inverse = np.tile(blocks[:, None], (1, matrix.pattern.n_primal, 1, 1))
-    return replace(matrix, diagonal=diagonal, inverse=inverse)
 
 
 def _consistent_velocity(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -34,27 +35,14 @@ class NativeTerms:
 
     def __init__(self, system: System) -> None:
         self._system, tracked = system, system.coordinates
-        springs, lines, forces = system.joint_forces, system.point_forces, system.external_forces
+        springs, lines = system.joint_forces, system.point_forces
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
         self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
         self.known = np.zeros((self._n[-1], 3))
-        frames, *elastic = system.elastic.arrays
+        kinds = system.joint_kind, system.first_row, system.parameter, system.subspace
         self.native = dynamics.GeneralTerms(
-            (
-                _plain(*system.joint_frames),
-                *_plain(system.joint_kind, system.first_row, system.parameter, system.subspace),
-            ),
-            _plain(
-                *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
-                *system.coordinate_types,
-            ),
-            _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
-            _plain(
-                *(lines.first, lines.second, lines.first_point, lines.second_point),
-                *(lines.stiffness, lines.rest_length, lines.damping),
-            ),
-            (_plain(*frames), *_plain(*elastic)),
-            _plain(forces.body, forces.wrench, forces.point, forces.in_world),
+            (_plain(*system.joint_frames), *_plain(*kinds)),
+            *force_arrays(system, _plain),
             *(self.known, self.rows, self.gamma),
         )
 
@@ -86,6 +74,24 @@ class NativeTerms:
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
     """Return contiguous arrays, which native code may keep views of."""
     return tuple(map(np.ascontiguousarray, arrays))
+
+
+def force_arrays(system: System, plain: Callable[..., Any]) -> tuple[Any, Any, Any, Any, Any]:
+    """Return tracked coordinates, springs on them, springs between points, elements and loads.
+
+    As tuples of arrays, each made `plain`, that native equations keep views of.
+    """
+    tracked, springs, lines = system.coordinates, system.joint_forces, system.point_forces
+    loads, (frames, *elastic) = system.external_forces, system.elastic.arrays
+    points = lines.first, lines.second, lines.first_point, lines.second_point
+    coordinates = tracked.joint, tracked.index, tracked.row, tracked.is_angle
+    return (
+        plain(*coordinates, *system.coordinate_types),
+        plain(springs.item, springs.stiffness, springs.rest, springs.damping),
+        plain(*points, lines.stiffness, lines.rest_length, lines.damping),
+        (plain(*frames), *plain(*elastic)),
+        plain(loads.body, loads.wrench, loads.point, loads.in_world),
+    )
 
 
 class SystemMotion:

@@ -9,7 +9,7 @@ from .joint_motion import (
 )
 
 # Bodies and points
-from .poses import (
+from .joint_motion import (
     displaced as displaced,
     joint_positions as joint_positions,
     joint_velocities as joint_velocities,

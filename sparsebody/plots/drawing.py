@@ -283,7 +283,11 @@ def _side_by_side(
         draw_outline(strip, outline, lying, state, Pen(color, width, joints=False))
         _frame_strip(strip, low, high, state.time, strip is strips[-1])
         draw_outline(detail, outline, view, state, Pen(color, 1.3))
-        _frame_detail(detail, window, is_upright, state.time)
+        limits = list(zip(*window, strict=True))  # of the lying mechanism
+        detail.set_xlim(*limits[is_upright])
+        detail.set_ylim(*limits[not is_upright])
+        detail.set_aspect("equal")
+        detail.set_title(f"t = {state.time:.3g} s", fontsize=8)
     strips[-1].set_xlabel(lying.labels[0])
     for detail in details[-1]:
         detail.set_xlabel(view.labels[0])
@@ -309,15 +313,3 @@ def _frame_strip(axes: Any, low: FloatArray, high: FloatArray, time: float, is_l
     axes.text(
         -0.01, 0.5, f"{time:.3g} s", transform=axes.transAxes, ha="right", va="center", fontsize=8
     )
-
-
-def _frame_detail(
-    axes: Any, window: tuple[FloatArray, FloatArray], is_upright: bool, time: float
-) -> None:
-    """Set the limits of a close-up; the window is that of the lying mechanism."""
-    (along, across), (along_end, across_end) = window
-    limits = [(along, along_end), (across, across_end)]
-    axes.set_xlim(*limits[is_upright])
-    axes.set_ylim(*limits[not is_upright])
-    axes.set_aspect("equal")
-    axes.set_title(f"t = {time:.3g} s", fontsize=8)

@@ -16,8 +16,7 @@ from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SingularSystemError
-from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control, ControlArguments
 from sparsebody.simulation.integrators import Composition, Tableau

@@ -14,7 +14,7 @@ from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import RankWarning, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.stabilization import (
     OpenJointError,

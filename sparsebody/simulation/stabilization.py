@@ -19,8 +19,7 @@ from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import NativeTerms
 from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State, System, with_joints
 
 Evaluate = Callable[[State], Evaluation]

@@ -123,18 +123,31 @@ def check_readable(whole: Path, path: Path) -> None:
 def faults(file: h5py.File) -> Iterator[tuple[str, str]]:
     """Yield the name of everything that is missing or of a wrong type, and what is wrong."""
     for name, kinds in ATTRIBUTES.items():
-        if fault := _attribute_fault(file, name, kinds):
-            yield name, f"its attribute {name!r} {fault}"
-    if fault := _options_fault(file):
-        yield "options", f"its attribute 'options' {fault}"
+        try:
+            value = file.attrs[name]
+        except KeyError:
+            yield name, f"its attribute {name!r} is missing"
+        except (OSError, RuntimeError, ValueError, TypeError) as error:
+            yield name, f"its attribute {name!r} cannot be read: {error}"
+        else:
+            if not isinstance(value, kinds):
+                wrong = f"is {value!r}, not of type {kinds[0].__name__}"
+                yield name, f"its attribute {name!r} {wrong}"
+            elif name == "options" and (fault := _options_fault(str(value))):
+                yield name, f"its attribute 'options' {fault}"
     for name, dimensions in TEXTS.items():
         if fault := _text_fault(_dataset(file, name), dimensions):
             yield name, f"its dataset {name!r} {fault}"
+    sizes = {}
+    for what, name in (("bodies", "body_names"), ("joints", "joint_names")):
+        names = _dataset(file, name)
+        if names is not None and names.ndim == 1:
+            sizes[what] = names.shape[0]
     for name, shape in CHANNELS.items():
         dataset = _dataset(file, name)
         if dataset is None and name in OPTIONAL_CHANNELS and name not in file:
             continue
-        if fault := _channel_fault(dataset, shape, _sizes(file)):
+        if fault := _channel_fault(dataset, shape, sizes):
             yield name, f"its dataset {name!r} {fault}"
     events = _dataset(file, EVENTS)
     if events is None or events.dtype != EVENT_TYPE or events.ndim != 1:
@@ -157,20 +170,7 @@ def first_damaged(channels: dict[str, Any]) -> int:
     return len(sound) if sound.all() else int(np.argmin(sound))
 
 
-def _attribute_fault(file: h5py.File, name: str, kinds: tuple[type, ...]) -> str:
-    try:
-        value = file.attrs[name]
-    except KeyError:
-        return "is missing"
-    except (OSError, RuntimeError, ValueError, TypeError) as error:
-        return f"cannot be read: {error}"
-    return "" if isinstance(value, kinds) else f"is {value!r}, not of type {kinds[0].__name__}"
-
-
-def _options_fault(file: h5py.File) -> str:
-    text = file.attrs.get("options")
-    if not isinstance(text, str):
-        return ""  # told already
+def _options_fault(text: str) -> str:
     try:
         options = json.loads(text)
     except ValueError as error:
@@ -202,15 +202,6 @@ def _text_fault(dataset: h5py.Dataset | None, dimensions: int) -> str:
     except (OSError, RuntimeError, ValueError) as error:
         return f"cannot be read: {error}"
     return ""
-
-
-def _sizes(file: h5py.File) -> dict[str, int]:
-    sizes = {}
-    for what, name in (("bodies", "body_names"), ("joints", "joint_names")):
-        names = _dataset(file, name)
-        if names is not None and names.ndim == 1:
-            sizes[what] = names.shape[0]
-    return sizes
 
 
 def _channel_fault(

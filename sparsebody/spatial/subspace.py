@@ -15,7 +15,21 @@ def orthogonal_complement(subspace: ArrayLike) -> FloatArray:
     T depends on what S (6, n) spans, not on the basis, and is made of unit vectors where S is.
     RBDA sec. 3.2, table 3.1.
     """
-    basis = _orthonormal_basis(subspace)
+    S = np.asarray(subspace, dtype=float)
+    if S.ndim != 2 or S.shape[0] != 6 or S.shape[1] > 6:
+        raise ShapeError(f"subspace must have shape (6, n) with n <= 6, got {S.shape}")
+    if not np.all(np.isfinite(S)):
+        raise ShapeError(f"subspace must hold finite numbers, got {S.tolist()}")
+    norms = np.linalg.norm(S, axis=0)
+    S = S / np.where(norms > 0.0, norms, 1.0)
+    values = np.linalg.svd(S, compute_uv=False)
+    if np.any(values <= SUBSPACE_TOLERANCE * np.max(values, initial=0.0)):
+        raise ShapeError(
+            f"the {S.shape[1]} columns of subspace depend on each other; leave out the "
+            "redundant ones"
+        )
+    basis, rows = np.zeros_like(S), np.any(S != 0.0, axis=1)  # zero in the rows where S is
+    basis[rows] = np.linalg.qr(S[rows])[0]
     projector = np.eye(6) - basis @ basis.T
     complement = np.empty((6, 6 - basis.shape[1]))
     for column in complement.T:  # Cholesky with diagonal pivoting; each pivot is at least 1/6
@@ -24,22 +38,3 @@ def orthogonal_complement(subspace: ArrayLike) -> FloatArray:
         column[:] = projector[pivot] / np.sqrt(diagonal[pivot])
         projector -= np.outer(column, column)
     return complement
-
-
-def _orthonormal_basis(subspace: ArrayLike) -> FloatArray:
-    """Return orthonormal columns with the same span, exactly zero in the rows where S is zero."""
-    S = np.asarray(subspace, dtype=float)
-    if S.ndim != 2 or S.shape[0] != 6 or S.shape[1] > 6:
-        raise ShapeError(f"subspace must have shape (6, n) with n <= 6, got {S.shape}")
-    if not np.all(np.isfinite(S)):
-        raise ShapeError(f"subspace must hold finite numbers, got {S.tolist()}")
-    norms = np.linalg.norm(S, axis=0)
-    if np.all(norms > 0.0):
-        values = np.linalg.svd(S / norms, compute_uv=False)
-        if np.all(values > SUBSPACE_TOLERANCE * np.max(values, initial=0.0)):
-            orthonormal, rows = np.zeros_like(S), np.any(S != 0.0, axis=1)
-            orthonormal[rows] = np.linalg.qr(S[rows] / norms)[0]
-            return orthonormal
-    raise ShapeError(
-        f"the {S.shape[1]} columns of subspace depend on each other; leave out the redundant ones"
-    )

@@ -73,7 +73,8 @@ def quaternion_logarithm(quaternion: ArrayLike) -> FloatArray:
     Axis times angle, the angle in 0 .. pi [rad]. At an angle of exactly pi both signs of the vector
     are right; the one along (x, y, z) is given.
     """
-    q = _with_positive_scalar(floats(quaternion, (4,), "quaternion"))
+    q = floats(quaternion, (4,), "quaternion")
+    q = np.where(q[..., :1] < 0.0, -q, q)
     w, vector = q[..., :1], q[..., 1:]
     sine = np.linalg.norm(vector, axis=-1, keepdims=True)  # of the half angle
     ratio = np.ones_like(sine)  # half angle / sine, which tends to 1
@@ -90,11 +91,6 @@ def quaternion_from_rotation(rotation: ArrayLike) -> FloatArray:
     """
     R = floats(rotation, (3, 3), "rotation")
     return kernels.quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4)
-
-
-def _with_positive_scalar(q: FloatArray) -> FloatArray:
-    """Return of q and -q, which are the same rotation, the one with w >= 0."""
-    return np.where(q[..., :1] < 0.0, -q, q)
 
 
 # --- rotation matrices ---

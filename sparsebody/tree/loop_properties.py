@@ -14,7 +14,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import AssemblyError, ModelError
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
 from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE

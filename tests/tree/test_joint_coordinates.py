@@ -6,8 +6,7 @@ from scipy.integrate import solve_ivp
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy, kinetic_energy
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.kinematics.poses import world_wrenches
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion, world_wrenches
 from sparsebody.tree import StateSpace, spanning_tree, tree_dynamics
 from sparsebody.tree.joint_coordinates import (
     joint_coordinates,

@@ -34,7 +34,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
 from sparsebody.errors import SimulationError
-from sparsebody.kinematics.poses import displaced
+from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import StepEquations
