@@ -240,7 +240,7 @@ def test_the_first_wrong_body_is_named_as_if_it_came_alone(wrong):
         ({"names": ["x", "x"]}, "body 'x': this name is taken by another body; choose another"),
         ({"names": "x-{}"}, "bodies 'x-{}': how many? No argument has one entry for each; give"),
         ({"names": "x"}, "bodies 'x': how many?"),
-        ({"mass": "heavy"}, "bodies 'c', ...: mass is heavy; give numbers"),
+        ({"mass": "heavy"}, "bodies 'c', ...: mass is 'heavy'; give numbers"),
         ({"mass": [1, 2, 3]}, "mass has shape (3,); give a number for all or (2,), one each"),
         ({"position": [1, 2]}, "position has shape (2,); give one array of shape (3,) for all or"),
         ({"inertia": [1, 2]}, "has shape (2,); give moments (3,) for all or (2, 3), or tensors"),

@@ -322,7 +322,7 @@ def test_governor_starts_with_the_accelerations_of_its_lagrangian():
 
 def test_slider_crank_reaches_the_published_positions():
     system = build("slider-crank").compile()
-    run = sb.simulate(system, duration=0.3, step=1e-3, record=sb.Recording(0.1))
+    run = sb.simulate(system, duration=0.3, step=1e-3, record=sb.Recording(step=0.1))
     published = [0.226785384, 0.263034975, 0.28194126]
     np.testing.assert_allclose(run.position[1:, run.body("slider"), 0], published, atol=2e-5)
 
