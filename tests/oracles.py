@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from textbook import assemble
 
+from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.spatial import rotation_from_quaternion
 
@@ -245,3 +246,10 @@ def planar_accelerations(
     x = np.linalg.lstsq(matrix, np.concatenate([np.ravel(force), asked]), rcond=1e-12)[0]
     found = x[: 3 * n].reshape(n, 3)
     return found[:, :2] @ plane, found[:, 2]
+
+
+def prescribed_velocities(system: System, time: float) -> np.ndarray:
+    """The velocity T' v_J (n_rows,) that each row asks for; zero but on drives."""
+    velocity, tracked = np.zeros(system.n_rows), system.coordinates
+    velocity[tracked.row[tracked.prescribed]] = prescribed_motion(system, time)[:, 1]
+    return velocity

@@ -1,10 +1,9 @@
-"""Position and velocity errors of the constraint rows, and how small they have to be."""
+"""How small position and velocity errors of the constraint rows have to be."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,44 +11,17 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.equations.initial_state import mechanism_size
-from sparsebody.equations.system_motion import NativeTerms
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import AssemblyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.system import State, System, with_joints
+from sparsebody.model.system import State, System
 
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
 _ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
 
-_JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
-_DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
 _OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step closes unasked
 
 _CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
-
-
-def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return the position and the velocity errors (n_rows,) of all constraint rows."""
-    poses = state.position, state.orientation, state.velocity
-    errors = joint_errors(system)(poses)
-    tracked = system.coordinates
-    if len(tracked.prescribed):
-        if system not in _DRIVES:
-            _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
-        drives = _DRIVES[system]
-        drives.fill_known(state.time, drives.known)
-        drives.native.fill_errors(*poses, tracked.row[tracked.prescribed], *errors)
-    return errors
-
-
-def joint_errors(system: System) -> simulation.JointErrors:
-    """Return the native function from positions, orientations and velocities to both errors.
-
-    It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
-    """
-    if system not in _JOINT_ERRORS:
-        kinds = system.joint_kind, system.first_row, system.parameter, system.subspace
-        _JOINT_ERRORS[system] = simulation.JointErrors(system.joint_frames, *kinds)
-    return _JOINT_ERRORS[system]
 
 
 def row_sizes(system: System, state: State) -> FloatArray:

@@ -10,8 +10,9 @@ from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import joint_errors
 from sparsebody.model.system import State, System
-from sparsebody.simulation.constraint_errors import Scales, joint_errors
+from sparsebody.simulation.constraint_errors import Scales
 from sparsebody.simulation.control import Control, ControlArguments
 from sparsebody.simulation.integrators.base import Composition, Tableau
 from sparsebody.simulation.stabilization import Pivot, Solved

@@ -9,11 +9,12 @@ from dataclasses import replace
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import RankWarning
 from sparsebody.factorization.krylov import DELTA
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
-from sparsebody.simulation.constraint_errors import constraint_errors, largest
+from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.stabilization import OpenJointError, projected
 
 WEAK = 1e-6  # remainder of a row that drift outweighs: it is held by closing the joints alone

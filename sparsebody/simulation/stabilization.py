@@ -12,13 +12,13 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import Evaluation
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.krylov import DELTA
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.constraint_errors import (
     Scales,
-    constraint_errors,
     largest,
     row_sizes,
     scales,

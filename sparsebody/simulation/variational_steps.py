@@ -13,11 +13,12 @@ import numpy as np
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System
-from sparsebody.simulation.constraint_errors import Scales, constraint_errors, largest
+from sparsebody.simulation.constraint_errors import Scales, largest
 from sparsebody.simulation.integrators.base import Composition
 from sparsebody.simulation.stabilization import (
     NO_PIVOT,

@@ -26,9 +26,7 @@ def sample(name: str, seed: int) -> tuple[JointType, np.ndarray, np.random.Gener
 
 def errors(joint_type: JointType, E: np.ndarray, r: np.ndarray) -> np.ndarray:
     """The compiled position error of one joint in the pose (E, r)."""
-    first_row = np.array([0, joint_type.n_constraints])
-    kind, parameter = np.array([joint_type.kind]), np.array([joint_type.parameter])
-    return joints.position_errors(first_row, (kind, E[None], r[None], parameter))
+    return joints.position_error(joint_type.kind, joint_type.parameter, E, r)
 
 
 def moved(E: np.ndarray, r: np.ndarray, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 import sparsebody as sb
 from sparsebody.cli.group import main
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.model.gallery import build
-from sparsebody.simulation.constraint_errors import constraint_errors
 from sparsebody.simulation.singular_poses import closed_by_all_rows, growing_parts, n_parts_after
 
 G = 9.81

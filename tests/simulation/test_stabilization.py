@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.simulation import STABILIZATIONS
-from sparsebody.simulation.constraint_errors import constraint_errors, scales
+from sparsebody.simulation.constraint_errors import scales
 from sparsebody.simulation.stabilization import OpenJointError, projected, pulled
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import energy_and_momentum
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
-from sparsebody.simulation.constraint_errors import constraint_errors, largest
+from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.options import SimulationOptions
 
 Sample = dict[str, Any]  # channel name -> number or array
