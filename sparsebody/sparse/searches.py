@@ -31,8 +31,8 @@ def primal_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 def cuthill_mckee(pattern: BlockPattern, towards_world: bool = False) -> IntArray:
     """Return the primal blocks (n_primal,) breadth first, one connected part after the other.
 
-    Each part starts from a block at its periphery, with `towards_world` at the end with fewer dual
-    blocks that touch one primal block only; neighbours with few joints come first. Cuthill and
+    Each part starts from a block at its periphery, with `towards_world` at the end that is farther
+    from the dual blocks without a second one; neighbours with few joints come first. Cuthill and
     McKee (1969); George and Liu (1979) for the search for a block at the periphery.
     """
     return kernels.cuthill_mckee(primal_graph(pattern), towards_world)
