@@ -3,6 +3,7 @@
 import numpy as np
 from textbook import assemble
 
+from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.spatial import rotation_from_quaternion
 
 _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
@@ -167,3 +168,10 @@ def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force
                 terms[body].append(sign * np.concatenate([about_com, force]))
     largest = max(np.abs(term).max() for of_body in terms for term in of_body)
     return max(float(np.abs(sum(of_body)).max()) for of_body in terms) / largest
+
+
+def prescribed_velocities(system, time):
+    """The velocity T' v_J (n_rows,) that each row asks for; zero but on drives."""
+    velocity, tracked = np.zeros(system.n_rows), system.coordinates
+    velocity[tracked.row[tracked.prescribed]] = prescribed_motion(system, time)[:, 1]
+    return velocity

@@ -116,9 +116,8 @@ class Array {
     array.allocate(false);
     return array;
   }
-  Array(const std::vector<T>& v) requires(N == 1) : Array(Index(v.size())) {
-    std::copy(v.begin(), v.end(), data_);
-  }
+  explicit Array(View<const T, N> view) : Array(uninitialized(view.shape())) { std::copy(view.begin(), view.end(), data_); }
+  Array(const std::vector<T>& v) requires(N == 1) : Array(View<const T>(v)) {}
 
   View<T, N> view() { return {data_, shape_}; }
   View<const T, N> view() const { return {data_, shape_}; }

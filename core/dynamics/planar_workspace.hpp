@@ -51,7 +51,7 @@ struct PlanarWorkspace {
   View<const double, 2> unit;         // (n + 1, 4) PlanarUnits; row n is the world
   View<const double, 3> basis;        // (n + 1, 3, 3) rows: the normal and two axes in the plane, in body axes
   View<double> right;                 // (3 n + k,) forces, then gamma
-  std::vector<BodyMotion<Space>> bodies = std::vector<BodyMotion<Space>>(body.size() + 1);
+  Array<BodyMotion<Space>> bodies = before_world<Space>(body.size());
 
   Index n_bodies() const { return body.size(); }
   const PlanarUnit& unit_of(Index i) const { return *reinterpret_cast<const PlanarUnit*>(unit[i].data()); }

@@ -12,6 +12,14 @@ inline constexpr Index cache_line = 8;             // doubles
 // Roots of inertia and mass of the world: what rows hold at its end must not count in their norms.
 inline constexpr double world_root = 0x1p200;
 
+// Motions of n bodies, which an assembly fills, and of the world.
+template <class Space>
+Array<BodyMotion<Space>> before_world(Index n) {
+  auto bodies = Array<BodyMotion<Space>>::uninitialized({n + 1});
+  bodies[n] = {};
+  return bodies;
+}
+
 // Rows of A, those of a joint together: m joints, k rows, n bodies of 6 or 3 freedoms.
 struct RowTable {
   enum Kind : std::uint32_t {

@@ -1,6 +1,5 @@
 #include "dynamics/spatial_evaluation.hpp"
 
-#include <atomic>
 #include <limits>
 
 #include "base/threads.hpp"
@@ -47,19 +46,18 @@ Index SpatialEvaluation::threads_of_part() const {
   return layout.n_parts() == 0 && layout.n_pivots() >= fewest_blocks ? std::min<Index>(threads, 2) : 1;
 }
 
-Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index part,
-                                                const block_ldl::Storage& storage) {
+Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage,
+                                                std::atomic<bool>& is_sound) {
   const std::vector<Chunk>& chunks = schedule.parts[part];
   const block_ldl::Layout& layout = factors->layout;
   const bool is_assembled = part > 0 && part == layout.n_parts();
-  bool is_sound = true;
   std::vector<std::uint8_t> is_open(chunks.size());
   Index status = block_ldl::regular;
   run_pipeline(
       Index(chunks.size()) - 1, threads_of_part(), chunks_ahead,
       [&](Index c, Index n_ahead) {
         const Chunk &chunk = chunks[c], &next = chunks[c + 1];
-        if (!is_assembled) is_sound &= sparsebody::assemble(system, in, chunk, next);
+        if (!is_assembled && !sparsebody::assemble(system, in, chunk, next)) is_sound = false;
         is_open[c] = n_ahead > chunks_ahead / 2;  // there is time for it
         if (is_open[c]) block_ldl::open_panels(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
       },
@@ -68,30 +66,22 @@ Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index
           status = block_ldl::eliminate(layout, rows(), system.right, 0.0, storage, chunks[c].pivot,
                                                 chunks[c + 1].pivot, is_open[c]);
       });
-  return is_sound ? status : bad_state;
+  return status;
 }
 
 Index SpatialEvaluation::assemble_and_factorize(const EvaluationInput& in) {
-  const Index n_parts = factors->layout.n_parts();
-  std::vector<Index> status(n_parts + 1, block_ldl::regular);
-  if (n_parts > 0) {
-    const Chunk &first = schedule.parts[n_parts].front(), &last = schedule.parts[n_parts].back();
+  std::atomic<bool> is_sound = true;
+  if (factors->layout.n_parts() > 0) {
+    const std::vector<Chunk>& ancestors = schedule.parts.back();
     for (const Index i : schedule.shared_bodies) fill_bodies(system, in, i, i + 1);
-    if (!sparsebody::assemble(system, in, first, last)) return bad_state;
-    factors->for_each_part([&](Index p, const auto&, const auto& storage) {
-      status[p] = assemble_and_eliminate(in, p, storage);
-    });
-    for (const Index s : status)
-      if (s == bad_state) return bad_state;
-    factors->add_contributions(rows(), system.right);
+    if (!sparsebody::assemble(system, in, ancestors.front(), ancestors.back())) return bad_state;
   }
-  status[n_parts] = assemble_and_eliminate(in, n_parts, factors->ancestors());
-  for (const Index s : status) {
-    if (s == block_ldl::regular) continue;
-    if (s != bad_state) factors->eliminate(rows(), system.right, block_ldl::dual_shift);
-    return s;
-  }
-  return block_ldl::regular;
+  const Index status = factors->eliminate_parts(rows(), system.right, 0.0, [&](Index p, const auto& storage) {
+    return assemble_and_eliminate(in, p, storage, is_sound);
+  });
+  if (!is_sound) return bad_state;
+  if (status != block_ldl::regular) factors->eliminate(rows(), system.right, block_ldl::dual_shift);
+  return status;
 }
 
 template <class Fill>

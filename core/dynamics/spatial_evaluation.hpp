@@ -8,6 +8,7 @@
 // ahead of another that eliminates, and computes residuals behind the one that substitutes.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "dynamics/assembly.hpp"
@@ -81,7 +82,8 @@ struct SpatialEvaluation {
   }
 
  private:
-  Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage);
+  Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage,
+                               std::atomic<bool>& is_sound);
   Index assemble_and_factorize(const EvaluationInput& in);
   // Threads that share the chunks of one part.
   Index threads_of_part() const;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cmath>
-#include <vector>
 
 #include "dynamics/row_table.hpp"
 
@@ -70,7 +69,7 @@ struct SpatialWorkspace {
   View<const double> gravity_;       // (3,) [m/s^2]
   View<const double, 2> unit;        // (n + 1, 14) BodyUnits; row n is the world
   View<double> right;                // (6 n + k,) forces, then gamma
-  std::vector<BodyMotion<Space>> bodies = std::vector<BodyMotion<Space>>(body.size() + 1);
+  Array<BodyMotion<Space>> bodies = before_world<Space>(body.size());
 
   Index n_bodies() const { return body.size(); }
   const BodyUnit& unit_of(Index i) const { return *reinterpret_cast<const BodyUnit*>(unit[i].data()); }

@@ -17,9 +17,7 @@ namespace {
 template <class Line>
 Array<std::uint32_t, 2> as_table(const Array<Line>& lines) {
   constexpr Index n_columns = sizeof(Line) / sizeof(std::uint32_t);
-  auto table = Array<std::uint32_t, 2>::uninitialized({lines.size(), n_columns});
-  std::copy_n(reinterpret_cast<const std::uint32_t*>(lines.data()), lines.size() * n_columns, table.begin());
-  return table;
+  return Array<std::uint32_t, 2>({reinterpret_cast<const std::uint32_t*>(lines.data()), {lines.size(), n_columns}});
 }
 
 // A view of the factors, which it keeps.
@@ -58,9 +56,6 @@ void bind_block_ldl(nb::module_& m) {
   def_kernel<"factorize(rows, rhs)">(
       factors, &Factors::factorize,
       "Eliminate all pivots, and where one is doubtful once more with shifted ones; return the first status.");
-  def_kernel<"substitute(rows, rhs, solution)">(
-      factors, &Factors::substitute,
-      "Fill the solution for the right-hand side that came with the factorization.");
   def_kernel<"solve(rows, rhs, share, adds, solution)">(
       factors, &Factors::solve,
       "Fill or add the solution for another right-hand side; return its largest primal entry.");
@@ -130,9 +125,9 @@ void bind_factorization(nb::module_& m) {
   def_kernel<"constraint_forces(pattern, rows, y)">(m, &constraint_forces);
   def_kernel<"residual_scales(matrix, inverse, x, rhs)">(m, &residual_scales);
   def_kernel<"exact_residual(indptr, indices, data, right, high, low)">(m, &exact_residual);
-  def_kernel<"unit_rows(matrix, unit, inverse_root)">(m, &unit_rows);
-  def_kernel<"to_unit(offsets, inverse_root, x)">(m, &to_unit);
-  def_kernel<"from_unit(offsets, inverse_root, x)">(m, &from_unit);
+  def_kernel<"unit_rows(matrix, unit, root)">(m, &unit_rows);
+  def_kernel<"to_unit(offsets, root, x)">(m, &to_unit);
+  def_kernel<"from_unit(offsets, root, x)">(m, &from_unit);
   def_kernel<"row_indices(offsets, row, column, base, stride, n_values)">(m, &row_indices);
   def_kernel<"saddle_scales(matrix, inverse, scale)">(m, &saddle_scales);
   def_kernel<"fill_saddle(matrix, scale, shift, diagonal_place, below, right, data)">(m, &fill_saddle);

@@ -533,11 +533,10 @@ namespace {
 
 // Fills the right-hand sides of the panels that a pivot writes into first.
 SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const double* rhs, double* x) {
-  for (std::uint32_t i = pivot.first_opened; i < (&pivot + 1)->first_opened; ++i) {
-    const Pivot& opened = layout.pivots[layout.opened[i]];
+  for_opened(layout, pivot, [&](const Pivot& opened) {
     if (opened.kind == contribution) std::fill_n(x + opened.padded, opened.size, 0.0);
-    else if (opened.kind != constant) std::copy_n(rhs + opened.natural, opened.size, x + opened.padded);
-  }
+    else std::copy_n(rhs + opened.natural, opened.size, x + opened.padded);
+  });
 }
 
 // The first half of a solution, L D y = rhs, in a part: fills x in padded order.
@@ -623,33 +622,15 @@ void Factors::add_contributions(Rows rows, View<const double> rhs) {
 }
 
 Index Factors::eliminate(Rows rows, View<const double> rhs, double shift) {
-  std::vector<Index> status(layout.parts.size(), regular);
-  for_each_part([&](Index p, const Part& part, const Storage& storage) {
-    status[p] = block_ldl::eliminate(layout, rows, rhs, shift, storage, part.begin, part.end);
+  return eliminate_parts(rows, rhs, shift, [&](Index p, const Storage& storage) {
+    return block_ldl::eliminate(layout, rows, rhs, shift, storage, layout.parts[p].begin, layout.parts[p].end);
   });
-  const auto first = [&] {
-    const auto bad = std::find_if(status.begin(), status.end(), [](Index s) { return s != regular; });
-    return bad == status.end() ? regular : *bad;
-  };
-  if (first() != regular && shift == 0.0) return first();
-  add_contributions(rows, rhs);
-  const Part& part = layout.ancestors();
-  status.back() = block_ldl::eliminate(layout, rows, rhs, shift, ancestors(), part.begin, part.end);
-  return first();
 }
 
 Index Factors::factorize(Rows rows, View<const double> rhs) {
   const Index status = eliminate(rows, rhs, 0.0);
   if (status != regular) eliminate(rows, rhs, dual_shift);
   return status;
-}
-
-void Factors::substitute(Rows rows, View<const double> rhs, View<double> solution) {
-  const auto in_part = [&](const Part& part, const Storage& storage) {
-    block_ldl::substitute(layout, rows, storage, rhs, solution, part.begin, part.end);
-  };
-  in_part(layout.ancestors(), ancestors());
-  for_each_part([&](Index, const Part& part, const Storage& storage) { in_part(part, storage); });
 }
 
 double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution) {

@@ -6,6 +6,7 @@
 // -V P^-1, the only thing that substitution needs. layout.hpp describes where everything lies.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -65,13 +66,26 @@ class Factors {
   // Adds to the panels of common ancestors what the parts contribute, before they are eliminated.
   void add_contributions(Rows rows, View<const double> rhs);
 
+  // Calls eliminate_part(part, storage) for all parts and then the common ancestors. Returns `regular`, or what the first
+  // part with a doubtful pivot returned; without a shift the elimination ends there.
+  template <class EliminatePart>
+  Index eliminate_parts(Rows rows, View<const double> rhs, double shift, const EliminatePart& eliminate_part) {
+    std::vector<Index> status(layout.parts.size(), regular);
+    for_each_part([&](Index p, const Part&, const Storage& storage) { status[p] = eliminate_part(p, storage); });
+    const auto first = [&] {
+      const auto bad = std::ranges::find_if(status, [](Index s) { return s != regular; });
+      return bad == status.end() ? regular : *bad;
+    };
+    if (first() != regular && shift == 0.0) return first();
+    add_contributions(rows, rhs);
+    status.back() = eliminate_part(layout.n_parts(), ancestors());
+    return first();
+  }
   // Eliminates all pivots; see above.
   Index eliminate(Rows rows, View<const double> rhs, double shift);
   // Eliminates all pivots, and where one is doubtful once more with all dual ones shifted, so that which ones are
   // shifted depends on nothing but the matrix. Returns what the first elimination does.
   Index factorize(Rows rows, View<const double> rhs);
-  // Fills the solution for the right-hand side that came with the factorization.
-  void substitute(Rows rows, View<const double> rhs, View<double> solution);
   // Fills `solution` with that for another right-hand side (n_rows,), or adds it. Of the right-hand side of
   // constant pivots only `share` is seen: 1.0, or 0.0 where it is zero. Returns the largest entry of the primal part.
   double solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution);

@@ -19,13 +19,6 @@ namespace sparsebody::multifrontal {
 using front_ldl::Front;
 using front_ldl::padded;
 
-template <class T, int N>
-Array<T, N> copied(View<const T, N> view) {
-  auto array = Array<T, N>::uninitialized(view.shape());
-  std::copy(view.begin(), view.end(), array.begin());
-  return array;
-}
-
 // Where the columns of a front begin in the row at its column `row`: a pivot's, or another one's.
 inline double* row_of(const Front& front, Index row) {
   if (row < front.n_pivots) return front.values + row * front.stride();
@@ -60,7 +53,7 @@ class Multifrontal {
 
   // Lays L out for an admissible order, each subtree of the elimination tree in one piece.
   Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order)
-      : offsets_(copied(offsets)), ends_(copied(ends)), nodes_(pattern(), order), values_(nodes_.n_values),
+      : offsets_(offsets), ends_(ends), nodes_(pattern(), order), values_(nodes_.n_values),
         workspace_(nodes_.n_workspace), x_(Index(nodes_.natural.size())), other_x_(nodes_.most_others) {}
 
   // ---- elimination ----------------------------------------------------------------------------------------------

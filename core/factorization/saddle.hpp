@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/array.hpp"
+#include "base/small_cholesky.hpp"
 #include "spatial/double_double.hpp"
 
 namespace sparsebody {
@@ -172,69 +173,34 @@ inline Array<double> exact_residual(View<const Index> indptr, View<const Index> 
 
 // ---- coordinates L' x with D = L L', in which D is one ----------------------------------------------------------
 
-// Fills `unit` with A L'^-1, and `inverse_root`, zero before, with L^-1. Returns -1 or the first block of D that is
-// not positive definite.
-inline Index unit_rows(const Saddle& K, View<double, 3> unit, View<double, 3> inverse_root) {
+// Fills `unit` with A L'^-1, and `root` with the factors L, 1 / diagonal on it. Returns -1 or the first block of D that
+// is not positive definite.
+inline Index unit_rows(const Saddle& K, View<double, 3> unit, View<double, 3> root) {
   const SaddlePattern pattern = K.pattern();
-  const Index width = K.rows.shape(2);
-  Index bad = -1;
   for (Index i = 0; i < pattern.n_primal(); ++i) {
-    const double* const D = K.diagonal.data() + i * width * width;
-    double* const inverse = inverse_root.data() + i * width * width;
-    for (Index j = 0; j < pattern.size(i); ++j) {
-      double* const row = inverse + width * j;
-      double square = D[width * j + j];
-      for (Index k = 0; k < j; ++k) {  // L_jk = (L^-1 D)_kj
-        double product = 0.0;
-        for (Index a = 0; a <= k; ++a) product += inverse[width * k + a] * D[width * j + a];
-        row[k] = product;
-        square -= product * product;
-      }
-      if (!is_positive_and_finite(square) && bad < 0) bad = i;
-      const double pivot = std::sqrt(square);
-      for (Index k = 0; k < j; ++k) {  // row j of L^-1 is -L_j L^-1 / L_jj
-        double product = 0.0;
-        for (Index a = k; a < j; ++a) product += row[a] * inverse[width * a + k];
-        row[k] = -product / pivot;
-      }
-      row[j] = 1.0 / pivot;
-    }
+    const Index n = pattern.size(i);
+    double* const L = root[i].data();
+    for (Index j = 0; j < n; ++j) std::copy_n(&K.diagonal(i, j, 0), n, L + n * j);
+    bool is_regular = small::cholesky(int(n), L);
+    for (Index j = 0; j < n; ++j) is_regular &= L[(n + 1) * j] > 0.0;  // finite pivots
+    if (!is_regular) return i;
   }
-
-  pattern.for_each_part([&](Index r, Index side, Index body) {
-    const double* const inverse = inverse_root.data() + body * width * width;
-    const double* const row = &K.rows(r, side, 0);
-    with_size(width, [&](auto n) {
-      for (Index a = 0; a < n; ++a) {
-        double total = 0.0;
-        for (Index b = 0; b <= a; ++b) total += inverse[n * a + b] * row[b];
-        unit(r, side, a) = total;
-      }
-    });
-  }, [&](Index r, Index side) { std::fill_n(&unit(r, side, 0), width, 0.0); });
-  return bad;
+  std::fill(unit.begin(), unit.end(), 0.0);
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    std::copy_n(&K.rows(r, side, 0), pattern.size(i), &unit(r, side, 0));
+    small::forward(int(pattern.size(i)), root[i].data(), &unit(r, side, 0));
+  });
+  return -1;
 }
 // The primal part of a right-hand side (n_rows,) becomes L^-1 times that.
-inline void to_unit(View<const Index> offsets, Blocks inverse_root, View<double> x) {
-  for (Index i = 0; i < inverse_root.rows(); ++i) {
-    const Index first = offsets[i], size = offsets[i + 1] - first;
-    for (Index a = size - 1; a >= 0; --a) {
-      double total = 0.0;
-      for (Index b = 0; b <= a; ++b) total += inverse_root(i, a, b) * x[first + b];
-      x[first + a] = total;
-    }
-  }
+inline void to_unit(View<const Index> offsets, Blocks root, View<double> x) {
+  for (Index i = 0; i < root.rows(); ++i)
+    small::forward(int(offsets[i + 1] - offsets[i]), root[i].data(), x.data() + offsets[i]);
 }
 // The primal part of a solution (n_rows,) becomes L'^-1 times that.
-inline void from_unit(View<const Index> offsets, Blocks inverse_root, View<double> x) {
-  for (Index i = 0; i < inverse_root.rows(); ++i) {
-    const Index first = offsets[i], size = offsets[i + 1] - first;
-    for (Index a = 0; a < size; ++a) {
-      double total = 0.0;
-      for (Index b = a; b < size; ++b) total += inverse_root(i, b, a) * x[first + b];
-      x[first + a] = total;
-    }
-  }
+inline void from_unit(View<const Index> offsets, Blocks root, View<double> x) {
+  for (Index i = 0; i < root.rows(); ++i)
+    small::backward(int(offsets[i + 1] - offsets[i]), root[i].data(), x.data() + offsets[i]);
 }
 
 // ---- values ------------------------------------------------------------------------------------------------------

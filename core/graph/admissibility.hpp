@@ -30,6 +30,22 @@ inline Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends
   return repaired;
 }
 
+// The primal blocks in a sequence, each dual one right after the later of its own. Of several, that one comes first that
+// reaches back farthest: it ties the block to what stands already, and the others lose fewer digits then.
+inline Array<Index> with_dual_blocks(Indices sequence, View<const Index, 2> ends) {
+  const std::vector<Index> position = positions(sequence);
+  std::vector<Index> earlier(ends.rows());  // counted from one; the world comes before all
+  for (Index j = 0; j < ends.rows(); ++j) {
+    const auto [a, b] = std::minmax(ends(j, 0), ends(j, 1));
+    earlier[j] = a < 0 ? 0 : 1 + std::min(position[a], position[b]);
+  }
+  Array<Index> order(sequence.size() + ends.rows());
+  std::copy(sequence.begin(), sequence.end(), order.begin());
+  std::ranges::transform(grouped(sequence.size() + 1, earlier).indices, order.begin() + sequence.size(),
+                         [&](Index j) { return sequence.size() + j; });
+  return joints_after_bodies(order, ends);
+}
+
 // Strips leaves: primal blocks with one dual block left that follows them and has no more rows than they.
 // Returns the outer primal block of every dual one, -1 in the core, and the stripped ones, leaves first.
 inline std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size,

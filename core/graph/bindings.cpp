@@ -20,7 +20,7 @@ void bind_graph(nb::module_& m) {
 
   // Components, levels, cycles
   def_kernel<"biconnected_components(n_primal, ends)">(m, &biconnected_components);
-  def_kernel<"cuthill_mckee(graph)">(m, &cuthill_mckee);
+  def_kernel<"cuthill_mckee(graph, towards_world)">(m, &cuthill_mckee);
   def_kernel<"distances(graph, source)">(m, &distances);
   def_kernel<"landmark_distances(graph, sequence, n_landmarks)">(m, &landmark_distances);
   def_kernel<"bisected(graph, from_farthest_of_another)">(m, &bisected);
@@ -30,6 +30,7 @@ void bind_graph(nb::module_& m) {
 
   // Admissible orders
   def_kernel<"joints_after_bodies(order, ends)">(m, &joints_after_bodies);
+  def_kernel<"with_dual_blocks(sequence, ends)">(m, &with_dual_blocks);
   def_kernel<"tree_parts(quotient, size, ends, position)">(m, &tree_parts);
   def_kernel<"with_primal_blocks(quotient, duals)">(m, &with_primal_blocks);
 

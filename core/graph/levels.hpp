@@ -45,8 +45,9 @@ inline Levels search_by_degree(const Graph& graph, Index start, std::vector<bool
 }
 
 // The nodes breadth first, one connected component after the other; each begins with a node at its periphery,
-// and neighbours of few edges come first. Cuthill and McKee (1969); George and Liu (1979) for the periphery.
-inline Array<Index> cuthill_mckee(const Graph& graph) {
+// and neighbours of few edges come first. Cuthill and McKee (1969); George and Liu (1979) for the periphery. With
+// `towards_world` it begins at the other end if the edges to the world, -1, are nearer to this one.
+inline Array<Index> cuthill_mckee(const Graph& graph, bool towards_world) {
   constexpr int most_searches = 8;  // for a node at the periphery
   const Index n = graph.size();
   Array<Index> order(n);
@@ -55,15 +56,27 @@ inline Array<Index> cuthill_mckee(const Graph& graph) {
   for (Index seed = 0; seed < n; ++seed) {
     if (seen[seed]) continue;
     Index start = seed, depth = -1;
+    const auto forget = [&](const Levels& levels) {  // returns a node at the end of a search
+      for (Index i = begin; i < levels.end; ++i) seen[order[i]] = false;
+      return *std::min_element(order.begin() + levels.last_level, order.begin() + levels.end,
+                               [&](Index a, Index b) { return graph.degree(a) < graph.degree(b); });
+    };
     for (int k = 0; k < most_searches; ++k) {
       const Levels levels = search_by_degree(graph, start, seen, order, begin);
-      for (Index i = begin; i < levels.end; ++i) seen[order[i]] = false;
+      const Index end = forget(levels);
       if (levels.depth <= depth) break;
       depth = levels.depth;
-      start = *std::min_element(&order[levels.last_level], &order[levels.last_level] + (levels.end - levels.last_level),
-                                [&](Index a, Index b) { return graph.degree(a) < graph.degree(b); });
+      start = end;
     }
-    begin = search_by_degree(graph, start, seen, order, begin).end;
+    Levels levels = search_by_degree(graph, start, seen, order, begin);
+    Index balance = 0;  // of edges to the world: how far they are beyond the middle
+    for (Index i = begin; i < levels.end; ++i)
+      balance += std::ranges::count(graph[order[i]], -1) * (2 * i - (begin + levels.end - 1));
+    if (towards_world && balance < 0) {
+      const Index end = forget(levels);
+      levels = search_by_degree(graph, end, seen, order, begin);
+    }
+    begin = levels.end;
   }
   return order;
 }

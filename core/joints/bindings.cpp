@@ -67,6 +67,13 @@ Array<double> coordinates(const J& joint, const Pose& X) {
   return q;
 }
 
+template <class J>
+Array<double> position_error(const J& joint, const Pose& X) {
+  Array<double> delta(6 - J::info.n_velocities);
+  joint.error(X, delta.data());
+  return delta;
+}
+
 const char* name_of(Subgroup subgroup) {
   constexpr const char* names[] = {"",       "rigid",       "rotation", "translation",
                                    "screw", "cylindrical", "planar",   "spherical"};
@@ -100,6 +107,8 @@ void bind_joints(nb::module_& m) {
   def<"drift(kind, E, r, velocity)">(m, &drift_of);
   def<"coordinates(kind, parameter, E, r)">(
       m, at_pose<Array<double>>([](const auto& joint, const Pose& X) { return coordinates(joint, X); }));
+  def<"position_error(kind, parameter, E, r)">(
+      m, at_pose<Array<double>>([](const auto& joint, const Pose& X) { return position_error(joint, X); }));
   using Matrix = Array<double, 2>;
   def<"motion_subspace(kind, parameter, E, r)">(
       m, at_pose<Matrix>([](const auto& joint, const Pose& X) { return matrix_of(joint.motion_subspace(X)); }));
@@ -108,8 +117,6 @@ void bind_joints(nb::module_& m) {
   def<"constraint_force_subspace(kind, parameter, E, r)">(
       m, at_pose<Matrix>([](const auto& joint, const Pose& X) { return matrix_of(joint.constraint_force_subspace(X)); }));
 
-  def_kernel<"position_errors(first_row, poses)">(
-      m, &position_errors, "delta of all constraint rows, zero where the joints close.");
   def_kernel<"fill_subspaces(joints, first_row, poses, velocity, subspace, drift)">(
       m, &fill_subspaces, "T' and (dT/dt)' v_J of some joints.");
   def_kernel<"coordinate_motions(joint, index, poses, velocity)">(

@@ -17,15 +17,6 @@ struct JointPoses {
   return {Mat3<double>::load(&poses.E(j, 0, 0)), Vec3<double>::load(&poses.r(j, 0))};
 }
 
-// The position errors delta of all constraint rows, zero in those of prescribed coordinates.
-inline Array<double> position_errors(View<const Index> first_row, const JointPoses& poses) {
-  Array<double> error(first_row[first_row.size() - 1]);
-  visit_joints(poses.kind, poses.parameter, [&]<class J>(Index j, const J& joint) {
-    joint.error(pose_of(poses, j), error.data() + first_row[j]);
-  });
-  return error;
-}
-
 // The rows of T' and (dT/dt)' v_J of some joints.
 inline void fill_subspaces(View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
                            View<const double, 2> velocity, View<double, 2> subspace, View<double> drift) {

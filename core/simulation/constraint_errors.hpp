@@ -16,12 +16,12 @@ struct JointErrors {
   model::JointFrames frames;
   View<const Index> kind, first_row;
   View<const double> parameter;
-  View<const double, 2> subspace;  // T' where it is constant
+  model::Subspaces subspaces;
 
-  Index n_rows() const { return subspace.rows(); }
+  Index n_rows() const { return subspaces.size(); }
 
   // delta and T' v_J of all rows.
-  RowErrors operator()(const model::BodyMotions& bodies) const;
+  RowErrors operator()(const model::BodyMotions& bodies, Index threads) const;
   // Fills one of them, or both; (0,) is not filled. motions: of the world, and of the bodies.
   void fill(const std::vector<model::BodyMotion>& motions, View<double> delta, View<double> velocity) const;
 };

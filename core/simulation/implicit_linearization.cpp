@@ -1,9 +1,11 @@
 // The quasi-definite matrix of an implicit step: blocks, rows and what is moved between them.
+#include "base/small_cholesky.hpp"
 #include "simulation/implicit_matrix.hpp"
 #include "simulation/implicit_terms.hpp"
-#include "simulation/small_cholesky.hpp"
 
 namespace sparsebody::implicit {
+
+using namespace small;
 
 namespace {
 

@@ -7,7 +7,6 @@ from .constraint import (
     KKTStructure as KKTStructure,
     constraint_rows as constraint_rows,
     kkt_structure as kkt_structure,
-    velocity_errors as velocity_errors,
 )
 
 # Forces

@@ -13,7 +13,6 @@ from sparsebody.kinematics.joint_motion import (
     JointMotion,
     joint_poses,
     prescribed_motion,
-    prescribed_velocities,
 )
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
@@ -48,15 +47,6 @@ def constraint_rows(
         system, system.row_joint, motion, subspace, drift, threads
     )
     return ConstraintRows(subspace, rows, drift, velocity, acceleration)
-
-
-def velocity_errors(
-    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
-) -> FloatArray:
-    """Return T' v_J, less the prescribed velocities, of all constraint rows [rad/s, m/s]."""
-    subspace, _ = _subspaces(system, state, motion, coordinates)
-    velocity = model.row_velocities(system.row_joint, subspace, motion.velocity)
-    return velocity - prescribed_velocities(system, state.time)
 
 
 def _subspaces(

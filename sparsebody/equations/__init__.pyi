@@ -13,6 +13,11 @@ from .initial_state import (
     state_changes as state_changes,
 )
 
+from .system_motion import (
+    SystemMotion as SystemMotion,
+    constraint_errors as constraint_errors,
+)
+
 # Inverse
 from .inverse import (
     Actuation as Actuation,

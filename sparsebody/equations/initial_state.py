@@ -98,6 +98,8 @@ def consistent_state(
         reluctance = _Reluctance.of(system, fixed, weights or {})
         moving = _consistent_velocity(_closed_pose(moving, reluctance), reluctance)
     state = moving.state  # whole turns of coordinates are those of drives
+    if len(system.coordinates.joint) == 0:
+        return state
     coordinate = state.coordinate.copy()
     coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
     state = state.with_(coordinate=coordinate)
@@ -109,12 +111,13 @@ def mechanism_size(system: System) -> float:
 
     Lengths of beams count as such.
     """
-    arms = (
-        system.successor_point[system.successor >= 0],
-        system.predecessor_point[system.predecessor >= 0],
-        system.elastic.rest[:, 3:],
+    on_successor, on_predecessor, rest = (
+        np.sqrt(np.einsum("na,na->n", arm, arm))
+        for arm in (system.successor_point, system.predecessor_point, system.elastic.rest[:, 3:])
     )
-    lengths = np.concatenate([np.sqrt(np.einsum("na,na->n", arm, arm)) for arm in arms])
+    lengths = np.concatenate(
+        [on_successor[system.successor >= 0], on_predecessor[system.predecessor >= 0], rest]
+    )
     return float(lengths.mean()) if lengths.any() else 1.0
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sparsebody._core import dynamics
+from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import (
     applied_forces,
@@ -17,17 +18,19 @@ from sparsebody.assembly.body_forces import (
     joint_efforts,
     point_efforts,
 )
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, velocity_errors
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import (
     CoordinateMotion,
     JointMotion,
     coordinate_motion,
     joint_motion,
-    position_errors,
     prescribed_motion,
 )
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, System, with_joints
+
+_JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
+_DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
 
 
 class NativeTerms:
@@ -69,6 +72,37 @@ class NativeTerms:
         poses = state.position, state.orientation, state.velocity
         bad = self.native.add_loads(*poses, state.coordinate, load)
         check_directions(self._system, bad)
+
+
+def constraint_errors(
+    system: System, state: State, threads: int = 1
+) -> tuple[FloatArray, FloatArray]:
+    """Return the position and the velocity errors (n_rows,) of all constraint rows.
+
+    Position errors are zero where joints close [rad, m]: Featherstone (2008), 8.27. Rows of drives
+    hold differences from what they prescribe, angles modulo turns.
+    """
+    poses = state.position, state.orientation, state.velocity
+    errors = joint_errors(system)(poses, threads)
+    tracked = system.coordinates
+    if len(tracked.prescribed):
+        if system not in _DRIVES:
+            _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
+        drives = _DRIVES[system]
+        drives.fill_known(state.time, drives.known)
+        drives.native.fill_errors(*poses, tracked.row[tracked.prescribed], *errors)
+    return errors
+
+
+def joint_errors(system: System) -> simulation.JointErrors:
+    """Return the native function from positions, orientations and velocities to both errors.
+
+    It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
+    """
+    if system not in _JOINT_ERRORS:
+        kinds = system.joint_kind, system.first_row, system.parameter, system.subspaces
+        _JOINT_ERRORS[system] = simulation.JointErrors(system.joint_frames, *kinds)
+    return _JOINT_ERRORS[system]
 
 
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
@@ -141,14 +175,18 @@ class SystemMotion:
         )
 
     @cached_property
+    def _errors(self) -> tuple[FloatArray, FloatArray]:
+        return constraint_errors(self.system, self.state, self._threads)
+
+    @property
     def position_error(self) -> FloatArray:
         """(n_rows,) [rad, m]."""
-        return position_errors(self.system, self.state, self.joints, self.coordinates)
+        return self._errors[0]
 
-    @cached_property
+    @property
     def velocity_error(self) -> FloatArray:
         """(n_rows,) A v less what the drives prescribe [rad/s, m/s]."""
-        return velocity_errors(self.system, self.state, self.joints, self.coordinates)
+        return self._errors[1]
 
     def stabilization(self, T: float) -> FloatArray:
         """Return Baumgarte's terms (n_rows,), which are added to gamma. Featherstone, (8.22)."""

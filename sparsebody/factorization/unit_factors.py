@@ -22,9 +22,9 @@ LONG = 10_000  # blocks from which on doubtful pivots are the rule
 
 
 def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
-    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return SOUND or a bad block, and L^-1."""
-    inverse_root = np.zeros(matrix.diagonal.shape)
-    return factorization.unit_rows(matrix.blocks, rows, inverse_root), inverse_root
+    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return SOUND or a bad block, and L."""
+    root = np.empty(matrix.diagonal.shape)
+    return factorization.unit_rows(matrix.blocks, rows, root), root
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class UnitNumeric:
 
     symbolic: UnitSymbolic
     rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is one
-    inverse_root: FloatArray  # (n_primal, width, width) from these coordinates
+    root: FloatArray  # (n_primal, width, width) L with D = L L', as kernels keep it
     number: int
 
     def solve(self, rhs: FloatArray) -> FloatArray:
@@ -44,9 +44,9 @@ class UnitNumeric:
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
         for column, solution in zip(columns, x, strict=True):
-            factorization.to_unit(offsets, self.inverse_root, column)
+            factorization.to_unit(offsets, self.root, column)
             solution[:] = symbolic.unit_solution(self.rows, column)
-            factorization.from_unit(offsets, self.inverse_root, solution)
+            factorization.from_unit(offsets, self.root, solution)
         return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
 
@@ -89,12 +89,12 @@ class UnitSymbolic(ABC):
         backend.check_pattern(matrix, self.pattern)
         self.newest += 1
         rows = np.empty(matrix.rows.shape)
-        bad, inverse_root = unit_rows(matrix, rows)
+        bad, root = unit_rows(matrix, rows)
         if bad != SOUND:
             scales(matrix)
             raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         self.check(self.eliminate(rows), rows)
-        return UnitNumeric(self, rows, inverse_root, self.newest)
+        return UnitNumeric(self, rows, root, self.newest)
 
     def check(self, status: int, rows: FloatArray) -> None:
         """Raise SingularSystemError if the pivot that `eliminate` has returned for A is lost.

@@ -5,7 +5,6 @@
 # Joints
 from .joint_motion import (
     coordinate_motion as coordinate_motion,
-    position_errors as position_errors,
 )
 
 # Bodies and points

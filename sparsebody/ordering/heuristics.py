@@ -12,6 +12,7 @@ from scipy.sparse import coo_array, csc_array, csc_matrix, diags_array, identity
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from sparsebody._core import graph
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError
@@ -129,9 +130,11 @@ def leaves_first(pattern: BlockPattern) -> IntArray:
 
 
 def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:
-    """Return the order with every joint right after the later of its bodies. Admissible."""
-    joints = np.arange(pattern.n_primal, pattern.n_blocks, dtype=np.intp)
-    return repair(pattern, np.concatenate([bodies, joints]))
+    """Return the order with every joint right after the later of its bodies. Admissible.
+
+    Of several joints the one to the earliest body comes first, one to the world before all.
+    """
+    return graph.with_dual_blocks(bodies, pattern.ends)
 
 
 def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
@@ -143,9 +146,11 @@ def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
 def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
     """Reverse the breadth-first order of the bodies, each joint after its bodies. Admissible.
 
-    Cuthill and McKee (1969); George (1971).
+    The search goes from the periphery towards the world, so that elimination begins there: what
+    stands on the ground loses fewer digits than what hangs from nothing. Cuthill and McKee (1969);
+    George (1971).
     """
-    return with_joints(pattern, cuthill_mckee(pattern)[::-1])
+    return with_joints(pattern, cuthill_mckee(pattern, towards_world=True)[::-1])
 
 
 def sloan(pattern: BlockPattern) -> IntArray:

@@ -15,6 +15,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import constraint_errors, joint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.model.system import State, System
@@ -26,8 +27,6 @@ from sparsebody.simulation.stabilization import (
     Pivot,
     Scales,
     Solved,
-    constraint_errors,
-    joint_errors,
     largest,
     smallest_pivot,
 )

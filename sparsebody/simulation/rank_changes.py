@@ -12,13 +12,13 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import RankWarning, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.stabilization import (
     OpenJointError,
-    constraint_errors,
     largest,
     projected,
     smallest_pivot,

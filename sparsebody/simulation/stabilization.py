@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,11 +15,11 @@ from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import Evaluation
 from sparsebody.equations.initial_state import mechanism_size
-from sparsebody.equations.system_motion import NativeTerms
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
-from sparsebody.model.system import State, System, with_joints
+from sparsebody.model.system import State, System
 
 Evaluate = Callable[[State], Evaluation]
 
@@ -34,34 +33,6 @@ _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
 _ROUNDING = 1e-14  # of velocities, relative
 _DAMPED = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
-
-_JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
-_DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
-
-
-def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return the position and the velocity errors (n_rows,) of all constraint rows."""
-    poses = state.position, state.orientation, state.velocity
-    errors = joint_errors(system)(poses)
-    tracked = system.coordinates
-    if len(tracked.prescribed):
-        if system not in _DRIVES:
-            _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
-        drives = _DRIVES[system]
-        drives.fill_known(state.time, drives.known)
-        drives.native.fill_errors(*poses, tracked.row[tracked.prescribed], *errors)
-    return errors
-
-
-def joint_errors(system: System) -> simulation.JointErrors:
-    """Return the native function from positions, orientations and velocities to both errors.
-
-    It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
-    """
-    if system not in _JOINT_ERRORS:
-        kinds = system.joint_kind, system.first_row, system.parameter, system.subspace
-        _JOINT_ERRORS[system] = simulation.JointErrors(system.joint_frames, *kinds)
-    return _JOINT_ERRORS[system]
 
 
 def row_sizes(system: System, state: State) -> FloatArray:

@@ -13,11 +13,12 @@ import numpy as np
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.dynamics.energy import energy_and_momentum
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.stabilization import constraint_errors, largest
+from sparsebody.simulation.stabilization import largest
 
 Sample = dict[str, Any]  # channel name -> number or array
 OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")

@@ -242,12 +242,13 @@ def primal_graph(pattern: BlockPattern) -> Graph:
     return indptr, opposite
 
 
-def cuthill_mckee(pattern: BlockPattern) -> IntArray:
+def cuthill_mckee(pattern: BlockPattern, towards_world: bool = False) -> IntArray:
     """Return the primal blocks (n_primal,) breadth first, each part from a block at its periphery.
 
-    Cuthill and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
+    With `towards_world` from the end that is farther from the dual blocks without a second primal
+    one. Cuthill and McKee (1969); George and Liu (1979) for the search for the periphery.
     """
-    return kernels.cuthill_mckee(primal_graph(pattern))
+    return kernels.cuthill_mckee(primal_graph(pattern), towards_world)
 
 
 def landmark_distances(pattern: BlockPattern, n_landmarks: int = 8) -> FloatArray:

@@ -5,13 +5,13 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from oracles import gauss_accelerations, rank
+from oracles import gauss_accelerations, prescribed_velocities, rank
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import elastic_energy
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.kinematics.joint_motion import body_rotations, prescribed_velocities
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.columns import Table
 from sparsebody.model.forces import Beam
 from sparsebody.model.gallery import GALLERY, build

@@ -22,9 +22,7 @@ def sample(name, seed):
 
 def errors(joint_type, E, r):
     """The compiled position error of one joint in the pose (E, r)."""
-    first_row = np.array([0, joint_type.n_constraints])
-    kind, parameter = np.array([joint_type.kind]), np.array([joint_type.parameter])
-    return joints.position_errors(first_row, (kind, E[None], r[None], parameter))
+    return joints.position_error(joint_type.kind, joint_type.parameter, E, r)
 
 
 def moved(E, r, twist):

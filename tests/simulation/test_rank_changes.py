@@ -10,9 +10,9 @@ from overconstrained import figure_8_2_a
 from scipy.integrate import solve_ivp
 
 import sparsebody as sb
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.model.gallery import build
 from sparsebody.simulation.rank_changes import closed_by_all_rows, growing_parts, n_parts_after
-from sparsebody.simulation.stabilization import constraint_errors
 
 G = 9.81
 

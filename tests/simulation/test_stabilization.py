@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.simulation import STABILIZATIONS
 from sparsebody.simulation.stabilization import (
     OpenJointError,
-    constraint_errors,
     projected,
     pulled,
     scales,

@@ -1,10 +1,10 @@
 import numpy as np
+import oracles
 import pytest
 from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
-from sparsebody.kinematics.joint_motion import prescribed_velocities
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
 
 FIELDS = ("acceleration", "multiplier", "joint_wrench")
@@ -70,7 +70,7 @@ def test_drives_of_tree_joints_are_obeyed_and_their_forces_found(method, baumgar
     for seed in range(8):
         system, state, items = driven_tree(seed)
         n_drives += len(items)
-        assert np.abs(prescribed_velocities(system, 0.0)).max() > 0.0
+        assert np.abs(oracles.prescribed_velocities(system, 0.0)).max() > 0.0
         options = {"baumgarte": baumgarte}
         expected = sb.forward_dynamics(system, state, **options)
         assert_same(sb.forward_dynamics(system, state, method=method, **options), expected)

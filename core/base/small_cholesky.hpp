@@ -5,7 +5,7 @@
 
 #include "base/array.hpp"
 
-namespace sparsebody::implicit {
+namespace sparsebody::small {
 
 inline bool cholesky(int n, double* A) {
   for (int j = 0; j < n; ++j) {
@@ -66,4 +66,4 @@ inline double dot6(const double* a, const double* b) {
   return sum;
 }
 
-}  // namespace sparsebody::implicit
+}  // namespace sparsebody::small
