@@ -5,13 +5,12 @@
 #include "dynamics/reduced.hpp"
 #include "dynamics/reduced_evaluation.hpp"
 #include "dynamics/general_terms.hpp"
-#include "python/signature.hpp"
+#include "model/named_tuples.hpp"
 
 namespace sparsebody {
 
-template <OneOf<model::JointFrames, model::Subspaces, SuccessorFrames, model::ElasticElements, GeneralJoints,
-                TrackedCoordinates, CoordinateSprings, PointSprings, ExternalForces> Struct>
-inline constexpr bool is_named_tuple<Struct> = true;
+template <>
+inline constexpr bool is_named_tuple<SuccessorFrames> = true;
 
 namespace {
 
@@ -220,10 +219,8 @@ void bind_dynamics(nb::module_& m) {
   bind_planar_evaluation(m);
 
   nb::class_<GeneralTerms> terms(m, "GeneralTerms", "Loads, and rows that are not just constant on the successor.");
-  def_keeping<"__init__(joints, coordinates, springs, points, elements, forces, known, rows, gamma)">(
-      terms, construct<GeneralTerms, const GeneralJoints&, const TrackedCoordinates&, const CoordinateSprings&,
-                       const PointSprings&, const model::ElasticElements&, const ExternalForces&, Table,
-                       View<double, 3>, Vector>);
+  def_keeping<"__init__(tables, known, rows, gamma)">(
+      terms, construct<GeneralTerms, const model::SystemTables&, Table, View<double, 3>, Vector>);
   def<"fill_rows(position, orientation, velocity)">(
       terms,
       [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity) {

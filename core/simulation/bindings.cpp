@@ -1,4 +1,4 @@
-#include "python/signature.hpp"
+#include "model/named_tuples.hpp"
 #include "simulation/spatial_qr.hpp"
 #include "simulation/variational_step.hpp"
 
@@ -6,7 +6,7 @@ namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<model::JointFrames, model::BodyMotions, PoseDerivatives, BodyStates, RowErrors, Tableau,
+template <OneOf<PoseDerivatives, BodyStates, RowErrors, Tableau,
                 Retraction, Pivot, StepStart, StepEnd, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -51,9 +51,7 @@ void bind_simulation(nb::module_& m) {
   def<"discrete_rotations(inertia, momentum)">(
       m, &discrete_rotations, "Rotation vectors (n, 3) of free rotations with angular momenta times a time.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Position and velocity errors of all constraint rows.");
-  def_keeping<"__init__(frames, kind, first_row, parameter, subspace)">(
-      errors, construct<JointErrors, model::JointFrames, View<const Index>, View<const Index>, View<const double>,
-                        View<const double, 2>>);
+  def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
   def<"__call__(bodies)">(errors, &JointErrors::operator(), "delta and T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");

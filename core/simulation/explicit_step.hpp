@@ -132,7 +132,7 @@ class ExplicitSteps {
       : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
         tolerance_(tolerance), creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()),
         trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
-        twists_({evaluation.n_bodies(), 6}) {
+        twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
 
@@ -253,7 +253,7 @@ class ExplicitSteps {
     return in;
   }
   void fill_errors(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) {
-    fill_motions(bodies, motions_);
+    motions_ = bodies;
     joints_.fill(motions_, delta, velocity);
     if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
@@ -323,7 +323,7 @@ class ExplicitSteps {
   View<const Index> kept_;
   Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
   Array<double, 2> twists_;
-  std::vector<model::BodyMotion> motions_;       // of the world, and of the bodies
+  model::MotionList motions_;
   std::vector<Array<double, 2>> curvatures_;     // y'' of the stages
   Control control_;
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none

@@ -1,5 +1,4 @@
 // The quasi-definite matrix of an implicit step: blocks, rows and what is moved between them.
-#include "simulation/implicit_matrix.hpp"
 #include "simulation/implicit_terms.hpp"
 #include "simulation/small_cholesky.hpp"
 
@@ -7,11 +6,10 @@ namespace sparsebody::implicit {
 
 namespace {
 
-using Twist = Motion<double>;
 using Wrench = Force<double>;
 
 // The columns of T^+' = T (T'T)^-1. Those of joints are orthogonal. False where they are dependent.
-bool pseudo_inverse(const JointTerms& terms, Wrench (&dual)[6]) {
+bool pseudo_inverse(const ConnectionTerms<double>& terms, Wrench (&dual)[6]) {
   const int n = terms.n_rows;
   double scale[6], gram[36];
   for (int k = 0; k < n; ++k) {
@@ -35,25 +33,37 @@ bool pseudo_inverse(const JointTerms& terms, Wrench (&dual)[6]) {
 
 }  // namespace
 
-// body_block to first order in y: b M (1 + y x / 2) + c D + K.
-Matrix6 Equations::first_order_block(Index i, double b, double c) const {
-  const auto& [R, x, v] = motions_[i];
-  const Twist y = Twist::load(&end_.displacement(i, 0));
-  const double mass = bodies_.mass[i];
-  const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
-  const Vec3<double> g = transpose_times(R, Vec3<double>::load(bodies_.gravity.data()));
-  Matrix6 H;
-  H.add_block(0, 0, tensor * Mat3<double>::skew(0.5 * b * y.angular) + Mat3<double>::skew(c * v.angular) * tensor);
-  H.add_block(0, 0, Mat3<double>::skew(-c * (tensor * v.angular)));
-  H.add_block(3, 0, Mat3<double>::skew(mass * (0.5 * b * y.linear - c * v.linear - g)));
-  H.add_block(3, 3, Mat3<double>::skew(mass * (0.5 * b * y.angular + c * v.angular)));
-  return H + b * mass_matrix(i);
+// D = d(v x* M v)/dv = v x* M + (. x* M v), and K, the change of weight and loads of world axes seen from a turning body.
+std::vector<Equations::BodyMatrices> Equations::body_matrices() const {
+  std::vector<BodyMatrices> of(n_bodies());
+  // Of a load [n; f] at a point r of a body, in body axes.
+  const auto add_turning = [](Matrix6& K, const Vec3<double>& r, const Wrench& load) {
+    const Mat3<double> f = Mat3<double>::skew(-load.linear);
+    K.add_block(0, 0, Mat3<double>::skew(r) * f - Mat3<double>::skew(load.angular));
+    K.add_block(3, 0, f);
+  };
+  const Vec3<double> g = Vec3<double>::load(bodies_.gravity.data());
+  for (Index i = 0; i < n_bodies(); ++i) {
+    const auto& [R, x, v] = motions_[i];
+    auto& [M, D, K] = of[i];
+    const double mass = bodies_.mass[i];
+    const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
+    M.add_block(0, 0, tensor);
+    for (int a = 3; a < 6; ++a) M(a, a) = mass;
+    D = Matrix6::cross_with({tensor * v.angular, mass * v.linear}) - transpose_times(Matrix6::cross(v), M);
+    add_turning(K, {}, {{}, mass * transpose_times(R, g)});
+  }
+  const model::ExternalForces& loads = of_.loads;
+  for (Index k = 0; k < loads.body.size(); ++k)
+    if (const Index i = loads.body[k]; loads.in_world[k])
+      add_turning(of[i].K, loads.at(k), loads.in_body(k, motions_[i].R));
+  return of;
 }
 
 // What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
 //   [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+',
 // R = dw/dq, Q = R + (. x* w), P = T T^+. Blocks are in S coordinates.
-void Equations::shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
+void Equations::shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
                       Matrix6 (&block)[2]) {
   const Matrix6 B = Matrix6::cross_with(terms.wrench);
   block[0] = B;
@@ -127,10 +137,10 @@ void Equations::factorize_compliance(double c) {
     const Connection& of = connections_[j];
     const int m = int(of.n_rows);
     double* const C = row_root_.data() + of.first_entry;
-    if (const Index k = j - joints_.kind.size(); k >= 0) {
+    if (const Index k = j - of_.joints.size(); k >= 0) {
       double inverse[36], column[6];
       for (int i = 0; i < m; ++i)
-        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * elements_.damping(k, i, l);
+        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * of_.elements.damping(k, i, l);
       cholesky(m, inverse);
       for (int i = 0; i < m; ++i) {
         std::fill_n(column, 6, 0.0);
@@ -147,18 +157,22 @@ void Equations::factorize_compliance(double c) {
 // The residuals of the rows of a connection; those of elements times C, so that the matrix is symmetric.
 void Equations::load_residual(const Connection& of, double* row) const {
   std::copy_n(&residual_.row[of.first_row], of.n_rows, row);
-  if (&of - connections_.data() >= joints_.kind.size())
+  if (&of - connections_.data() >= of_.joints.size())
     multiply_by_product(int(of.n_rows), &row_root_[of.first_entry], row);
 }
 
 Index Equations::linearize(double b, double c, View<double, 3> rows) {
   const Index n = n_bodies();
   std::vector<Matrix6>& H = rest_;
-  for (Index i = 0; i < n; ++i) H[i] = first_order_block(i, b, c);
-  add_load_stiffness(H);
+  const auto matrices = body_matrices();
+  for (Index i = 0; i < n; ++i) {  // b M T^-1 + c D + K, T^-1 to first order
+    const auto& [M, D, K] = matrices[i];
+    const auto y = Motion<double>::load(&end_.displacement(i, 0));
+    H[i] = b * (M + 0.5 * (M * Matrix6::cross(y))) + c * D + K;
+  }
   std::fill(rows.begin(), rows.end(), 0.0);
   factorize_compliance(c);
-  for_connections(true, [&](Index j, const JointTerms& terms) {
+  for_connections(true, [&](Index j, const ConnectionTerms<double>& terms) {
     const auto& [body, first, n_rows, first_entry] = connections_[j];
     const Transform<double> X[2] = {terms.X_p, terms.X_s};
     Matrix6 block[2];
@@ -179,12 +193,14 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     for (int side = 0; side < 2; ++side)
       for (int e = 0; e < 6 && body[side] >= 0; ++e) forward(m, C, &rows(first, side, e), 12);
   });
-  for (Index k = 0; k < point_springs_.first.size(); ++k) {
-    const PointTerms terms = point_terms(k);
-    const double stiffness = point_springs_.stiffness[k] + c * point_springs_.damping[k];
-    for (int side = 0; side < 2 && stiffness > 0.0; ++side)
-      for (int e = 0; e < 6 && terms.body[side] >= 0; ++e)
-        rows(n_rows_ + springs_.item.size() + k, side, e) = std::sqrt(stiffness) * terms.row[side][e];
+  const auto& [joints, coordinates, springs, points, elements, loads] = of_;
+  const Index first_point = n_rows_ + springs.item.size();
+  for (Index k = 0; k < points.size(); ++k) {
+    const Index body[2] = {points.first[k], points.second[k]};
+    const model::PointLine<double> line(points, k, motions_[body[0]], motions_[body[1]]);
+    const double stiffness = std::max(0.0, points.stiffness[k] + c * points.damping[k]);
+    for (int side = 0; side < 2; ++side)
+      if (body[side] >= 0) (std::sqrt(stiffness) * line.row[side]).store(&rows(first_point + k, side, 0));
   }
   Index n_indefinite = 0;
   for (Index i = 0; i < n; ++i) {
@@ -194,7 +210,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     double share = 1.0;
     while (!cholesky(6, (root_[i] = used).m) && share > 0.0) {  // NaN never is
       share -= 0.25;
-      used = share * symmetric + (1.0 - share) * (b * mass_matrix(i));
+      used = share * symmetric + (1.0 - share) * (b * matrices[i].M);
     }
     H[i] = H[i] - used;
     n_indefinite += share < 1.0;
@@ -204,12 +220,11 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     if (m > 0 && second >= 0) forward_rows(root_[second].m, &rows(row, 1, 0), m, 12);
   };
   for (const auto& [body, first, m, entry] : connections_) in_units(first, m, body[0], body[1]);
-  for (Index k = 0; k < springs_.item.size(); ++k) {
-    const Index j = coordinates_.joint[springs_.item[k]];
-    in_units(n_rows_ + k, 1, joints_.predecessor[j], joints_.successor[j]);
+  for (Index k = 0; k < springs.item.size(); ++k) {
+    const Index j = coordinates.joint[springs.item[k]];
+    in_units(n_rows_ + k, 1, joints.frames.predecessor[j], joints.frames.successor[j]);
   }
-  for (Index k = 0; k < point_springs_.first.size(); ++k)
-    in_units(n_rows_ + springs_.item.size() + k, 1, point_springs_.first[k], point_springs_.second[k]);
+  for (Index k = 0; k < points.size(); ++k) in_units(first_point + k, 1, points.first[k], points.second[k]);
   return n_indefinite;
 }
 

@@ -132,12 +132,9 @@ def _add_joint_forces(
 
 def _add_point_forces(system: System, state: State, force: FloatArray) -> None:
     """Add springs, dampers and efforts along the lines between points of two bodies."""
-    springs, effort = system.point_forces, point_efforts(system, state.time)
-    points = springs.first, springs.second, springs.first_point, springs.second_point
+    poses, effort = (state.position, state.orientation), point_efforts(system, state.time)
     bad = model.add_point_forces(
-        (*points, springs.stiffness, springs.rest_length, springs.damping, effort),
-        (state.position, state.orientation, state.velocity),
-        force,
+        system.point_forces.springs, effort, (*poses, state.velocity), force
     )
     check_directions(system, bad)
 

@@ -29,33 +29,42 @@ from sparsebody.kinematics.joint_motion import (
 from sparsebody.model.system import State, System
 
 
+def joint_table(system: System) -> Any:
+    """Return the joints as kernels see them, in arrays of which they may keep views."""
+    kinds = system.joint_kind, system.first_row, system.parameter, system.subspace
+    return (_plain(*system.joint_frames), *_plain(*kinds))
+
+
+def system_tables(system: System) -> Any:
+    """Return joints, tracked coordinates, springs, elastic elements and loads likewise."""
+    tracked, springs = system.coordinates, system.joint_forces
+    forces, (frames, *elastic) = system.external_forces, system.elastic.arrays
+    return (
+        joint_table(system),
+        _plain(
+            *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
+            *system.coordinate_types,
+        ),
+        _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
+        _plain(*system.point_forces.springs),
+        (_plain(*frames), *_plain(*elastic)),
+        _plain(forces.body, forces.wrench, forces.point, forces.in_world),
+    )
+
+
 class NativeTerms:
     """Rows of A and gamma of all joints of a system, and its loads besides gravity, natively."""
 
     def __init__(self, system: System) -> None:
-        self._system, tracked = system, system.coordinates
-        springs, lines, forces = system.joint_forces, system.point_forces, system.external_forces
+        self._system = system
+        sizes = map(
+            len, (system.coordinates.prescribed, system.joint_forces.item, system.point_forces.first)
+        )
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
-        self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
+        self._n = np.cumsum(list(sizes))
         self.known = np.zeros((self._n[-1], 3))
-        frames, *elastic = system.elastic.arrays
         self.native = dynamics.GeneralTerms(
-            (
-                _plain(*system.joint_frames),
-                *_plain(system.joint_kind, system.first_row, system.parameter, system.subspace),
-            ),
-            _plain(
-                *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
-                *system.coordinate_types,
-            ),
-            _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
-            _plain(
-                *(lines.first, lines.second, lines.first_point, lines.second_point),
-                *(lines.stiffness, lines.rest_length, lines.damping),
-            ),
-            (_plain(*frames), *_plain(*elastic)),
-            _plain(forces.body, forces.wrench, forces.point, forces.in_world),
-            *(self.known, self.rows, self.gamma),
+            system_tables(system), self.known, self.rows, self.gamma
         )
 
     def fill_known(self, time: float, known: FloatArray) -> None:

@@ -12,7 +12,7 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.equations.initial_state import mechanism_size
-from sparsebody.equations.system_motion import NativeTerms
+from sparsebody.equations.system_motion import NativeTerms, joint_table
 from sparsebody.errors import AssemblyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System, with_joints
@@ -47,8 +47,7 @@ def joint_errors(system: System) -> simulation.JointErrors:
     It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
     """
     if system not in _JOINT_ERRORS:
-        kinds = system.joint_kind, system.first_row, system.parameter, system.subspace
-        _JOINT_ERRORS[system] = simulation.JointErrors(system.joint_frames, *kinds)
+        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
     return _JOINT_ERRORS[system]
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
+from sparsebody.equations.system_motion import system_tables
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.control import Control
@@ -54,28 +53,15 @@ class StepEquations:
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
-        springs, lines, loads = system.joint_forces, system.point_forces, system.external_forces
-        frames, *elastic = system.elastic.arrays
         self.start = self.start_position, self.start_orientation, self.start_coordinate
         self.end = (
             *(self.displacement, self.velocity, self.acceleration, self.multiplier),
             *(self.position, self.orientation, self.coordinate),
         )
         self.native = native.ImplicitEquations(
-            _exact(system.mass, system.inertia, system.gravity),
-            _exact(*system.joint_frames, system.joint_kind, system.first_row, system.parameter),
-            _exact(
-                *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
-                *system.coordinate_types,
-            ),
-            _exact(springs.item, springs.stiffness, springs.rest, springs.damping),
-            _exact(
-                *(lines.first, lines.second, lines.first_point, lines.second_point),
-                *(lines.stiffness, lines.rest_length, lines.damping),
-            ),
-            (_exact(*frames), *_exact(*elastic)),
-            _exact(loads.body, loads.wrench, loads.point, loads.in_world),
-            _exact(compliance.entries, compliance.first_entry),
+            tuple(map(np.ascontiguousarray, (system.mass, system.inertia, system.gravity))),
+            system_tables(system),
+            (compliance.entries, compliance.first_entry),
             self.start,
             self.end,
             (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
@@ -134,8 +120,3 @@ class StepEquations:
             self.coordinate.copy(),
             self._time,
         )
-
-
-def _exact(*arrays: np.ndarray[Any, Any]) -> Any:
-    """Return the arrays as kernels see them: contiguous and writeable, copied where not."""
-    return tuple(np.require(array, requirements=["C", "W"]) for array in arrays)
