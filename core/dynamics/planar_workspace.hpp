@@ -11,22 +11,20 @@
 namespace sparsebody {
 
 // The units of a body: row i of the table `unit`.
+template <class T>
 struct PlanarUnit {
-  double turn_root, mass_root;        // square roots of rotational inertia and mass
-  double turn_inverse, mass_inverse;  // their inverses
+  T turn_root, mass_root;        // square roots of rotational inertia and mass
+  T turn_inverse, mass_inverse;  // their inverses
 
-  template <class T>
-  PlanarForce<T> to_unit(const PlanarForce<T>& f) const {
-    return {T(turn_inverse) * f.angular, T(mass_inverse) * f.linear};
-  }
-  PlanarForce<double> from_unit(const PlanarForce<double>& f) const {
-    return {turn_root * f.angular, mass_root * f.linear};
-  }
-  double gyroscopic_moment(double) const { return 0.0; }
+  PlanarForce<T> to_unit(const PlanarForce<T>& f) const { return {turn_inverse * f.angular, mass_inverse * f.linear}; }
+  PlanarForce<T> from_unit(const PlanarForce<T>& f) const { return {turn_root * f.angular, mass_root * f.linear}; }
+  T gyroscopic_moment(const T&) const { return {}; }
 };
 
-struct PlanarWorkspace {
-  using Space = InPlane<double>;
+template <class T>
+struct PlanarWorkspaceOf {
+  using Scalar = T;
+  using Space = InPlane<T>;
   static constexpr double plane_tolerance = 1e-9;  // how far a state may leave it: angles, and parts of velocities
   static constexpr double rest_tolerance = 1e-12;  // velocities that are none [rad/s, m/s]
   static constexpr double row_tolerance = 1e-9;    // part of a row within the plane that is nothing but rounding
@@ -45,54 +43,57 @@ struct PlanarWorkspace {
     }
   };
 
-  RowTable kept;
+  RowTableOf<T> kept;
   View<const std::uint32_t> body;     // (n,) the user's numbers
   View<const double> gravity_;        // (2,) along the two axes of the world in the plane [m/s^2]
-  View<const double, 2> unit;         // (n + 1, 4) PlanarUnits; row n is the world
-  View<const double, 3> basis;        // (n + 1, 3, 3) rows: the normal and two axes in the plane, in body axes
-  View<double> right;                 // (3 n + k,) forces, then gamma
+  View<const T, 2> unit;              // (n + 1, 4) PlanarUnits; row n is the world
+  View<const T, 3> basis;             // (n + 1, 3, 3) rows: the normal and two axes in the plane, in body axes
+  View<T> right;                      // (3 n + k,) forces, then gamma
   std::vector<BodyMotion<Space>> bodies = std::vector<BodyMotion<Space>>(body.size() + 1);
 
   Index n_bodies() const { return body.size(); }
-  const PlanarUnit& unit_of(Index i) const { return *reinterpret_cast<const PlanarUnit*>(unit[i].data()); }
-  Mat3<double> basis_of(Index i) const { return Mat3<double>::load(&basis(i, 0, 0)); }
-  Vec2<double> gravity() const { return Vec2<double>::load(gravity_.data()); }
+  const PlanarUnit<T>& unit_of(Index i) const { return *reinterpret_cast<const PlanarUnit<T>*>(unit[i].data()); }
+  Mat3<T> basis_of(Index i) const { return Mat3<T>::load(&basis(i, 0, 0)); }
+  Vec2<T> gravity() const { return Vec2<T>::load(gravity_.data()); }
 
   // Keeps the motion within the plane; checks that the body's normal is that of the world, and that velocities lie in it.
-  BodyMotion<Space> place(Index i, const BodyMotion<InSpace<double>>& motion, Check& check) {
-    const Mat3<double> B = basis_of(i), axes = basis_of(n_bodies());
-    const Vec3<double> first = axes.row(1), second = axes.row(2);
-    const Vec3<double> up = motion.R * B.row(0), along = motion.R * B.row(1);
-    const Vec3<double> w = B * motion.v.angular, u = B * motion.v.linear;
-    const double tilt_1 = dot(first, up), tilt_2 = dot(second, up);
-    check.is_upright &= tilt_1 * tilt_1 + tilt_2 * tilt_2 < plane_tolerance * plane_tolerance && dot(axes.row(0), up) > 0.0;
-    check.turning = std::max(check.turning, std::abs(w.x));
-    check.tilting = std::max(check.tilting, std::max(std::abs(w.y), std::abs(w.z)));
-    check.moving = std::max(check.moving, std::max(std::abs(u.y), std::abs(u.z)));
-    check.slipping = std::max(check.slipping, std::abs(u.x));
+  BodyMotion<Space> place(Index i, const BodyMotion<InSpace<T>>& motion, [[maybe_unused]] Check& check) {
+    const Mat3<T> B = basis_of(i), axes = basis_of(n_bodies());
+    const Vec3<T> first = axes.row(1), second = axes.row(2), along = motion.R * B.row(1);
+    const Vec3<T> w = B * motion.v.angular, u = B * motion.v.linear;
+    if constexpr (std::is_same_v<T, double>) {
+      const Vec3<double> up = motion.R * B.row(0);
+      const double tilt_1 = dot(first, up), tilt_2 = dot(second, up);
+      check.is_upright &= tilt_1 * tilt_1 + tilt_2 * tilt_2 < plane_tolerance * plane_tolerance && dot(axes.row(0), up) > 0.0;
+      check.turning = std::max(check.turning, std::abs(w.x));
+      check.tilting = std::max(check.tilting, std::max(std::abs(w.y), std::abs(w.z)));
+      check.moving = std::max(check.moving, std::max(std::abs(u.y), std::abs(u.z)));
+      check.slipping = std::max(check.slipping, std::abs(u.x));
+    }
     return bodies[i] = {
                {dot(first, along), dot(second, along)}, {dot(first, motion.x), dot(second, motion.x)}, {w.x, {u.y, u.z}}};
   }
   // A force on a body, and a row, in units; a row that is rounding is zero.
-  PlanarForce<double> on_freedoms(Index i, const Force<double>& f) const {
-    const Mat3<double> B = basis_of(i);
-    return unit_of(i).to_unit(PlanarForce<double>{dot(B.row(0), f.angular), {dot(B.row(1), f.linear), dot(B.row(2), f.linear)}});
+  PlanarForce<T> on_freedoms(Index i, const Force<T>& f) const {
+    const Mat3<T> B = basis_of(i);
+    return unit_of(i).to_unit({dot(B.row(0), f.angular), {dot(B.row(1), f.linear), dot(B.row(2), f.linear)}});
   }
-  PlanarForce<double> row_on_freedoms(Index i, const Force<double>& t) const {
-    const Mat3<double> B = basis_of(i);
-    const PlanarUnit& unit = unit_of(i);
-    const Vec3<double> m = unit.turn_inverse * (B * t.angular), f = unit.mass_inverse * (B * t.linear);
-    const double within = m.x * m.x + f.y * f.y + f.z * f.z, across = m.y * m.y + m.z * m.z + f.x * f.x;
-    if (within <= row_tolerance * row_tolerance * across) return {};
+  PlanarForce<T> row_on_freedoms(Index i, const Force<T>& t) const {
+    const Mat3<T> B = basis_of(i);
+    const PlanarUnit<T>& unit = unit_of(i);
+    const Vec3<T> m = unit.turn_inverse * (B * t.angular), f = unit.mass_inverse * (B * t.linear);
+    const T within = m.x * m.x + f.y * f.y + f.z * f.z, across = m.y * m.y + m.z * m.z + f.x * f.x;
+    if (double(within) <= row_tolerance * row_tolerance * double(across)) return {};
     return {m.x, {f.y, f.z}};
   }
   // A motion of a body from its part of a solution.
   Motion<double> motion_of(Index i, const double* x) const {
     const Mat3<double> B = basis_of(i);
-    const PlanarUnit& unit = unit_of(i);
+    const PlanarUnit<double>& unit = unit_of(i);
     return {unit.turn_inverse * x[0] * B.row(0),
             unit.mass_inverse * x[1] * B.row(1) + unit.mass_inverse * x[2] * B.row(2)};
   }
 };
+using PlanarWorkspace = PlanarWorkspaceOf<double>;
 
 }  // namespace sparsebody

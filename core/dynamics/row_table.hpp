@@ -4,6 +4,7 @@
 
 #include "base/array.hpp"
 #include "dynamics/constraint_rows.hpp"
+#include "spatial/double_double.hpp"
 
 namespace sparsebody {
 
@@ -13,7 +14,8 @@ inline constexpr Index cache_line = 8;             // doubles
 inline constexpr double world_root = 0x1p200;
 
 // Rows of A, those of a joint together: m joints, k rows, n bodies of 6 or 3 freedoms.
-struct RowTable {
+template <class T>
+struct RowTableOf {
   enum Kind : std::uint32_t {
     carried,  // T constant in the axes of the successor
     general,  // computed by other functions
@@ -22,16 +24,17 @@ struct RowTable {
   View<const std::uint32_t> predecessor, successor, kind;  // (m,) bodies, n for the world
   // (m, 3) or, in a plane, (m, 4): reference point of the rows where the world is the successor [m]; normal of a line on
   // the predecessor, and point on the successor
-  View<const double, 2> anchor;
+  View<const T, 2> anchor;
   View<const std::uint32_t> first_row;    // (m + 1,)
   View<const std::uint32_t> user_row;     // (k,) the user's numbers
   View<const std::uint32_t> general_row;  // (k,) index of general rows among those
-  View<double, 3> rows;                   // (k, 2, freedoms) on predecessor and successor, where inertias are one
+  View<T, 3> rows;                        // (k, 2, freedoms) on predecessor and successor, where inertias are one
 
   Index n_joints() const { return predecessor.size(); }
   // One after the last row of a joint.
   Index end(Index j) const { return first_row[j + 1]; }
 };
+using RowTable = RowTableOf<double>;
 
 // Where rows that are constant in the axes of successors come from, in the user's numbering.
 struct SuccessorFrames {

@@ -56,6 +56,7 @@ inline void fill_units(View<const double> mass, View<const double, 3> inertia, V
 
 // Bodies in a state, and the system [1 A'; A 0] x = right of (8.64).
 struct SpatialWorkspace {
+  using Scalar = double;
   using Space = InSpace<double>;
   // Of the states of some bodies.
   struct Check {

@@ -28,7 +28,6 @@ void bind_model(nb::module_& m) {
       m, &constraint_rows, "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
   def_kernel<"unit_rows(index, joint, frames, bodies, subspaces, threads)">(
       m, &unit_rows, "Some rows (n, 2, 6) on the bodies, of unit norm.");
-  def_kernel<"row_velocities(joint, subspace, velocity)">(m, &row_velocities, "T' v_J, row by row.");
   def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
@@ -38,6 +37,8 @@ void bind_model(nb::module_& m) {
                                                         "-1, or the first spring whose points coincide.");
   def_kernel<"elastic_motion(elements, bodies)">(
       m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
+
+  def_kernel<"fill_symmetric_inverses(matrices, inverse)">(m, &fill_symmetric_inverses);
 
   nb::class_<TimeFunctions> functions(m, "TimeFunctions", "Functions of time that are numbers alone.");
   def_members<"__init__(kind, first, parameter)">(functions);

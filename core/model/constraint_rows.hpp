@@ -106,15 +106,6 @@ inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joi
   return rows;
 }
 
-// T' v_J
-inline Array<double> row_velocities(View<const Index> joint, View<const double, 2> subspace,
-                                    View<const double, 2> v_J) {
-  Array<double> velocity(joint.size());
-  for (Index k = 0; k < joint.size(); ++k)
-    velocity[k] = dot(Motion<double>::load(&v_J(joint[k], 0)), Force<double>::load(&subspace(k, 0)));
-  return velocity;
-}
-
 // T lambda of every joint
 inline Array<double, 2> joint_wrenches(Index n_joints, View<const Index> joint, View<const double, 2> subspace,
                                        View<const double> multiplier) {

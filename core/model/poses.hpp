@@ -120,4 +120,16 @@ inline Momentum momentum(View<const double> mass, View<const double, 3> inertia,
   return out;
 }
 
+// The inverses of symmetric matrices, by their cofactors, into the leading blocks of `inverse`.
+inline void fill_symmetric_inverses(View<const double, 3> matrices, View<double, 3> inverse) {
+  for (Index i = 0; i < matrices.shape(0); ++i) {
+    const auto A = Mat3<double>::load(&matrices(i, 0, 0));
+    const Vec3<double> row[3] = {A.row(0), A.row(1), A.row(2)}, first = cross(row[1], row[2]);
+    const double scale = 1.0 / dot(row[0], first);
+    for (int a = 0; a < 3; ++a) (scale * cross(row[(a + 1) % 3], row[(a + 2) % 3])).store(&inverse(i, a, 0));
+    for (int a = 0; a < 3; ++a)
+      for (int b = 0; b < a; ++b) inverse(i, a, b) = inverse(i, b, a);
+  }
+}
+
 }  // namespace sparsebody::model

@@ -12,7 +12,7 @@ template <class T>
 struct Motion {
   Vec3<T> angular, linear;
 
-  static Motion load(const T* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
+  template <class S> static Motion load(const S* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
   void store(T* p) const { angular.store(p), linear.store(p + 3); }
 
   Motion& operator+=(const Motion& b) { return *this = *this + b; }
@@ -34,7 +34,7 @@ template <class T>
 struct Force {
   Vec3<T> angular, linear;
 
-  static Force load(const T* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
+  template <class S> static Force load(const S* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
   void store(T* p) const { angular.store(p), linear.store(p + 3); }
   void add_to(T* p) const { angular.add_to(p), linear.add_to(p + 3); }
 

@@ -55,7 +55,7 @@ def velocity_errors(
 ) -> FloatArray:
     """Return T' v_J, less the prescribed velocities, of all constraint rows [rad/s, m/s]."""
     subspace, _ = _subspaces(system, state, motion, coordinates)
-    velocity = model.row_velocities(system.row_joint, subspace, motion.velocity)
+    velocity = np.einsum("ka,ka->k", subspace, motion.velocity[system.row_joint])
     return velocity - prescribed_velocities(system, state.time)
 
 

@@ -16,6 +16,7 @@ from sparsebody.dynamics.assembler import (
     ReactionTree,
     Table,
     row_table,
+    state_arrays,
     successor_frames,
 )
 from sparsebody.factorization import block_qr
@@ -92,9 +93,8 @@ class PlanarAssembler(Assembler):
 
     def solve_extended(self, state: State) -> None:
         """Correct x, by factors of QR, with residuals of 31 digits made from the newest state."""
-        plain = self.plain(state)
-        poses = plain.position, plain.orientation, plain.velocity
-        self._extended.solve(self.native, *poses, self._stabilization)
+        plain = state_arrays(self.plain(state))
+        self._extended.solve(self.native, plain, self._terms, self._stabilization)
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
@@ -113,15 +113,8 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     ones = np.ones(system.n_bodies)  # as if inertias were
     right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
     native = _evaluation(system, motion, bodies, table, ones, ones, right, x)
-    status = native.assemble(
-        np.array(state.position, order="C"),
-        np.array(state.orientation, order="C"),
-        np.array(state.velocity, order="C"),
-        np.array(state.coordinate),
-        state.time,
-        *general.at(state, None),
-        NO_TERMS.gamma,
-    )
+    arrays = (np.array(array, order="C") for array in state_arrays(state)[:4])
+    status = native.assemble((*arrays, state.time), general.at(state, None), NO_TERMS.gamma)
     return table.values if status == GOOD else None
 
 

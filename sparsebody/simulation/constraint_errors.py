@@ -37,7 +37,7 @@ def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatAr
             _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
         drives = _DRIVES[system]
         drives.fill_known(state.time, drives.known)
-        drives.native.fill_errors(*poses, tracked.row[tracked.prescribed], *errors)
+        drives.native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
     return errors
 
 
