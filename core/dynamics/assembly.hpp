@@ -6,7 +6,7 @@
 
 #include "base/threads.hpp"
 #include "base/vec.hpp"
-#include "dynamics/planar_workspace.hpp"
+#include "dynamics/workspaces.hpp"
 
 namespace sparsebody {
 
@@ -25,7 +25,7 @@ Mat3<T> rotation(const double* q) {
 }
 
 template <class Workspace>
-void prefetch_body(const Workspace& w, const EvaluationInput& in, Index i) {
+[[gnu::noinline]] void prefetch_body(const Workspace& w, const EvaluationInput& in, Index i) {
   const Index b = w.body[i];
   const double* const v = in.velocity.data() + 6 * b;
   const void* const lines[] = {in.position.data() + 3 * b, in.orientation.data() + 4 * b, v, v + 5,

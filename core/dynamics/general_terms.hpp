@@ -2,7 +2,7 @@
 // whose T varies in S coordinates, and of prescribed coordinates. Featherstone (2008), (8.10).
 #pragma once
 
-#include "joints/joint_arrays.hpp"
+#include "joints/joint_types.hpp"
 #include "model/elastic_elements.hpp"
 
 namespace sparsebody {

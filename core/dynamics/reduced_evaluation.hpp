@@ -38,7 +38,6 @@ struct FixedDirections {
     return true;
   }
 };
-inline constexpr Index fixed_columns = sizeof(FixedDirections) / sizeof(double);
 
 struct ReducedEvaluation {
   SpatialEvaluation& unreduced;  // with all freedoms, where rows are assembled

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dynamics/spatial_workspace.hpp"
+#include "dynamics/workspaces.hpp"
 #include "base/vec.hpp"
 
 namespace sparsebody {

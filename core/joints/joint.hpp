@@ -175,6 +175,7 @@ void point_error(const Transform<T>& X, T* delta) {
 template <int... motion_axes>
 struct UnitAxes {
   static constexpr int n = sizeof...(motion_axes);
+  static constexpr std::array<int, n> axes{motion_axes...};
 
   template <class T> static MotionColumns<T, n> motion_subspace(const Transform<T>&) {
     return {unit_vector<Motion, T>(motion_axes)...};

@@ -9,14 +9,47 @@
 #include <cmath>
 #include <limits>
 
+#include "dynamics/general_terms.hpp"
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced_evaluation.hpp"
-#include "dynamics/general_terms.hpp"
+#include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
-#include "simulation/control.hpp"
-#include "simulation/pose_curves.hpp"
 
 namespace sparsebody::simulation {
+
+// ---- Wrenches on the bodies by a C function that the user gives
+
+// Fills `wrench` (n, 6), zero before, with wrenches about the centers of mass in body axes, moment first [N m, N], at a
+// time and a state: position (n, 3), unit quaternions (n, 4), velocity (n, 6) in body axes, tracked coordinates.
+// Anything but 0 ends the motion. From C:
+//
+//   int control(double time, ptrdiff_t n_bodies, const double *position, const double *orientation,
+//               const double *velocity, const double *coordinate, double *wrench, void *data);
+using ControlFunction = int (*)(double time, Index n_bodies, const double* position, const double* orientation,
+                                const double* velocity, const double* coordinate, double* wrench, void* data);
+
+struct Control {
+  std::uintptr_t function = 0, data = 0;  // their addresses
+  // Memory of its arguments, always the same: Python holds it.
+  View<double, 2> position, orientation, velocity;
+  View<double> coordinate;
+  View<double, 2> wrench;
+
+  // Adds the wrenches at a state to `load`; returns what the function does. The coordinates are filled before.
+  int add_wrenches(double time, const model::BodyMotions& bodies, View<double, 2> load) const {
+    std::copy(bodies.position.begin(), bodies.position.end(), position.begin());
+    std::copy(bodies.orientation.begin(), bodies.orientation.end(), orientation.begin());
+    std::copy(bodies.velocity.begin(), bodies.velocity.end(), velocity.begin());
+    std::fill(wrench.begin(), wrench.end(), 0.0);
+    const int failure = reinterpret_cast<ControlFunction>(function)(
+        time, position.rows(), position.data(), orientation.data(), velocity.data(), coordinate.data(), wrench.data(),
+        reinterpret_cast<void*>(data));
+    for (Index k = 0; k < load.size(); ++k) load.data()[k] += wrench.data()[k];
+    return failure;
+  }
+};
+
+// ---- Steps
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
@@ -145,12 +178,12 @@ class ExplicitSteps {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from);
-    auto [rate, first_curvature] = pose_derivatives(start.orientation, start.velocity, from.acceleration);
+    auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
     for (Index k = 0; k < n_stages; ++k) {
-      BodyStates open = moved(start.position, start.orientation, rate, mean(tableau.pose[k]), mean(tableau.rate[k]),
+      model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]), mean(tableau.rate[k]),
                               tableau.node[k] * h);
       s.position = std::move(open.position), s.orientation = std::move(open.orientation);
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
@@ -160,7 +193,7 @@ class ExplicitSteps {
       if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       if (k + 1 < n_stages || tableau.error.size() > 0)
-        curvatures_.push_back(pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
+        curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
     }
     if (tableau.error.size() > 0) end.error = mean(tableau.error);
     finish(s, end);
@@ -222,7 +255,7 @@ class ExplicitSteps {
   bool fill_loads(const StageState& s) {
     std::fill(load_.begin(), load_.end(), 0.0);
     if (terms_ != nullptr && terms_->has_loads() && terms_->add_loads(s.bodies(), near_, load_) >= 0) return false;
-    if (control_.function == nullptr) return true;
+    if (control_.function == 0) return true;
     if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
     is_stopped_ = control_.add_wrenches(time_, s.bodies(), load_) != 0;
     return !is_stopped_;

@@ -7,12 +7,15 @@ void Equations::assemble(Triplets& out) {
   const Index n = n_bodies();
   std::vector<Matrix6> tangent(n);  // T^-1: dy = T^-1 d
   for (Index i = 0; i < n; ++i) tangent[i] = inverse_tangent(Motion<double>::load(&end_.displacement(i, 0)));
-  const auto matrices = body_matrices();
-  for (Index i = 0; i < n; ++i) {
-    const Matrix6 D = matrices[i].D * tangent[i], M = matrices[i].M * tangent[i];
+  const auto add_block = [&](Index i, const Matrix6& K, const Matrix6& D, const Matrix6& M) {
     for (int a = 0; a < 6; ++a)
-      for (int e = 0; e < 6; ++e) out.add(6 * i + a, 6 * i + e, matrices[i].K(a, e), D(a, e), M(a, e));
+      for (int e = 0; e < 6; ++e) out.add(6 * i + a, 6 * i + e, K(a, e), D(a, e), M(a, e));
+  };
+  for (Index i = 0; i < n; ++i) {
+    const auto [M, D, K] = body_matrices(i);
+    add_block(i, K, D * tangent[i], M * tangent[i]);
   }
+  for (Index k = 0; k < of_.loads.body.size(); ++k) add_block(of_.loads.body[k], load_stiffness(k), {}, {});
   // The change of a number by the motions of two bodies.
   const auto add_rates = [&](Index row, const OfBoth& number, const Index (&body)[2]) {
     for (int side = 0; side < 2; ++side)

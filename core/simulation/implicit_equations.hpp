@@ -150,7 +150,8 @@ class Equations {
                     Shear& out, Matrix6 (&block)[2]);
   void move();
   void add_body_forces();
-  std::vector<BodyMatrices> body_matrices() const;
+  BodyMatrices body_matrices(Index i) const;
+  Matrix6 load_stiffness(Index load) const;
 
   Bodies bodies_;
   model::SystemTables of_;

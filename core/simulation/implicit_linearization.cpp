@@ -33,31 +33,29 @@ bool pseudo_inverse(const ConnectionTerms<double>& terms, Wrench (&dual)[6]) {
 
 }  // namespace
 
-// D = d(v x* M v)/dv = v x* M + (. x* M v), and K, the change of weight and loads of world axes seen from a turning body.
-std::vector<Equations::BodyMatrices> Equations::body_matrices() const {
-  std::vector<BodyMatrices> of(n_bodies());
-  // Of a load [n; f] at a point r of a body, in body axes.
-  const auto add_turning = [](Matrix6& K, const Vec3<double>& r, const Wrench& load) {
-    const Mat3<double> f = Mat3<double>::skew(-load.linear);
-    K.add_block(0, 0, Mat3<double>::skew(r) * f - Mat3<double>::skew(load.angular));
-    K.add_block(3, 0, f);
-  };
-  const Vec3<double> g = Vec3<double>::load(bodies_.gravity.data());
-  for (Index i = 0; i < n_bodies(); ++i) {
-    const auto& [R, x, v] = motions_[i];
-    auto& [M, D, K] = of[i];
-    const double mass = bodies_.mass[i];
-    const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
-    M.add_block(0, 0, tensor);
-    for (int a = 3; a < 6; ++a) M(a, a) = mass;
-    D = Matrix6::cross_with({tensor * v.angular, mass * v.linear}) - transpose_times(Matrix6::cross(v), M);
-    add_turning(K, {}, {{}, mass * transpose_times(R, g)});
-  }
-  const model::ExternalForces& loads = of_.loads;
-  for (Index k = 0; k < loads.body.size(); ++k)
-    if (const Index i = loads.body[k]; loads.in_world[k])
-      add_turning(of[i].K, loads.at(k), loads.in_body(k, motions_[i].R));
+// D = d(v x* M v)/dv = v x* M + (. x* M v), and K, the change of the weight seen from a turning body.
+Equations::BodyMatrices Equations::body_matrices(Index i) const {
+  const auto& [R, x, v] = motions_[i];
+  const double mass = bodies_.mass[i];
+  const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
+  BodyMatrices of;
+  of.M.add_block(0, 0, tensor);
+  for (int a = 3; a < 6; ++a) of.M(a, a) = mass;
+  of.D.add_block(0, 0, Mat3<double>::skew(v.angular) * tensor - Mat3<double>::skew(tensor * v.angular));
+  of.D.add_block(3, 0, Mat3<double>::skew(-mass * v.linear));
+  of.D.add_block(3, 3, Mat3<double>::skew(mass * v.angular));
+  of.K.add_block(3, 0, Mat3<double>::skew(-mass * transpose_times(R, Vec3<double>::load(bodies_.gravity.data()))));
   return of;
+}
+
+// What a load [n; f] of world axes at a point r of a body adds to K.
+Matrix6 Equations::load_stiffness(Index load) const {
+  const auto [n, f] = of_.loads.in_body(load, motions_[of_.loads.body[load]].R);
+  Matrix6 K;
+  if (!of_.loads.in_world[load]) return K;
+  K.add_block(0, 0, Mat3<double>::skew(of_.loads.at(load)) * Mat3<double>::skew(-f) - Mat3<double>::skew(n));
+  K.add_block(3, 0, Mat3<double>::skew(-f));
+  return K;
 }
 
 // What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
@@ -164,12 +162,15 @@ void Equations::load_residual(const Connection& of, double* row) const {
 Index Equations::linearize(double b, double c, View<double, 3> rows) {
   const Index n = n_bodies();
   std::vector<Matrix6>& H = rest_;
-  const auto matrices = body_matrices();
   for (Index i = 0; i < n; ++i) {  // b M T^-1 + c D + K, T^-1 to first order
-    const auto& [M, D, K] = matrices[i];
+    const auto [M, D, K] = body_matrices(i);
     const auto y = Motion<double>::load(&end_.displacement(i, 0));
-    H[i] = b * (M + 0.5 * (M * Matrix6::cross(y))) + c * D + K;
+    H[i] = b * M + c * D + K;
+    H[i].add_block(0, 0, M.block(0, 0) * Mat3<double>::skew(0.5 * b * y.angular));
+    H[i].add_block(3, 0, Mat3<double>::skew(0.5 * b * M(3, 3) * y.linear));
+    H[i].add_block(3, 3, Mat3<double>::skew(0.5 * b * M(3, 3) * y.angular));
   }
+  for (Index k = 0; k < of_.loads.body.size(); ++k) H[of_.loads.body[k]] += load_stiffness(k);
   std::fill(rows.begin(), rows.end(), 0.0);
   factorize_compliance(c);
   for_connections(true, [&](Index j, const ConnectionTerms<double>& terms) {
@@ -210,7 +211,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     double share = 1.0;
     while (!cholesky(6, (root_[i] = used).m) && share > 0.0) {  // NaN never is
       share -= 0.25;
-      used = share * symmetric + (1.0 - share) * (b * matrices[i].M);
+      used = share * symmetric + (1.0 - share) * (b * body_matrices(i).M);
     }
     H[i] = H[i] - used;
     n_indefinite += share < 1.0;

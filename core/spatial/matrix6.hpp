@@ -36,14 +36,6 @@ struct Matrix6 {
         for (int j = 0; j < 6; ++j) C(i, j) += A(i, k) * B(k, j);
     return C;
   }
-  // A' B
-  friend Matrix6 transpose_times(const Matrix6& A, const Matrix6& B) {
-    Matrix6 C;
-    for (int k = 0; k < 6; ++k)
-      for (int i = 0; i < 6; ++i)
-        for (int j = 0; j < 6; ++j) C(i, j) += A(k, i) * B(k, j);
-    return C;
-  }
   void multiply(const double* x, double* y) const {
     for (int i = 0; i < 6; ++i) {
       y[i] = 0.0;
@@ -70,14 +62,6 @@ struct Matrix6 {
     Matrix6 one;
     for (int i = 0; i < 6; ++i) one(i, i) = 1.0;
     return one;
-  }
-  // X m = [E 0; -E rx E] m
-  static Matrix6 of(const Transform<double>& X) {
-    Matrix6 A;
-    A.add_block(0, 0, X.E);
-    A.add_block(3, 3, X.E);
-    A.add_block(3, 0, X.E * Mat3<double>::skew(-X.r));
-    return A;
   }
   // v x of motions, (2.33)
   static Matrix6 cross(const Motion<double>& v) {

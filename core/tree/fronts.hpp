@@ -55,6 +55,13 @@ struct FrontPlan {
   View<const RowPair> pairs;
   View<const FrontEntry> entries;
   View<const Index> sizes;
+
+  // Calls f(join, its pairs of rows) for the fronts that are added at a step.
+  template <class F>
+  void for_joins(Index step, F f) const {
+    for (Index j = steps[step].first_join; j < steps[step + 1].first_join; ++j)
+      f(joins[j], pairs.slice(joins[j].first_pair, joins[j + 1].first_pair));
+  }
 };
 
 // Fronts and the factors that their elimination leaves: Python's Fronts.
@@ -179,14 +186,12 @@ inline void factorize_fronts(const Links& links, const FrontPlan& plan, const Tr
     const front_ldl::PivotRows pivots = fronts.factor(step);
     const Index slot = step.slot;
     if (step.is_new) std::fill_n(front.F, step.stride * step.stride, 0.0);
-    for (Index j = step.first_join; j < next.first_join; ++j) {  // fronts that meet are added up
-      const FrontJoin& join = plan.joins[j];
-      const View<const RowPair> pairs = plan.pairs.slice(join.first_pair, plan.joins[j + 1].first_pair);
+    plan.for_joins(at, [&](const FrontJoin& join, View<const RowPair> pairs) {  // fronts that meet are added up
       for (const auto& [from, to] : pairs) {
         const double* source = fronts.F.data() + join.base + from * join.stride;
         for (const auto& [column_from, column_to] : pairs) front.row(to)[column_to] += source[column_from];
       }
-    }
+    });
     if (step.is_link()) {
       const Index i = step.node, first = links.first_velocity(i), last = links.first_velocity(i + 1);
       front.add(ArticulatedInertia(motion.I(links, i)), slot);
@@ -218,11 +223,9 @@ inline double solve_fronts(const Links& links, const FrontPlan& plan, const Tree
     const FrontStep &step = plan.steps[at], &next = plan.steps[at + 1];
     double *const g = sides + step.side, *const own = g + step.slot, *u = fronts.u.data() + step.first_pivot;
     if (step.is_new) std::fill_n(g, step.stride, 0.0);
-    for (Index j = step.first_join; j < next.first_join; ++j) {
-      const double* source = sides + plan.joins[j].side;
-      for (const auto& [from, to] : plan.pairs.slice(plan.joins[j].first_pair, plan.joins[j + 1].first_pair))
-        g[to] += source[from];
-    }
+    plan.for_joins(at, [&](const FrontJoin& join, View<const RowPair> pairs) {
+      for (const auto& [from, to] : pairs) g[to] += sides[join.side + from];
+    });
     if (step.is_link()) {
       for (Index e = step.first_entry; e < next.first_entry; ++e) {
         const FrontEntry& entry = plan.entries[e];
@@ -243,7 +246,7 @@ inline double solve_fronts(const Links& links, const FrontPlan& plan, const Tree
   }
   double largest = 0.0;
   for (Index at = n_steps - 1; at >= 0; --at) {  // root to leaves
-    const FrontStep &step = plan.steps[at], &next = plan.steps[at + 1];
+    const FrontStep& step = plan.steps[at];
     double *const y = sides + step.side, *const own = y + step.slot, *const x = fronts.u.data() + step.first_pivot;
     Motion a;
     if (step.is_link() && step.parent_slot != FrontStep::world)
@@ -265,11 +268,9 @@ inline double solve_fronts(const Links& links, const FrontPlan& plan, const Tree
         lambda[first_row[step.node] + r] = -x[r];
       }
     }
-    for (Index j = step.first_join; j < next.first_join; ++j) {
-      double* const target = sides + plan.joins[j].side;
-      for (const auto& [from, to] : plan.pairs.slice(plan.joins[j].first_pair, plan.joins[j + 1].first_pair))
-        target[from] = y[to];
-    }
+    plan.for_joins(at, [&](const FrontJoin& join, View<const RowPair> pairs) {
+      for (const auto& [from, to] : pairs) sides[join.side + from] = y[to];
+    });
   }
   return largest;
 }

@@ -155,7 +155,8 @@ def row_table(
 ) -> Table:
     """Return the table of `rows`, zero; an evaluation fills them.
 
-    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp; bodies: in order.
+    anchor (n_joints, 3 or 4) and is_line (n_joints,): see core/dynamics/workspaces.hpp;
+    bodies: in order.
     """
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]

@@ -57,11 +57,9 @@ class NativeTerms:
 
     def __init__(self, system: System) -> None:
         self._system = system
-        sizes = map(
-            len, (system.coordinates.prescribed, system.joint_forces.item, system.point_forces.first)
-        )
+        tracked, springs, lines = system.coordinates, system.joint_forces, system.point_forces
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
-        self._n = np.cumsum(list(sizes))
+        self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
         self.known = np.zeros((self._n[-1], 3))
         self.native = dynamics.GeneralTerms(
             system_tables(system), self.known, self.rows, self.gamma
