@@ -78,7 +78,8 @@ bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupte
 	$(BIN)/sparsebody study benchmarks/forward_dynamics.toml --output out/forward_dynamics --jobs 1
 	$(BIN)/sparsebody report out/forward_dynamics --from 512
 	$(BIN)/python -m benchmarks.record out/forward_dynamics
-	$(BIN)/python -m benchmarks.choice
+	$(BIN)/sparsebody study benchmarks/choice.toml --output out/choice --jobs 1
+	$(BIN)/python -m benchmarks.record out/choice
 
 .venv/.engines: $(STAMP)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[peers]'

@@ -1,34 +1,31 @@
 """Mechanisms whose compliant joints, bushings and beams are deformed at random."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.spatial import quaternion_exponential
 
 PARAMETERS = {"helical": 0.3, "constant-distance": 1.0}
-STIFF = [name for name, kind in JOINT_TYPES.items() if name != "free"]
+STIFF = [name for name, kind in sb.JOINT_TYPES.items() if name != "free"]
 
 
-def joint_type(name: str) -> sb.JointType:
+def joint_type(name):
     """Return a joint type with its number, if it has one."""
-    return JOINT_TYPES[name](*([PARAMETERS[name]] if name in PARAMETERS else []))
+    return sb.JOINT_TYPES[name](*([PARAMETERS[name]] if name in PARAMETERS else []))
 
 
-def semidefinite(rng: np.random.Generator, n: int, rank: int | None = None) -> np.ndarray:
+def semidefinite(rng, n, rank=None):
     root = rng.normal(size=(n, n if rank is None else rank))
     return root @ root.T
 
 
-def near(rng: np.random.Generator, place: np.ndarray) -> sb.Frame:
+def near(rng, place):
     return sb.Frame(
         place + 0.1 * rng.normal(size=3), quaternion_exponential(0.15 * rng.normal(size=3))
     )
 
 
-def deformed(seed: int, names: list[str], damping: bool = False) -> sb.Mechanism:
+def deformed(seed, names, damping=False):
     """Bodies in a row, turned a little, with joints of all names open by some 0.2 m and 0.2 rad."""
     rng = np.random.default_rng(seed)
     mechanism = sb.Mechanism("deformed")

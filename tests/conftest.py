@@ -11,10 +11,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Tests run beside others on slow machines: neither deadlines nor "too slow" mean anything.
 settings.register_profile(
-    "sparsebody",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
+    "sparsebody", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("sparsebody")
 
@@ -26,23 +23,23 @@ except ImportError:  # not installed, or SuiteSparse is gone
 REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     if REQUIRES_CHOLMOD and not HAS_CHOLMOD:
         raise pytest.UsageError(
             "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
         )
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Keep the garbage collector from walking through all that collection made, again and again."""
     gc.collect()
     gc.freeze()
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure():
     gc.unfreeze()  # so that what is bound natively is destroyed in order
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     if item.get_closest_marker("cholmod") and not HAS_CHOLMOD:
         pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 
 
-def assert_same(first: object, second: object) -> None:
+def assert_same(first, second):
     """Assert that two objects have the same types, fields and values, to the last bit."""
     assert type(first) is type(second)
     if isinstance(first, np.ndarray):

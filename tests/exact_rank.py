@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 PRIME = 2**31 - 1
 
 
-def rank_modulo_prime(matrix: csr_array) -> int:
+def rank_modulo_prime(matrix):
     """Return the rank modulo a large prime, by elimination along the band of the columns."""
     rows = csr_array(matrix)
     rows.sum_duplicates()
@@ -36,9 +36,9 @@ def _rank(first, rows, pivot_rows):
     return rank
 
 
-def cycle_rank(cycles) -> int:
+def cycle_rank(cycles):
     """Return how many cycles are independent: as bits, reduced by the highest of those before."""
-    basis: list[int] = []
+    basis = []
     for c in range(len(cycles)):
         bits = sum(1 << e for e in cycles[c].tolist())
         for other in basis:

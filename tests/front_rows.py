@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from sparsebody.sparse.pattern import BlockPattern
+import sparsebody as sb
 
 
-def unit_rows(rng: np.random.Generator, pattern: BlockPattern) -> np.ndarray:
+def unit_rows(rng, pattern):
     """Random rows of unit norm that fit the pattern."""
     sizes = pattern.block_sizes
     ends = np.repeat(pattern.ends, sizes[pattern.n_primal :], axis=0)
@@ -14,24 +14,24 @@ def unit_rows(rng: np.random.Generator, pattern: BlockPattern) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=(1, 2))[:, None, None]
 
 
-def random_rows(
-    rng: np.random.Generator, n_bodies: int, n_repeated: int = 0, joints_per_body: float = 3.0
-) -> tuple[BlockPattern, np.ndarray]:
+def random_rows(rng, n_bodies, n_repeated=0, joints_per_body=3.0):
     """Joints of 1 to 4 rows between random bodies, or a body and the world; some are repeated."""
     n = int(rng.integers(2, joints_per_body * n_bodies))
     ends = np.array([rng.choice(n_bodies, 2, replace=False) for _ in range(n)])
     ends[rng.random(n) < 0.2, 0] = -1
     size = rng.integers(1, 5, n)
-    pattern = BlockPattern(np.concatenate([np.full(n_bodies, 6), size]), ends)
+    pattern = sb.BlockPattern(np.concatenate([np.full(n_bodies, 6), size]), ends)
     rows = unit_rows(rng, pattern)
     again = rng.integers(0, n, n_repeated)
     start = np.cumsum([0, *size])
     more = [rows[start[j] : start[j + 1]] for j in again]
     sizes = np.concatenate([pattern.block_sizes, size[again]])
-    return BlockPattern(sizes, np.concatenate([ends, ends[again]])), np.concatenate([rows, *more])
+    return sb.BlockPattern(sizes, np.concatenate([ends, ends[again]])), np.concatenate(
+        [rows, *more]
+    )
 
 
-def dense(pattern: BlockPattern, rows: np.ndarray) -> np.ndarray:
+def dense(pattern, rows):
     """A as a dense matrix, six columns a body."""
     ends = np.repeat(pattern.ends, pattern.block_sizes[pattern.n_primal :], axis=0)
     A = np.zeros((len(rows), 6 * pattern.n_primal))

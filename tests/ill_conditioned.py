@@ -1,29 +1,25 @@
 """Long mechanisms, turned ones and sheets, at consistent moving states, for the tests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 from random_mechanisms import copied
 
+import sparsebody as sb
 from benchmarks.cases import Problem
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.model.gallery import build
-from sparsebody.model.system import System
 from sparsebody.spatial import quaternion_product
 
 TILTED = (1.3, -2.1, -9.493155)  # gravity [m/s^2]
 
 
-def moving(system: System) -> Problem:
+def moving(system):
     """A system at a consistent state with random velocities."""
     state = system.initial_state
     velocity = np.random.default_rng(0).normal(size=state.velocity.shape)
-    return Problem(system.name, system, consistent_state(system, state.with_(velocity=velocity)))
+    return Problem(system.name, system, sb.consistent_state(system, state.with_(velocity=velocity)))
 
 
-def turned(given: Problem) -> Problem:
+def turned(given):
     """The same somewhere else and at an angle, so that no number is round."""
     system, state = given.system, given.state
     q = np.array([0.8, 0.36, -0.3, 0.37])
@@ -42,15 +38,15 @@ def turned(given: Problem) -> Problem:
     )
 
 
-def skew(x: np.ndarray) -> np.ndarray:
+def skew(x):
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
-def floating_ladder(rungs: int, disorder: float) -> Problem:
+def floating_ladder(rungs, disorder):
     """Revolute bars in a plane that hang on the world by one hinge: two freedoms."""
-    whole = build("ladder", rungs=rungs, joint="revolute", disorder=disorder, gravity=TILTED)
+    whole = sb.build("ladder", rungs=rungs, joint="revolute", disorder=disorder, gravity=TILTED)
     return moving(copied(whole, without=["base-1"]).compile())
 
 
-def sheet(k: int) -> Problem:
-    return moving(build("rotating-squares", rows=k, columns=k, gravity=TILTED).compile())
+def sheet(k):
+    return moving(sb.build("rotating-squares", rows=k, columns=k, gravity=TILTED).compile())

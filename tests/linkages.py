@@ -1,17 +1,14 @@
 """Planar linkages of hinges at given points, with the exact rank of their constraints."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from exact_rank import rank_modulo_prime
 from scipy.sparse import csr_array
 
+import sparsebody as sb
 from sparsebody.assembly.constraint import constraint_rows, kkt_structure
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.joints import Revolute
-from sparsebody.model.mechanism import Mechanism
 
 GRID = 2.0**-16  # of the points, so that their ratios are integers [m]
 DOWN_Y = (0.0, -9.81, 0.0)
@@ -36,21 +33,18 @@ class Linkage:
 
     def mechanism(self, masses=1.0):
         """Bodies as wide as their hinges lie apart, all in the plane z = 0."""
-        mechanism = Mechanism("linkage", DOWN_Y)
+        mechanism = sb.Mechanism("linkage", DOWN_Y)
         middle, square = self.spread()
         mass = np.broadcast_to(masses, self.n_bodies)
         moment = mass * np.maximum(square, 1e-3 * square.mean())
         position = np.column_stack([middle, np.zeros(self.n_bodies)])
         body = mechanism.add_bodies(
-            "body-{}",
-            mass=mass,
-            inertia=moment[:, None] * [0.6, 0.6, 1.0],
-            position=position,
+            "body-{}", mass=mass, inertia=moment[:, None] * [0.6, 0.6, 1.0], position=position
         )
         body = np.append(body, -1)
         mechanism.add_joints(
             "hinge-{}",
-            Revolute(),
+            sb.Revolute(),
             body[self.ends[:, 0]],
             body[self.ends[:, 1]],
             point=np.column_stack([self.points, np.zeros(len(self.points))]),
@@ -121,10 +115,7 @@ class Builder:
         square = np.array(self.bodies(k * columns)).reshape(k, columns)
         c, s = 4.0, 3.0
         spacing = c + s
-        corner = {
-            "right": ((1, -1), (1, 1)),
-            "top": ((1, 1), (-1, 1)),
-        }
+        corner = {"right": ((1, -1), (1, 1)), "top": ((1, 1), (-1, 1))}
         for r in range(k):
             for q in range(columns):
                 parity = (r + q) % 2

@@ -1,27 +1,22 @@
 """K of loops as chains of joints: what the closure of any basis asks of the joint velocities."""
 
-from __future__ import annotations
-
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 
+import sparsebody as sb
 from sparsebody._core import rank as kernels
-from sparsebody.analysis.cycle_bases import compare_loop_bases
 from sparsebody.analysis.null_space import joint_sizes, successor_frames
-from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.system import State, System
-from sparsebody.sparse.cycles import Cycles
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 
-def loop_cycles(system: System, basis: str, seed: int = 0) -> Cycles | None:
+def loop_cycles(system, basis, seed=0):
     """Return a basis of loops, one of LOOP_BASES; None for no faces."""
-    return compare_loop_bases(system, (basis,), seed=seed).cycles.get(basis)
+    return sb.compare_loop_bases(system, (basis,), seed=seed).cycles.get(basis)
 
 
-def loop_closure_matrix(system: System, state: State, cycles: Cycles) -> csr_array:
+def loop_closure_matrix(system, state, cycles):
     """Return K (6 n_cycles, sum of n_free): K qd = 0 closes the loops.
 
     The sum of +-S_j qd_j around a loop. Six rows a loop, angular velocities first, in world axes
@@ -49,7 +44,7 @@ def loop_closure_matrix(system: System, state: State, cycles: Cycles) -> csr_arr
     return coo_array((np.concatenate(values), where), shape=shape).tocsr()
 
 
-def joint_freedoms(system: System, state: State) -> tuple[FloatArray, IntArray]:
+def joint_freedoms(system, state):
     """Return S (n_joints, 6, 6) in S axes, n_free[j] rows of it, and n_free (n_joints,).
 
     What the rows of a joint leave, those of drives among them; none where a joint has no rows.

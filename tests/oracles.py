@@ -1,19 +1,14 @@
 """Slow, dense and clear: what the sparse system must give, found in other ways."""
 
-from __future__ import annotations
-
 import numpy as np
 from textbook import assemble
 
-from sparsebody.model.system import State, System
 from sparsebody.spatial import rotation_from_quaternion
 
 _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 
 
-def gauss_accelerations(
-    system: System, state: State, body_force: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def gauss_accelerations(system, state, body_force=None):
     """Accelerations (n_bodies, 6) and the smallest multipliers, by Gauss's principle.
 
     Minimize (a - a_free)' I (a - a_free) subject to A a = asked, in world coordinates, by the
@@ -37,37 +32,31 @@ def gauss_accelerations(
     return np.einsum("nij,nj->ni", book.world_to_body, a), multiplier
 
 
-def rank(system: System, state: State) -> int:
+def rank(system, state):
     """Rank of the constraint rows, by singular values."""
     n = 6 * system.n_bodies
     A = assemble(system, state).matrix.toarray()[n:, :n]
     return int(np.linalg.matrix_rank(A, tol=_RANK_TOLERANCE * np.linalg.norm(A, 2)))
 
 
-def null_multipliers(system: System, state: State) -> np.ndarray:
+def null_multipliers(system, state):
     """Orthonormal multipliers (n_rows, k) that exert no force on any body."""
     n = 6 * system.n_bodies
     U, size, _ = np.linalg.svd(assemble(system, state).matrix.toarray()[n:, :n])
     return U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
 
 
-def determined_rows(system: System, state: State) -> np.ndarray:
-    """Which multipliers (n_rows,) are unique: those that no null vector of A' touches."""
-    null = null_multipliers(system, state)
-    return np.asarray(np.abs(null).max(axis=1, initial=0.0) < 1e-8)
-
-
 class WorldView:
     """Poses, velocities and joint frames in world axes, one body and one joint at a time."""
 
-    def __init__(self, system: System, state: State) -> None:
+    def __init__(self, system, state):
         self.system = system
         self.rotation = [rotation_from_quaternion(q) for q in state.orientation]
         self.center = list(state.position)
         self.spin = [R @ v[:3] for R, v in zip(self.rotation, state.velocity, strict=True)]
         self.speed = [R @ v[3:] for R, v in zip(self.rotation, state.velocity, strict=True)]
 
-    def joint_frame(self, j: int, side: str) -> tuple[np.ndarray, np.ndarray]:
+    def joint_frame(self, j, side):
         """Axes (columns) and origin of P or S."""
         system = self.system
         body, R, x = (
@@ -79,18 +68,18 @@ class WorldView:
             return R, x
         return self.rotation[body] @ R, self.center[body] + self.rotation[body] @ x
 
-    def point_velocity(self, body: int, place: np.ndarray) -> np.ndarray:
+    def point_velocity(self, body, place):
         """Velocity of the point of a body that is at `place`."""
         if body < 0:
             return np.zeros(3)
         return self.speed[body] + np.cross(self.spin[body], place - self.center[body])
 
-    def relative_pose(self, j: int) -> tuple[np.ndarray, np.ndarray]:
+    def relative_pose(self, j):
         """(E, r) of S seen from P."""
         (R_P, x_P), (R_S, x_S) = self.joint_frame(j, "P"), self.joint_frame(j, "S")
         return R_S.T @ R_P, R_P.T @ (x_S - x_P)
 
-    def joint_velocity(self, j: int) -> np.ndarray:
+    def joint_velocity(self, j):
         """v_J in S coordinates."""
         R, place = self.joint_frame(j, "S")
         p, s = self.system.predecessor[j], self.system.successor[j]
@@ -99,7 +88,7 @@ class WorldView:
         return np.concatenate([R.T @ spin, R.T @ speed])
 
 
-def active_wrenches(system: System, state: State) -> np.ndarray:
+def active_wrenches(system, state):
     """T_a tau (n_joints, 6) in S, of springs, dampers and efforts on joint coordinates."""
     view, forces, tracked = WorldView(system, state), system.joint_forces, system.coordinates
     wrench = np.zeros((system.n_joints, 6))
@@ -117,9 +106,7 @@ def active_wrenches(system: System, state: State) -> np.ndarray:
     return wrench
 
 
-def point_pulls(
-    system: System, state: State
-) -> list[tuple[tuple[int, np.ndarray], tuple[int, np.ndarray], np.ndarray]]:
+def point_pulls(system, state):
     """(body, place), (body, place) and the force on the first, of forces between points."""
     view, forces = WorldView(system, state), system.point_forces
     pulls = []
@@ -141,13 +128,7 @@ def point_pulls(
     return pulls
 
 
-def newton_euler_imbalance(
-    system: System,
-    state: State,
-    acceleration: np.ndarray,
-    joint_wrench: np.ndarray,
-    body_force: np.ndarray | None = None,
-) -> float:
+def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force=None):
     """Largest violation of Newton's and Euler's laws of any body, relative to the largest term.
 
     m x'' = sum of forces, d(R I R' w)/dt = sum of moments about the com, in world axes. Joint
@@ -155,7 +136,7 @@ def newton_euler_imbalance(
     the predecessor.
     """
     view = WorldView(system, state)
-    terms: list[list[np.ndarray]] = [[] for _ in range(system.n_bodies)]
+    terms = [[] for _ in range(system.n_bodies)]
     for i, (R, v, a) in enumerate(zip(view.rotation, state.velocity, acceleration, strict=True)):
         I_c, w = system.inertia[i], v[:3]
         change_of_spin = R @ (I_c @ a[:3] + np.cross(w, I_c @ w))
@@ -186,62 +167,3 @@ def newton_euler_imbalance(
                 terms[body].append(sign * np.concatenate([about_com, force]))
     largest = max(np.abs(term).max() for of_body in terms for term in of_body)
     return max(float(np.abs(sum(of_body)).max()) for of_body in terms) / largest
-
-
-def planar_accelerations(
-    system: System, state: State, normal: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations of the centers (n_bodies, 3) and about the normal, with 3 freedoms a body.
-
-    For hinges along the normal, spheres on planes of the world, and prescribed hinge angles.
-    """
-    view, n = WorldView(system, state), system.n_bodies
-    e_1 = np.linalg.svd(normal[None])[2][1]
-    plane = np.array([e_1, np.cross(normal, e_1)])  # world to plane
-    left = np.array([[0.0, -1.0], [1.0, 0.0]])
-    rows: list[np.ndarray] = []
-    asked: list[float] = []
-
-    def add_row(j: int, place: np.ndarray, direction: np.ndarray) -> None:
-        """The points of both bodies at `place` accelerate alike along a direction (2,)."""
-        row, rest = np.zeros(3 * n), 0.0
-        for body, sign in ((system.successor[j], 1.0), (system.predecessor[j], -1.0)):
-            if body >= 0:
-                arm = plane @ (place - view.center[body])
-                rate = normal @ view.spin[body]
-                row[3 * body : 3 * body + 2] = sign * direction
-                row[3 * body + 2] = sign * (direction @ left @ arm)
-                rest += sign * rate**2 * (direction @ arm)
-        rows.append(row)
-        asked.append(rest)
-
-    for j, joint_type in enumerate(system.joint_types):
-        R, place = view.joint_frame(j, "S")
-        if joint_type.name == "point-on-plane":
-            assert system.predecessor[j] < 0
-            add_row(j, place, plane @ view.joint_frame(j, "P")[0][:, 2])
-            continue
-        assert joint_type.name == "revolute"
-        assert abs(R[:, 2] @ normal) > 1.0 - 1e-9
-        for direction in np.eye(2):
-            add_row(j, place, direction)
-    for item in system.coordinates.prescribed:
-        j = system.coordinates.joint[item]
-        axis = view.joint_frame(j, "S")[0][:, 2] @ normal
-        function = system.coordinates.motion[item]
-        assert function is not None
-        rows.append(np.zeros(3 * n))
-        asked.append(function(state.time)[2])
-        for body, sign in ((system.successor[j], axis), (system.predecessor[j], -axis)):
-            if body >= 0:
-                rows[-1][3 * body + 2] = sign
-    inertia = [
-        [m, m, normal @ R @ I_c @ R.T @ normal]
-        for m, I_c, R in zip(system.mass, system.inertia, view.rotation, strict=True)
-    ]
-    force = [[*(m * plane @ system.gravity), 0.0] for m in system.mass]
-    A = np.array(rows)
-    matrix = np.block([[np.diag(np.ravel(inertia)), A.T], [A, np.zeros((len(A), len(A)))]])
-    x = np.linalg.lstsq(matrix, np.concatenate([np.ravel(force), asked]), rcond=1e-12)[0]
-    found = x[: 3 * n].reshape(n, 3)
-    return found[:, :2] @ plane, found[:, 2]

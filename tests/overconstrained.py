@@ -1,23 +1,19 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
-from __future__ import annotations
-
 import numpy as np
 from random_mechanisms import random_inertia, random_loops, random_rotation, random_tree
 
-from sparsebody.model.joints import JOINT_TYPES, Revolute
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import State, System
+import sparsebody as sb
 from sparsebody.spatial import rotation_from_quaternion
-from sparsebody.tree import SpanningTree, spanning_tree
+from sparsebody.tree import spanning_tree
 
 
-def random_mechanism(seed: int) -> Mechanism:
+def random_mechanism(seed):
     """A tree, or loops: at random, of hinges in a plane, or with joints declared twice."""
     rng = np.random.default_rng(seed)
     kind, n_bodies = seed % 5, int(rng.integers(3, 9))
     if kind == 0:
-        return random_tree(rng, n_bodies, tuple(JOINT_TYPES))
+        return random_tree(rng, n_bodies, tuple(sb.JOINT_TYPES))
     if kind < 3:
         return random_loops(rng, n_bodies, int(rng.integers(1, 4)), moving=True)
     if kind == 3:
@@ -31,13 +27,11 @@ def random_mechanism(seed: int) -> Mechanism:
     return mechanism
 
 
-def add_linkage(
-    mechanism: Mechanism, rng: np.random.Generator, name: str, bars: int, base: str = ""
-) -> None:
+def add_linkage(mechanism, rng, name, bars, base=""):
     """Hinge bars to a body, one after the other and back to it, about parallel axes."""
-    base = base or str(rng.choice([WORLD, *mechanism.bodies]))
+    base = base or str(rng.choice([sb.WORLD, *mechanism.bodies]))
     R, x = np.eye(3), np.zeros(3)
-    if base != WORLD:
+    if base != sb.WORLD:
         body = mechanism.body(base)
         R, x = rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
     R = R @ random_rotation(rng)
@@ -58,11 +52,11 @@ def add_linkage(
         )
     for i in range(bars + 1):
         mechanism.add_joint(
-            f"{name} hinge {i}", Revolute(), *names[i : i + 2], point=corners[i], axis=R[:, 2]
+            f"{name} hinge {i}", sb.Revolute(), *names[i : i + 2], point=corners[i], axis=R[:, 2]
         )
 
 
-def add_twin(mechanism: Mechanism, name: str, twin: str = "") -> None:
+def add_twin(mechanism, name, twin=""):
     """Declare a joint once more, so that all its rows depend on the first ones."""
     joint = mechanism.joints[name]
     mechanism.add_joint(
@@ -75,26 +69,26 @@ def add_twin(mechanism: Mechanism, name: str, twin: str = "") -> None:
     )
 
 
-def add_bar(mechanism: Mechanism, name: str, middle: np.ndarray) -> None:
+def add_bar(mechanism, name, middle):
     place = [middle[0], 0.0, middle[1]]
     mechanism.add_body(name, mass=1.0, inertia=0.1 * np.eye(3), position=place)
 
 
-def linkage(corners: dict[str, np.ndarray], bars: dict[str, tuple[str, str]]) -> Mechanism:
+def linkage(corners, bars):
     """Bars between corners in the plane."""
-    mechanism = Mechanism("linkage")
+    mechanism = sb.Mechanism("linkage")
     for bar, (a, b) in bars.items():
         add_bar(mechanism, bar, (np.array(corners[a]) + corners[b]) / 2)
     return mechanism
 
 
-def hinge(mechanism: Mechanism, name: str, first: str, second: str, point: np.ndarray) -> None:
+def hinge(mechanism, name, first, second, point):
     mechanism.add_joint(
-        name, Revolute(), first, second, point=[point[0], 0.0, point[1]], axis=[0, 1, 0]
+        name, sb.Revolute(), first, second, point=[point[0], 0.0, point[1]], axis=[0, 1, 0]
     )
 
 
-def figure_8_2_a(crank: float, arms: tuple[float, float]) -> tuple[SpanningTree, State]:
+def figure_8_2_a(crank, arms):
     """Two rhombi with a common crank; `arms` are the angles of the bars from C, (1, 0), outwards.
 
     The rhombus O, A, B, C has sides of length one; the other one, O, A, D, C, lies upon it.
@@ -114,7 +108,7 @@ def figure_8_2_a(crank: float, arms: tuple[float, float]) -> tuple[SpanningTree,
     return spanning_tree(system, "breadth-first"), system.initial_state
 
 
-def n_four_bar_state(system: System, phi: float, rate: float = -1.2) -> State:
+def n_four_bar_state(system, phi, rate=-1.2):
     """An N-four-bar whose verticals are at an angle from the ground, horizontals staying so."""
     top, top_speed = (
         np.array([np.cos(phi), np.sin(phi), 0.0]),
@@ -131,4 +125,13 @@ def n_four_bar_state(system: System, phi: float, rate: float = -1.2) -> State:
         along_body = [0.0, rate / 2, 0.0] if upright else top_speed
         velocity.append([0.0, 0.0, rate if upright else 0.0, *along_body])
     arrays = (np.array(rows) for rows in (position, orientation, velocity))
-    return State(*arrays, system.initial_state.coordinate)
+    return sb.State(*arrays, system.initial_state.coordinate)
+
+
+def scissor_with_pendulum():
+    """A planar lift that carries a bob on a ball joint."""
+    mechanism = sb.build("scissor", pairs=8)
+    x = np.asarray(mechanism.body("left-3").position)
+    mechanism.add_body("bob", mass=0.3, inertia=[0.01, 0.01, 0.01], position=x - [0, 0, 0.4])
+    mechanism.add_joint("ball", sb.Spherical(), "left-3", "bob", point=x)
+    return mechanism

@@ -4,15 +4,15 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
+import sparsebody as sb
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
 
 
 def pattern_of(ends, n_bodies, body_size=6, joint_size=5):
     """Return the pattern of bodies of one size and joints (n, 2) of one size; -1 is the world."""
     ends = np.array(ends, dtype=np.intp).reshape(-1, 2)
     sizes = np.r_[np.full(n_bodies, body_size), np.full(len(ends), joint_size)]
-    return BlockPattern(sizes.astype(np.intp), ends)
+    return sb.BlockPattern(sizes.astype(np.intp), ends)
 
 
 def graph_pattern(graph, joint_size=5):
@@ -44,7 +44,7 @@ def shuffled(pattern, seed):
     sizes = np.empty_like(pattern.block_sizes)
     sizes[body] = pattern.block_sizes[: pattern.n_primal]
     sizes[pattern.n_primal :] = pattern.block_sizes[pattern.n_primal :][joint]
-    return BlockPattern(sizes, np.ascontiguousarray(ends))
+    return sb.BlockPattern(sizes, np.ascontiguousarray(ends))
 
 
 def metrics(pattern, ordering, *arguments):
@@ -61,7 +61,7 @@ def patterns(draw, max_bodies=9, max_joints=14):
     joints = draw(st.lists(joint, max_size=max_joints if n_bodies else 0))
     n_blocks = n_bodies + len(joints)
     sizes = draw(st.lists(st.integers(1, 6), min_size=n_blocks, max_size=n_blocks))
-    return BlockPattern(
+    return sb.BlockPattern(
         np.array(sizes, dtype=np.intp), np.array(joints, dtype=np.intp).reshape(-1, 2)
     )
 

@@ -4,8 +4,6 @@ Pinocchio's spatial vectors are linear first, its joints are those of the parent
 frame is the joint frame S, and its constraint forces act on the first joint of a constraint.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -14,20 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
-from sparsebody.model.joints import ConstantDistance, JointType
-from sparsebody.model.system import State, System
+import sparsebody as sb
+from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
-Joint = tuple[JointType, np.ndarray, np.ndarray]  # the type, and the pose (E, r) of S seen from P
+Joint = tuple[
+    sb.JointType, np.ndarray, np.ndarray
+]  # the type, and the pose (E, r) of S seen from P
 
 
-def unit_columns(*axes: int) -> np.ndarray:
+def unit_columns(*axes):
     """Columns of the 6x6 identity: angular axes 0, 1, 2 and linear axes 3, 4, 5."""
     return np.eye(6)[:, list(axes)]
 
 
-def composite(*joints: pin.JointModel, last: pin.SE3 | None = None) -> pin.JointModelComposite:
+def composite(*joints, last=None):
     """Several joints as one, `last` being placed in the frame of the one before."""
     model = pin.JointModelComposite()
     for joint in joints[:-1]:
@@ -36,26 +35,26 @@ def composite(*joints: pin.JointModel, last: pin.SE3 | None = None) -> pin.Joint
     return model
 
 
-def scalars(joint: Joint) -> np.ndarray:
+def scalars(joint):
     """Our own coordinates of the joint."""
     joint_type, E, r = joint
     return joint_type.coordinates(E, r)
 
 
-def turn(R: np.ndarray) -> np.ndarray:
+def turn(R):
     """The quaternion (x, y, z, w) of a rotation from S to P coordinates."""
     return np.roll(quaternion_from_rotation(R), -1)
 
 
-def our_subspace(joint: Joint) -> np.ndarray:
+def our_subspace(joint):
     """S of our own coordinates."""
     return joint[0].motion_subspace(scalars(joint))
 
 
-def slides_then_ball(*axes: int) -> Callable[[Joint], np.ndarray]:
+def slides_then_ball(*axes):
     """S of slides along axes of P followed by a ball."""
 
-    def subspace(joint: Joint) -> np.ndarray:
+    def subspace(joint):
         S = np.zeros((6, len(axes) + 3))
         S[3:, : len(axes)] = joint[1][:, list(axes)]
         S[:3, len(axes) :] = np.eye(3)
@@ -64,24 +63,24 @@ def slides_then_ball(*axes: int) -> Callable[[Joint], np.ndarray]:
     return subspace
 
 
-def planar_position(joint: Joint) -> np.ndarray:
+def planar_position(joint):
     x, y, angle = scalars(joint)
     return np.array([x, y, math.cos(angle), math.sin(angle)])
 
 
-def rod_angles(r: np.ndarray) -> tuple[float, float]:
+def rod_angles(r):
     """Angles (a, b) with r along Rx(a) Ry(b) e_z."""
     return math.atan2(-r[1], r[2]), math.asin(r[0] / np.linalg.norm(r))
 
 
-def rod_position(joint: Joint) -> np.ndarray:
+def rod_position(joint):
     _, E, r = joint
     a, b = rod_angles(r)
     swung = rotation_about([1, 0, 0], a) @ rotation_about([0, 1, 0], b)
     return np.concatenate([[a, b], turn(swung.T @ E.T)])
 
 
-def rod_subspace(joint: Joint) -> np.ndarray:
+def rod_subspace(joint):
     """S of two hinges at P, the second along the turned y axis, and a ball at the other end."""
     _, E, r = joint
     arms = np.column_stack([[1.0, 0.0, 0.0], rotation_about([1, 0, 0], rod_angles(r)[0])[:, 1]])
@@ -92,8 +91,8 @@ def rod_subspace(joint: Joint) -> np.ndarray:
     return S
 
 
-def rod(joint_type: JointType) -> pin.JointModel:
-    assert isinstance(joint_type, ConstantDistance)
+def rod(joint_type):
+    assert isinstance(joint_type, sb.ConstantDistance)
     end = pin.SE3(np.eye(3), np.array([0.0, 0.0, joint_type.length]))
     return composite(pin.JointModelRX(), pin.JointModelRY(), pin.JointModelSpherical(), last=end)
 
@@ -102,12 +101,12 @@ def rod(joint_type: JointType) -> pin.JointModel:
 class Counterpart:
     """What Pinocchio calls a joint type: its model, its position and its S (angular first)."""
 
-    model: Callable[[JointType], pin.JointModel]
+    model: Callable[[sb.JointType], pin.JointModel]
     position: Callable[[Joint], np.ndarray] = scalars
     subspace: Callable[[Joint], np.ndarray] = our_subspace
 
 
-COUNTERPARTS: dict[str, Counterpart] = {
+COUNTERPARTS = {
     "revolute": Counterpart(lambda _: pin.JointModelRZ()),
     "prismatic": Counterpart(lambda _: pin.JointModelPZ()),
     "helical": Counterpart(lambda screw: pin.JointModelHZ(screw.parameter)),
@@ -140,7 +139,6 @@ COUNTERPARTS: dict[str, Counterpart] = {
     ),
     "constant-distance": Counterpart(rod, rod_position, rod_subspace),
 }  # besides "fixed", which merges two bodies into one
-CONTACTS = {"spherical": pin.ContactType.CONTACT_3D, "fixed": pin.ContactType.CONTACT_6D}
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +148,7 @@ class Anchor:
     joint: int
     placement: pin.SE3
 
-    def then(self, rotation: np.ndarray, point: np.ndarray) -> Anchor:
+    def then(self, rotation, point):
         """The anchor of a frame placed in this one."""
         return Anchor(self.joint, self.placement * pin.SE3(np.array(rotation), np.array(point)))
 
@@ -161,42 +159,41 @@ class Solution:
 
     velocity: np.ndarray  # (n_bodies, 6)
     acceleration: np.ndarray  # (n_bodies, 6)
-    loop_wrench: dict[int, np.ndarray]  # (6,) on the successor in S, of spherical and fixed loops
 
 
-def motion(vector: pin.Motion) -> np.ndarray:
+def motion(vector):
     return np.concatenate([vector.angular, vector.linear])
 
 
 class PinocchioModel:
     """A mechanism at a state; tree joints are those that first reach their successor.
 
-    A loop joint of another type than those of CONTACTS ends in a body of its own, which takes a
-    share of the true successor's inertia and is welded to it.
+    A loop joint ends in a body of its own, which takes a share of the true successor's inertia and
+    is welded to it.
     """
 
-    def __init__(self, system: System, state: State) -> None:
+    def __init__(self, system, state):
         self.system, self.state = system, state
-        self.joint_motion: JointMotion = joint_motion(system, state)
+        self.joint_motion = joint_motion(system, state)
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.array(system.gravity), np.zeros(3))
         self.anchors = {-1: Anchor(0, pin.SE3.Identity())}  # of the com frames
-        self.of_joint: dict[int, int] = {}  # our joint -> Pinocchio's
-        self.welds: list[tuple[int, pin.ContactType, Anchor, Anchor]] = []
+        self.of_joint = {}  # our joint -> Pinocchio's
+        self.welds = []
         self.tree = self._tree()
-        self.loops = [j for j in range(system.n_joints) if j not in self.tree.values()]
-        self.halves = Counter(
-            int(system.successor[j]) for j in self.loops if not self._is_contact(j)
-        )
+        self.loops = [
+            j
+            for j, kind in enumerate(system.joint_types)
+            if j not in self.tree.values() and kind.name != "free"
+        ]
+        self.halves = Counter(int(system.successor[j]) for j in self.loops)
         self._add_children(-1)
-        for j in self.loops:
-            self._close(j)
         self.data = self.model.createData()
         assert self.model.check(self.data)
 
-    def _tree(self) -> dict[int, int]:
+    def _tree(self):
         """The tree joint of every body."""
-        tree: dict[int, int] = {}
+        tree = {}
         for j in range(self.system.n_joints):
             p, s = int(self.system.predecessor[j]), int(self.system.successor[j])
             if s >= 0 and s not in tree and (p < 0 or p in tree):
@@ -204,23 +201,20 @@ class PinocchioModel:
         assert len(tree) == self.system.n_bodies, "declare the joints from the world outwards"
         return tree
 
-    def _is_contact(self, j: int) -> bool:
-        return self.system.joint_types[j].name in (*CONTACTS, "free")
-
-    def _joint(self, j: int) -> Joint:
+    def _joint(self, j):
         of = self.joint_motion
         return self.system.joint_types[j], of.rotation[j], of.translation[j]
 
-    def _successor_frame(self, j: int) -> pin.SE3:
+    def _successor_frame(self, j):
         """S in the successor's com frame."""
         return pin.SE3(self.system.successor_rotation[j], self.system.successor_point[j])
 
-    def _predecessor_anchor(self, j: int) -> Anchor:
+    def _predecessor_anchor(self, j):
         system = self.system
         carrier = self.anchors[int(system.predecessor[j])]
         return carrier.then(system.predecessor_rotation[j], system.predecessor_point[j])
 
-    def _add_children(self, body: int) -> None:
+    def _add_children(self, body):
         """Depth first, because Pinocchio wants subtrees to be contiguous."""
         for child, j in self.tree.items():
             if self.system.predecessor[j] == body:
@@ -228,10 +222,10 @@ class PinocchioModel:
                 self.anchors[child] = self._add_body(j, child, share)
                 self._add_children(child)
         for j in self.loops:
-            if self.system.predecessor[j] == body and not self._is_contact(j):
+            if self.system.predecessor[j] == body:
                 self._add_half(j)
 
-    def _add_body(self, j: int, body: int, share: float) -> Anchor:
+    def _add_body(self, j, body, share):
         """Add joint j with a body; return the anchor of its com frame."""
         joint = self._joint(j)
         base = self._predecessor_anchor(j)
@@ -251,24 +245,12 @@ class PinocchioModel:
         self.model.appendBodyToJoint(anchor.joint, inertia, anchor.placement)
         return anchor
 
-    def _add_half(self, j: int) -> None:
+    def _add_half(self, j):
         """Add a body of its own at the end of a loop joint, to be welded to the successor."""
         successor = int(self.system.successor[j])
-        half = self._add_body(j, successor, 0.5 / self.halves[successor])
-        self.welds.append((j, pin.ContactType.CONTACT_6D, half, Anchor(-1, half.placement)))
+        self.welds.append((self._add_body(j, successor, 0.5 / self.halves[successor]), successor))
 
-    def _close(self, j: int) -> None:
-        name = self.system.joint_types[j].name
-        if name not in CONTACTS:
-            return
-        frame = self._successor_frame(j)
-        carrier = self.anchors[int(self.system.successor[j])]
-        first = Anchor(carrier.joint, carrier.placement * frame)
-        E = self.joint_motion.rotation[j]
-        second = self._predecessor_anchor(j).then(E.T, np.zeros(3))
-        self.welds.append((j, CONTACTS[name], first, second))
-
-    def position(self) -> np.ndarray:
+    def position(self):
         """Pinocchio's q."""
         q = pin.neutral(self.model)
         for j, index in self.of_joint.items():
@@ -276,7 +258,7 @@ class PinocchioModel:
             q[part.idx_q : part.idx_q + part.nq] = COUNTERPARTS[joint[0].name].position(joint)
         return q
 
-    def _along_joints(self, wrench: np.ndarray, velocity: bool) -> np.ndarray:
+    def _along_joints(self, wrench, velocity):
         """Pinocchio's v from v_J, or its tau from wrenches in S: (n_joints, 6) both."""
         result = np.zeros(self.model.nv)
         for j, index in self.of_joint.items():
@@ -286,14 +268,14 @@ class PinocchioModel:
             result[part.idx_v : part.idx_v + part.nv] = value
         return result
 
-    def solve(self, active: np.ndarray, body_force: np.ndarray, *, mu: float = 1e-10) -> Solution:
+    def solve(self, active, body_force, *, mu=1e-10):
         """Accelerations with active joint wrenches (n_joints, 6) in S and wrenches on the bodies.
 
         ABA where there is no loop; `mu` is the regularization of the proximal iteration.
         """
         if self.model.nv == 0:  # Pinocchio crashes where all bodies are fixed
             at_rest = np.zeros((self.system.n_bodies, 6))
-            return Solution(at_rest, at_rest, {})
+            return Solution(at_rest, at_rest)
         q, v = self.position(), self._along_joints(self.joint_motion.velocity, velocity=True)
         tau = self._along_joints(active, velocity=False) + self._generalized(q, body_force)
         contacts, contact_data = self._contacts()
@@ -305,19 +287,15 @@ class PinocchioModel:
             )
         else:
             qdd = pin.aba(self.model, self.data, q, v, tau)
-        wrenches = {}
-        for (j, *_), found in zip(self.welds, contact_data, strict=True):
-            if self.system.joint_types[j].name in CONTACTS:
-                wrenches[j] = self._loop_wrench(j, found.contact_force)
         pin.forwardKinematics(self.model, self.data, q, v, qdd)  # data.a without gravity
-        return Solution(self._of_bodies(self.data.v), self._of_bodies(self.data.a), wrenches)
+        return Solution(self._of_bodies(self.data.v), self._of_bodies(self.data.a))
 
-    def _of_bodies(self, vectors: list[pin.Motion]) -> np.ndarray:
+    def _of_bodies(self, vectors):
         """Motion vectors of joints, seen from the com frames of the bodies."""
         anchors = [self.anchors[i] for i in range(self.system.n_bodies)]
         return np.array([motion(a.placement.actInv(vectors[a.joint])) for a in anchors])
 
-    def _generalized(self, q: np.ndarray, body_force: np.ndarray) -> np.ndarray:
+    def _generalized(self, q, body_force):
         """J' f of wrenches (n_bodies, 6) in com frames."""
         pin.computeJointJacobians(self.model, self.data, q)
         tau = np.zeros(self.model.nv)
@@ -327,28 +305,15 @@ class PinocchioModel:
             tau += J.T @ anchor.placement.act(pin.Force(wrench[3:], wrench[:3])).vector
         return tau
 
-    def _contacts(self) -> tuple[list[pin.RigidConstraintModel], list[pin.RigidConstraintData]]:
-        contacts = pin.StdVec_RigidConstraintModel()
-        data = pin.StdVec_RigidConstraintData()
-        for j, kind, first, second in self.welds:
-            if second.joint < 0:  # a half body, welded to its other half
-                second = self.anchors[int(self.system.successor[j])]
+    def _contacts(self):
+        contacts, data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        for half, successor in self.welds:
+            first, second = half, self.anchors[successor]
             if first.joint == 0:  # the world must be the second
                 first, second = second, first
-            contact = pin.RigidConstraintModel(
-                kind,
-                self.model,
-                first.joint,
-                first.placement,
-                second.joint,
-                second.placement,
-                pin.LOCAL,
-            )
+            ends = first.joint, first.placement, second.joint, second.placement
+            kind = pin.ContactType.CONTACT_6D
+            contact = pin.RigidConstraintModel(kind, self.model, *ends, pin.LOCAL)
             contacts.append(contact)
             data.append(contact.createData())
         return contacts, data
-
-    def _loop_wrench(self, j: int, force: pin.Force) -> np.ndarray:
-        """The wrench on the successor; Pinocchio gives that on the first body of the contact."""
-        sign = -1.0 if self.system.successor[j] < 0 else 1.0
-        return sign * np.concatenate([force.angular, force.linear])

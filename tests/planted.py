@@ -4,9 +4,6 @@ Every family grows on a random tree, whose constraints are independent whatever 
 the number is known from the construction; half of the mechanisms are regular.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,9 +17,7 @@ from random_mechanisms import (
     random_tree,
 )
 
-from sparsebody.model.joints import Fixed, JointType, Prismatic, Revolute, Spherical
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import System
+import sparsebody as sb
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 RANDOM_LOOP = "random loop"
@@ -33,7 +28,7 @@ Points = np.ndarray  # (n, 3)
 class Planted:
     """A mechanism, and how many of its rows depend on others; None where only numbers tell."""
 
-    system: System
+    system: sb.System
     n_dependent: int | None
     family: str
 
@@ -43,24 +38,24 @@ class Garden:
     """A mechanism under construction, which things are planted in."""
 
     rng: np.random.Generator
-    mechanism: Mechanism
+    mechanism: sb.Mechanism
     n_dependent: int = 0
     n_plants: int = 0
 
-    def host(self) -> str:
+    def host(self):
         """A body at random, or the world."""
-        return str(self.rng.choice([WORLD, *self.mechanism.bodies]))
+        return str(self.rng.choice([sb.WORLD, *self.mechanism.bodies]))
 
-    def axes(self, host: str) -> tuple[np.ndarray, np.ndarray]:
+    def axes(self, host):
         """Random axes (columns) and a random point near a body, in the world."""
-        place = np.zeros(3) if host == WORLD else np.asarray(self.mechanism.body(host).position)
+        place = np.zeros(3) if host == sb.WORLD else np.asarray(self.mechanism.body(host).position)
         return random_rotation(self.rng), place + self.rng.normal(size=3)
 
-    def name(self) -> str:
+    def name(self):
         self.n_plants += 1
         return f"plant {self.n_plants}"
 
-    def body(self, name: str, place: np.ndarray, size: float) -> str:
+    def body(self, name, place, size):
         """Add a body of about that size, its center of mass not quite at `place`."""
         mass = float(self.rng.uniform(0.5, 2.0)) * size**3
         self.mechanism.add_body(
@@ -75,13 +70,11 @@ class Garden:
         )
         return name
 
-    def join(
-        self, kind: JointType, first: str, second: str, point: np.ndarray, axis: np.ndarray
-    ) -> None:
+    def join(self, kind, first, second, point, axis):
         name = f"{first} - {second} {len(self.mechanism.joints)}"
         self.mechanism.add_joint(name, kind, first, second, point=point, axis=axis)
 
-    def loop(self, host: str, corners: Points, axes: Points, size: float) -> list[str]:
+    def loop(self, host, corners, axes, size):
         """Hinge bars from corner to corner, the first and the last one to the host."""
         plant, joints = self.name(), len(corners)
         bars = [
@@ -90,57 +83,57 @@ class Garden:
         ]
         names = [host, *bars, host]
         for i in range(joints):
-            self.join(Revolute(), names[i], names[i + 1], corners[i], axes[i])
+            self.join(sb.Revolute(), names[i], names[i + 1], corners[i], axes[i])
         return bars
 
 
 # ---- plants: each adds to the mechanism and returns how many rows it makes dependent -----------
 
 
-def twin(garden: Garden, size: float) -> int:
+def twin(garden, size):
     """A joint declared twice."""
     name = str(garden.rng.choice(list(garden.mechanism.joints)))
     add_twin(garden.mechanism, name, garden.name())
     return garden.mechanism.joints[name].type.n_constraints
 
 
-def double_weld(garden: Garden, size: float) -> int:
+def double_weld(garden, size):
     """A body welded to another at two places."""
     host = garden.host()
     _, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for k in range(2):
         point = x + size * garden.rng.normal(size=3)
-        garden.join(Fixed(), host, body, point, random_rotation(garden.rng)[:, k])
+        garden.join(sb.Fixed(), host, body, point, random_rotation(garden.rng)[:, k])
     return 6
 
 
-def double_slide(garden: Garden, size: float) -> int:
+def double_slide(garden, size):
     """A body on two parallel slides."""
     host = garden.host()
     R, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for _ in range(2):
-        garden.join(Prismatic(), host, body, x + size * garden.rng.normal(size=3), R[:, 0])
+        garden.join(sb.Prismatic(), host, body, x + size * garden.rng.normal(size=3), R[:, 0])
     return 5
 
 
-def coaxial_hinges(garden: Garden, size: float) -> int:
+def coaxial_hinges(garden, size):
     """A door on three hinges."""
     host = garden.host()
     R, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for height in (0.0, 1.0, 2.5):
-        garden.join(Revolute(), host, body, x + size * height * R[:, 2], R[:, 2])
+        garden.join(sb.Revolute(), host, body, x + size * height * R[:, 2], R[:, 2])
     return 10
 
 
-def planar_loop(garden: Garden, size: float) -> int:
+def planar_loop(garden, size):
     """Four to six bars hinged in a plane."""
     return _planar_loop(garden, garden.host(), size)
 
 
-def _planar_loop(garden: Garden, host: str, size: float) -> int:
+def _planar_loop(garden, host, size):
     R, x = garden.axes(host)
     n = int(garden.rng.integers(3, 6))
     angle = np.linspace(0.0, 1.6 * np.pi, n + 1) + garden.rng.uniform(-0.25, 0.25, n + 1)
@@ -150,14 +143,14 @@ def _planar_loop(garden: Garden, host: str, size: float) -> int:
     return 3
 
 
-def nested_loops(garden: Garden, size: float) -> int:
+def nested_loops(garden, size):
     """A planar loop on a bar of another one, whose joint is declared twice."""
     first = _planar_loop(garden, garden.host(), size)
     bar = list(garden.mechanism.bodies)[-1]
     return first + _planar_loop(garden, bar, size / 3) + twin(garden, size)
 
 
-def spherical_loop(garden: Garden, size: float) -> int:
+def spherical_loop(garden, size):
     """Five hinges whose axes meet in a point."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -168,7 +161,7 @@ def spherical_loop(garden: Garden, size: float) -> int:
     return 3
 
 
-def translational_loop(garden: Garden, size: float) -> int:
+def translational_loop(garden, size):
     """Slides in four directions between bodies that never turn."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -176,11 +169,13 @@ def translational_loop(garden: Garden, size: float) -> int:
     names = [host, *bodies, host]
     axes = [*R.T, R @ np.array([0.5, -0.6, 0.7])]
     for i, axis in enumerate(axes):
-        garden.join(Prismatic(), names[i], names[i + 1], x + size * garden.rng.normal(size=3), axis)
+        garden.join(
+            sb.Prismatic(), names[i], names[i + 1], x + size * garden.rng.normal(size=3), axis
+        )
     return 3
 
 
-def parallel_cranks(garden: Garden, size: float) -> int:
+def parallel_cranks(garden, size):
     """A coupler on three or four equal and parallel cranks: more than its symmetry needs."""
     host, n = garden.host(), int(garden.rng.integers(3, 5))
     R, x = garden.axes(host)
@@ -190,12 +185,12 @@ def parallel_cranks(garden: Garden, size: float) -> int:
     for i in range(n):
         foot = x + size * R @ np.array([1.3 * i, 0.4 * i * (-1) ** i, 0.0])
         bar = garden.body(f"{plant} crank {i}", foot + crank / 2, size)
-        garden.join(Revolute(), host, bar, foot, R[:, 2])
-        garden.join(Revolute(), bar, coupler, foot + crank, R[:, 2])
+        garden.join(sb.Revolute(), host, bar, foot, R[:, 2])
+        garden.join(sb.Revolute(), bar, coupler, foot + crank, R[:, 2])
     return 4 * n - 5
 
 
-def sarrus(garden: Garden, size: float) -> int:
+def sarrus(garden, size):
     """A platform on two or three folding legs, each of which keeps it level in one direction."""
     host, n = garden.host(), int(garden.rng.integers(2, 4))
     R, x = garden.axes(host)
@@ -215,11 +210,11 @@ def sarrus(garden: Garden, size: float) -> int:
         for point, ends in zip(
             corners, ((host, shins[0]), tuple(shins), (shins[1], platform)), strict=True
         ):
-            garden.join(Revolute(), ends[0], ends[1], point, axis)
+            garden.join(sb.Revolute(), ends[0], ends[1], point, axis)
     return 3 * n - 5
 
 
-def bricard(garden: Garden, size: float) -> int:
+def bricard(garden, size):
     """Six hinges along edges of a cube, each across the next: one row too many, but not locally."""
     host = garden.host()
     R, x = garden.axes(host)
@@ -230,17 +225,17 @@ def bricard(garden: Garden, size: float) -> int:
     return 1
 
 
-def four_spheres(garden: Garden, size: float) -> int:
+def four_spheres(garden, size):
     """A body on four spheres, where two and a rod would do."""
     host = garden.host()
     R, x = garden.axes(host)
     body = garden.body(garden.name(), x, size)
     for _ in range(4):
-        garden.join(Spherical(), host, body, x + size * garden.rng.normal(size=3), R[:, 2])
+        garden.join(sb.Spherical(), host, body, x + size * garden.rng.normal(size=3), R[:, 2])
     return 6
 
 
-PLANTS: dict[str, Callable[[Garden, float], int]] = {
+PLANTS = {
     function.__name__: function
     for function in (
         twin,
@@ -262,7 +257,7 @@ PLANTS: dict[str, Callable[[Garden, float], int]] = {
 # ---- mechanisms --------------------------------------------------------------------------------
 
 
-def planted(seed: int) -> Planted:
+def planted(seed):
     """One mechanism: three in eight with one plant, one with two, the others with none.
 
     Masses, sizes and places differ by seed: masses of neighbours by up to 1e6, a plant from a
@@ -281,7 +276,7 @@ def planted(seed: int) -> Planted:
     return Planted(system, garden.n_dependent, " and ".join(names) or "regular")
 
 
-def plants(seed: int) -> tuple[str, ...]:
+def plants(seed):
     """What is planted in the mechanism with that seed."""
     kind, names = seed % 8, list(PLANTS)
     if kind == 7:
@@ -290,7 +285,7 @@ def plants(seed: int) -> tuple[str, ...]:
     return tuple(names[(seed // 8 + 5 * k + kind) % len(names)] for k in range(count))
 
 
-def _rescaled(system: System, rng: np.random.Generator) -> System:
+def _rescaled(system, rng):
     """Return a system with other masses, of another size and somewhere else."""
     n, length = system.n_bodies, 10.0 ** rng.uniform(-3.0, 2.0)
     decades = 3.0 if rng.random() < 0.5 else 0.5

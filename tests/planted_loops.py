@@ -1,18 +1,10 @@
 """Loops whose joints all move within one displacement subgroup, planted in other mechanisms."""
 
-from __future__ import annotations
-
 import numpy as np
 from random_mechanisms import random_inertia, random_rotation
 
-from sparsebody.model.frames import Frame
-from sparsebody.model.joints import JOINT_TYPES, Helical
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.spatial import (
-    quaternion_from_rotation,
-    rotation_about,
-    rotation_from_quaternion,
-)
+import sparsebody as sb
+from sparsebody.spatial import quaternion_from_rotation, rotation_about, rotation_from_quaternion
 
 TYPES = {
     "rigid": ("fixed",),
@@ -29,15 +21,15 @@ TYPES = {
 FREEDOMS = dict(zip(TYPES, (0, 1, 1, 1, 2, 2, 3, 3, 3, 4), strict=True))
 
 
-def pose(mechanism: Mechanism, name: str) -> tuple[np.ndarray, np.ndarray]:
+def pose(mechanism, name):
     """(R, x) of a body's frame in the world."""
-    if name == WORLD:
+    if name == sb.WORLD:
         return np.eye(3), np.zeros(3)
     body = mechanism.body(name)
     return rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
 
 
-def add_random_body(mechanism: Mechanism, rng: np.random.Generator, name: str) -> None:
+def add_random_body(mechanism, rng, name):
     mass = float(rng.uniform(0.5, 2.0))
     mechanism.add_body(
         name,
@@ -49,7 +41,7 @@ def add_random_body(mechanism: Mechanism, rng: np.random.Generator, name: str) -
     )
 
 
-def joint_axes(rng: np.random.Generator, kind: str, name: str, Q: np.ndarray) -> np.ndarray:
+def joint_axes(rng, kind, name, Q):
     """Axes of a joint that moves within the subgroup about, along or across z of Q."""
     turn = rotation_about([0, 0, 1], rng.uniform(-3, 3))
     tilt = rotation_about([1, 0, 0], np.pi / 2)
@@ -63,20 +55,12 @@ def joint_axes(rng: np.random.Generator, kind: str, name: str, Q: np.ndarray) ->
     return Q @ turn @ (rotation_about([1, 0, 0], np.pi) if rng.random() < 0.3 else np.eye(3))
 
 
-def add_joint_within(
-    mechanism: Mechanism,
-    rng: np.random.Generator,
-    name: str,
-    ends: tuple[str, str],
-    kind: str,
-    Q: np.ndarray,
-    center: np.ndarray,
-) -> None:
+def add_joint_within(mechanism, rng, name, ends, kind, Q, center):
     """Join two bodies where they are by a joint that moves within a subgroup."""
     type_name = str(rng.choice(TYPES[kind]))
     if kind == "planar translations":
         type_name = "prismatic"
-    joint_type = Helical(0.17) if type_name == "helical" else JOINT_TYPES[type_name]()
+    joint_type = sb.Helical(0.17) if type_name == "helical" else sb.JOINT_TYPES[type_name]()
     R = joint_axes(rng, kind, type_name, Q)
     is_about_center = kind in ("spherical", "rotation about a line", "helical", "cylindrical")
     x = center + (0.0 if is_about_center else 1.0) * rng.normal(size=3)
@@ -85,21 +69,13 @@ def add_joint_within(
     frames = []
     for body in ends:
         R_b, x_b = pose(mechanism, body)
-        frames.append(Frame(R_b.T @ (x - x_b), quaternion_from_rotation(R_b.T @ R)))
+        frames.append(sb.Frame(R_b.T @ (x - x_b), quaternion_from_rotation(R_b.T @ R)))
     mechanism.add_joint(
         name, joint_type, *ends, predecessor_frame=frames[0], successor_frame=frames[1]
     )
 
 
-def plant(
-    mechanism: Mechanism,
-    rng: np.random.Generator,
-    name: str,
-    kind: str,
-    base: str,
-    bodies: int,
-    loops: int = 1,
-) -> None:
+def plant(mechanism, rng, name, kind, base, bodies, loops=1):
     """Add bodies that move within a subgroup relative to a base, in loops."""
     Q, center = random_rotation(rng), rng.normal(size=3)
     members = [base]
@@ -117,17 +93,17 @@ def plant(
         add_joint_within(mechanism, rng, f"{name} loop {k}", ends, kind, Q, center)
 
 
-def planted(seed: int) -> Mechanism:
+def planted(seed):
     """Loops in one to four subgroups, on the world or on each other, and other loops around."""
     rng = np.random.default_rng(seed)
-    mechanism = Mechanism("planted", gravity=rng.normal(size=3))
+    mechanism = sb.Mechanism("planted", gravity=rng.normal(size=3))
     for k in range(int(rng.integers(1, 5))):
-        base = str(rng.choice([WORLD, *mechanism.bodies]))
+        base = str(rng.choice([sb.WORLD, *mechanism.bodies]))
         kind = str(rng.choice(list(TYPES)))
         plant(
             mechanism, rng, f"{kind} {k}", kind, base, int(rng.integers(1, 4)), int(rng.integers(3))
         )
-    bodies = [WORLD, *mechanism.bodies]
+    bodies = [sb.WORLD, *mechanism.bodies]
     for k in range(int(rng.integers(3))):
         if len(bodies) < 2:
             break

@@ -1,7 +1,5 @@
 """Random arms and trees of hinges and slides, and the same for Pinocchio."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +11,7 @@ from sparsebody.classical import Arm
 RIGHT_ANGLES = np.pi / 2 * np.array([-1, 0, 0, 1, 2])
 
 
-def random_table(rng: np.random.Generator, n: int, *, special: bool = False) -> np.ndarray:
+def random_table(rng, n, *, special=False):
     """DH parameters (theta, d, a, alpha), in general position or with many zeros."""
     table = rng.uniform(-1.0, 1.0, size=(n, 4)) * [np.pi, 0.5, 1.0, np.pi]
     if special:
@@ -22,9 +20,7 @@ def random_table(rng: np.random.Generator, n: int, *, special: bool = False) -> 
     return table
 
 
-def random_arm(
-    rng: np.random.Generator, n: int, *, convention: str = "standard", tree: bool = False
-) -> Arm:
+def random_arm(rng, n, *, convention="standard", tree=False):
     """Joints of both kinds; gravity in any direction."""
     mass = rng.uniform(0.5, 2.0, size=n)
     return Arm.from_dh(
@@ -49,14 +45,14 @@ class Instant:
     wrench: np.ndarray
 
     @classmethod
-    def random(cls, rng: np.random.Generator, n: int) -> Instant:
+    def random(cls, rng, n):
         return cls(*rng.normal(size=(3, n)), rng.normal(size=(n, 6)))
 
 
 class PinocchioArm:
     """The same links, numbered depth first as Pinocchio wants them."""
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, arm):
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.array(arm.gravity), np.zeros(3))
         self.index = np.zeros(arm.n, dtype=int)  # our link -> Pinocchio's joint
@@ -66,7 +62,7 @@ class PinocchioArm:
         self.data = self.model.createData()
         self.order = self.index - 1  # our joint -> Pinocchio's velocity
 
-    def _add_children(self, arm: Arm, parent: int, joint: int) -> None:
+    def _add_children(self, arm, parent, joint):
         for i in np.flatnonzero(arm.parent == parent):
             kind = pin.JointModelRZ() if arm.revolute[i] else pin.JointModelPZ()
             place = pin.SE3(self.zero.rotation[i], self.zero.translation[i])
@@ -75,22 +71,22 @@ class PinocchioArm:
             self.model.appendBodyToJoint(int(self.index[i]), inertia, pin.SE3.Identity())
             self._add_children(arm, int(i), int(self.index[i]))
 
-    def _theirs(self, ours: np.ndarray) -> np.ndarray:
-        found = np.empty(len(ours))
-        found[self.order] = ours
-        return found
+    def _theirs(self, ours):
+        result = np.empty(len(ours))
+        result[self.order] = ours
+        return result
 
-    def _forces(self, wrench: np.ndarray | None) -> pin.StdVec_Force:
+    def _forces(self, wrench):
         forces = pin.StdVec_Force()
         forces.extend([pin.Force.Zero() for _ in range(self.model.njoints)])
         for i, f in enumerate([] if wrench is None else wrench):
             forces[int(self.index[i])] = pin.Force(f[3:], f[:3])
         return forces
 
-    def rnea(self, at: Instant, wrench: np.ndarray | None = None) -> np.ndarray:
+    def rnea(self, at, wrench=None):
         q, qd, qdd = (self._theirs(x) for x in (at.q, at.qd, at.qdd))
         return pin.rnea(self.model, self.data, q, qd, qdd, self._forces(wrench))[self.order]
 
-    def aba(self, at: Instant, tau: np.ndarray, wrench: np.ndarray | None = None) -> np.ndarray:
+    def aba(self, at, tau, wrench=None):
         q, qd, tau = (self._theirs(x) for x in (at.q, at.qd, tau))
         return pin.aba(self.model, self.data, q, qd, tau, self._forces(wrench))[self.order]

@@ -1,16 +1,10 @@
 """Random mechanisms with every joint type, in consistent poses and velocities, for the tests."""
 
-from __future__ import annotations
-
-from collections.abc import Container, Mapping
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
-from sparsebody.model.frames import Frame
-from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
-from sparsebody.model.mechanism import WORLD, Mechanism
+import sparsebody as sb
 from sparsebody.spatial import (
     plucker_parts,
     quaternion_from_rotation,
@@ -18,63 +12,61 @@ from sparsebody.spatial import (
     rotation_from_quaternion,
 )
 
-TREE_TYPES = tuple(name for name in JOINT_TYPES if name not in ("free",))
+TREE_TYPES = tuple(name for name in sb.JOINT_TYPES if name not in ("free",))
 
 
-def copied(
-    mechanism: Mechanism,
-    *,
-    masses: Any = 1.0,
-    without: Container[str] = (),
-    prescribed: Mapping[str, Any] | None = None,
-) -> Mechanism:
+def copied(mechanism, *, masses=1.0, without=(), prescribed=None, rng=None, reversed_joints=False):
     """The mechanism with masses times a factor, for all bodies or each, or with other joints.
 
-    `without` are joints that are left out, `prescribed` the motions given to some.
+    `without` are joints that are left out, `prescribed` the motions given to some; a generator
+    `rng` makes the order of declaration random. Reversed joints exchange their ends.
     """
+    end = -1 if reversed_joints else 1
     bodies, _ = mechanism.columns()
     factor, drives = np.broadcast_to(masses, len(bodies)), prescribed or {}
     given = {field.name: getattr(bodies, field.name) for field in fields(bodies)}
     given |= {"mass": factor * bodies.mass, "inertia": factor[:, None, None] * bodies.inertia}
-    copy = Mechanism(mechanism.name, mechanism.gravity)
-    copy.add_bodies(list(mechanism.body_names), **given)
-    for name, joint in mechanism.joints.items():
+    copy = sb.Mechanism(mechanism.name, mechanism.gravity)
+    names, joints = np.array(mechanism.body_names), list(mechanism.joints.items())
+    order = np.arange(len(names)) if rng is None else rng.permutation(len(names))
+    copy.add_bodies(names[order].tolist(), **{key: value[order] for key, value in given.items()})
+    for j in range(len(joints)) if rng is None else rng.permutation(len(joints)):
+        name, joint = joints[j]
         if name not in without:
+            frames = (joint.predecessor_frame, joint.successor_frame)[::end]
             copy.add_joint(
                 name,
                 joint.type,
-                joint.predecessor,
-                joint.successor,
-                predecessor_frame=joint.predecessor_frame,
-                successor_frame=joint.successor_frame,
+                *(joint.predecessor, joint.successor)[::end],
+                **dict(zip(("predecessor_frame", "successor_frame"), frames, strict=True)),
                 prescribed=drives.get(name, joint.prescribed),
             )
     return copy
 
 
-def random_rotation(rng: np.random.Generator) -> np.ndarray:
+def random_rotation(rng):
     return rotation_exponential(rng.normal(size=3))
 
 
-def random_frame(rng: np.random.Generator, size: float = 0.5) -> Frame:
-    return Frame(size * rng.normal(size=3), quaternion_from_rotation(random_rotation(rng)))
+def random_frame(rng, size=0.5):
+    return sb.Frame(size * rng.normal(size=3), quaternion_from_rotation(random_rotation(rng)))
 
 
-def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
+def random_inertia(rng, mass):
     moments = np.sort(rng.uniform(0.5, 1.0, size=3)) * mass * 0.1
     R = random_rotation(rng)
     return R @ np.diag(moments) @ R.T
 
 
-def random_type(rng: np.random.Generator, name: str) -> JointType:
+def random_type(rng, name):
     if name == "helical":
-        return Helical(float(rng.uniform(0.05, 0.3)))
+        return sb.Helical(float(rng.uniform(0.05, 0.3)))
     if name == "constant-distance":
-        return ConstantDistance(float(rng.uniform(0.3, 1.0)))
-    return JOINT_TYPES[name]()
+        return sb.ConstantDistance(float(rng.uniform(0.3, 1.0)))
+    return sb.JOINT_TYPES[name]()
 
 
-def random_position(rng: np.random.Generator, joint_type: JointType) -> np.ndarray:
+def random_position(rng, joint_type):
     """A joint position q that lies on the joint's manifold."""
     q = rng.uniform(-1.0, 1.0, size=joint_type.n_positions)
     if joint_type.n_positions >= 4:
@@ -82,20 +74,15 @@ def random_position(rng: np.random.Generator, joint_type: JointType) -> np.ndarr
     return q
 
 
-def random_tree(
-    rng: np.random.Generator,
-    n_bodies: int,
-    names: tuple[str, ...] = TREE_TYPES,
-    *,
-    moving: bool = True,
-    mass: tuple[float, float] = (0.5, 2.0),
-) -> Mechanism:
+def random_tree(rng, n_bodies, names=TREE_TYPES, *, moving=True, mass=(0.5, 2.0)):
     """A random tree in a random consistent pose; joint frames, types and velocities at random."""
-    mechanism = Mechanism("random tree", gravity=rng.normal(size=3))
-    pose = {WORLD: (np.eye(3), np.zeros(3))}
-    twist = {WORLD: (np.zeros(3), np.zeros(3))}  # angular; linear of the frame's origin, in world
+    mechanism = sb.Mechanism("random tree", gravity=rng.normal(size=3))
+    pose = {sb.WORLD: (np.eye(3), np.zeros(3))}
+    twist = {
+        sb.WORLD: (np.zeros(3), np.zeros(3))
+    }  # angular; linear of the frame's origin, in world
     for i in range(n_bodies):
-        parent = WORLD if i == 0 else str(rng.choice(list(pose)))
+        parent = sb.WORLD if i == 0 else str(rng.choice(list(pose)))
         joint_type = random_type(rng, str(rng.choice(names)))
         frames = random_frame(rng), random_frame(rng)
         q = random_position(rng, joint_type)
@@ -136,21 +123,14 @@ def random_tree(
     return mechanism
 
 
-def close_loop(
-    mechanism: Mechanism,
-    rng: np.random.Generator,
-    name: str,
-    joint_type_name: str,
-    predecessor: str,
-    successor: str,
-) -> None:
+def close_loop(mechanism, rng, name, joint_type_name, predecessor, successor):
     """Add a loop joint that is closed in the present pose (its velocity error may be anything)."""
     joint_type = random_type(rng, joint_type_name)
     q = random_position(rng, joint_type)
     E, r = plucker_parts(joint_type.transform(q))
-    pose = {WORLD: (np.eye(3), np.zeros(3))}
+    pose = {sb.WORLD: (np.eye(3), np.zeros(3))}
     for body in (predecessor, successor):
-        if body != WORLD:
+        if body != sb.WORLD:
             b = mechanism.body(body)
             pose[body] = (
                 rotation_from_quaternion(np.asarray(b.orientation)),
@@ -167,22 +147,16 @@ def close_loop(
         predecessor,
         successor,
         predecessor_frame=frame,
-        successor_frame=Frame(R_s.T @ (x_S - x_s), quaternion_from_rotation(R_s.T @ R_S)),
+        successor_frame=sb.Frame(R_s.T @ (x_S - x_s), quaternion_from_rotation(R_s.T @ R_S)),
     )
 
 
 def random_loops(
-    rng: np.random.Generator,
-    n_bodies: int,
-    n_loops: int,
-    tree_names: tuple[str, ...] = TREE_TYPES,
-    loop_names: tuple[str, ...] = tuple(JOINT_TYPES),
-    *,
-    moving: bool = False,
-) -> Mechanism:
+    rng, n_bodies, n_loops, tree_names=TREE_TYPES, loop_names=tuple(sb.JOINT_TYPES), *, moving=False
+):
     """A random tree with random loop joints, closed in the initial pose."""
     mechanism = random_tree(rng, n_bodies, tree_names, moving=moving)
-    bodies = [WORLD, *mechanism.bodies]
+    bodies = [sb.WORLD, *mechanism.bodies]
     for k in range(n_loops):
         first, second = rng.choice(len(bodies), size=2, replace=False)
         close_loop(

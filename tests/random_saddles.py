@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
+import sparsebody as sb
 from sparsebody.factorization import analyze
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
 
 
@@ -30,7 +30,7 @@ def random_pattern(rng, n_primal, n_loops):
         first = (second + int(rng.integers(1, n_primal))) % n_primal
         joint(ends[0][0] if rng.random() < 0.2 else first, second, 1)
     block_sizes = np.concatenate([sizes, dual]).astype(np.intp)
-    return BlockPattern(block_sizes, np.array(ends, dtype=np.intp))
+    return sb.BlockPattern(block_sizes, np.array(ends, dtype=np.intp))
 
 
 def random_matrix(rng, pattern, decades=0.0):
@@ -119,7 +119,7 @@ def rigid_matrix(rng, ends, joints, inertias=None, poses=None):
     """Bodies and joints in space: each joint gives wrenches (rows, 6) at the world's origin."""
     n = int(np.max(ends)) + 1
     sizes = np.array([6] * n + [len(wrenches) for wrenches in joints], dtype=np.intp)
-    pattern = BlockPattern(sizes, np.asarray(ends, dtype=np.intp).reshape(-1, 2))
+    pattern = sb.BlockPattern(sizes, np.asarray(ends, dtype=np.intp).reshape(-1, 2))
     inertias = inertias or [np.diag([1.0, 1.5, 2.0, 3.0, 3.0, 3.0])] * n
     poses = poses or [random_motion_transform(rng) for _ in range(n)]
     rows = np.zeros((sum(map(len, joints)), 2, 6))

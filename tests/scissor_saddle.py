@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from sparsebody.sparse.pattern import BlockPattern
+import sparsebody as sb
 from sparsebody.sparse.saddle import SaddleMatrix
 
 
-def hinge_rows(arm: tuple[float, float], rows: int) -> np.ndarray:
+def hinge_rows(arm, rows):
     """Rows (rows, 6) of a hinge along y, seen from the center of mass; the last two in plane."""
     place = np.array([arm[0], 0.0, arm[1]])
     moves = np.hstack([np.cross(place, np.eye(3)[[1, 0, 2]]), np.eye(3)[[1, 0, 2]]])
     return np.vstack([np.eye(6)[[0, 2]], moves])[5 - rows :]
 
 
-def scissor(n: int) -> SaddleMatrix:
+def scissor(n):
     """Pairs of crossed bars; of the two hinges between pairs one keeps 5 rows and one 2."""
     x, z, half = 0.5, 0.2, n // 2  # half of a bar; pairs
     left = 2 * np.arange(half)  # of pairs, from the ground up
@@ -26,6 +26,6 @@ def scissor(n: int) -> SaddleMatrix:
     outer = np.concatenate([right, other])
     parts = [base, np.tile(crossing, (half, 1, 1)), np.tile(outer, (half - 1, 1, 1))]
     sizes = np.concatenate([[6] * n, [5] * (1 + half), np.tile([5, 2], half - 1)])
-    pattern = BlockPattern(sizes.astype(np.intp), ends.astype(np.intp))
+    pattern = sb.BlockPattern(sizes.astype(np.intp), ends.astype(np.intp))
     diagonal = np.tile(np.diag([0.02, 0.1, 0.08, 1.0, 1.0, 1.0]), (n, 1, 1))
     return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), np.concatenate(parts))

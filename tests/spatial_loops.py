@@ -1,12 +1,9 @@
 """Loops of hinges in space that move although counting says that they cannot."""
 
-from __future__ import annotations
-
 import numpy as np
 from random_mechanisms import random_rotation
 
-from sparsebody.model.joints import Fixed, Revolute
-from sparsebody.model.mechanism import WORLD, Mechanism
+import sparsebody as sb
 
 BRICARD = (  # corners and axes: the edges of a cube
     np.array([[0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1]], dtype=float),
@@ -63,7 +60,7 @@ def loops(kind, n_units, ring, seed=0):
     rng = np.random.default_rng(seed)
     n = len(points)
     half = n // 2
-    mechanism = Mechanism("loops")
+    mechanism = sb.Mechanism("loops")
     turns = [random_rotation(rng) for _ in range(n_units)]
     radius = 1.5 * n_units
     around = 2 * np.pi * np.arange(n_units) / n_units
@@ -84,11 +81,11 @@ def loops(kind, n_units, ring, seed=0):
         for i in range(n):
             mechanism.add_joint(
                 f"hinge {u} {i}",
-                Revolute(),
+                sb.Revolute(),
                 bodies[u][i],
                 bodies[u][(i + 1) % n],
                 point=place[u] + turns[u] @ points[i],
                 axis=turns[u] @ axes[i],
             )
-    mechanism.add_joint("base", Fixed(), WORLD, bodies[0][0], point=place[0])
+    mechanism.add_joint("base", sb.Fixed(), sb.WORLD, bodies[0][0], point=place[0])
     return mechanism

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from sparsebody.dynamics.forward import ForwardDynamics
+import sparsebody as sb
 
 LONG = 60.0  # [s]
 
@@ -17,7 +17,7 @@ class Dense:
 
     def __init__(self, problem):
         self.problem = problem
-        self.dynamics = ForwardDynamics(problem.system, problem.state, factorization="dense")
+        self.dynamics = sb.ForwardDynamics(problem.system, problem.state, factorization="dense")
 
     def evaluate(self):
         return self.dynamics.acceleration(self.problem.state)

@@ -1,14 +1,11 @@
-from __future__ import annotations
-
-import csv
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+import sparsebody as sb
 from benchmarks import choice, criteria, joint_space, oracle
 from benchmarks.cases import FORWARD_DYNAMICS, forward_dynamics, problem
 from benchmarks.oracle import reference, relative_violation
@@ -16,8 +13,8 @@ from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.redundancy import dense_reference
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
+from sparsebody.factorization.cost_model import COSTS
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import PEER, Case, Series, read_study
@@ -62,7 +59,7 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def references(study, tmp_path_factory) -> Path:
+def references(study, tmp_path_factory):
     folder = tmp_path_factory.mktemp("references")
     for family in study.families:
         solve_reference(study, case_of(family), folder)
@@ -96,8 +93,8 @@ def test_shuffling_renumbers_bodies_and_joints_and_nothing_else(mechanism):
     assert first.system.joint_names != second.system.joint_names
     index = [second.system.body(name) for name in first.system.body_names]
     for field in ("position", "orientation", "velocity"):
-        found = getattr(second.state, field)[index]
-        np.testing.assert_allclose(found, getattr(first.state, field), atol=1e-15)
+        result = getattr(second.state, field)[index]
+        np.testing.assert_allclose(result, getattr(first.state, field), atol=1e-15)
 
 
 @pytest.mark.parametrize("path", sorted(FORWARD_DYNAMICS.parent.glob("*.toml")), ids=str)
@@ -112,25 +109,27 @@ def test_every_study_makes_sense(path):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_reference_equals_gauss_principle_by_dense_least_squares(mechanism):
     given = problem(mechanism, 16, seed=1)
-    found = reference(given)
+    result = reference(given)
     np.testing.assert_allclose(
-        found.acceleration, dense_reference(given).acceleration, rtol=0.0, atol=1e-11
+        result.acceleration, dense_reference(given).acceleration, rtol=0.0, atol=1e-11
     )
-    assert found.error < 1e-17
-    assert 1.0 < found.kappa < 1e6
+    assert result.error < 1e-17
+    assert 1.0 < result.kappa < 1e6
 
 
 @pytest.mark.parametrize("disorder", [0.0, 0.2])
 def test_large_lattices_have_the_same_reference_by_another_factorization(monkeypatch, disorder):
     """Without disorder rows depend on each other, and the first one has to give up."""
-    system = build("lattice", rows=9, columns=9, layers=1, disorder=disorder).compile()
+    system = sb.build("lattice", rows=9, columns=9, layers=1, disorder=disorder).compile()
     given = Problem("lattice", system, system.initial_state)
     by_pivoting = reference(given)
     monkeypatch.setattr(oracle, "LARGE_LATTICE", 0)
-    found = reference(given)
-    np.testing.assert_allclose(found.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14)
-    assert found.error < 1e-15
-    assert found.kappa == pytest.approx(by_pivoting.kappa, rel=1.0)
+    result = reference(given)
+    np.testing.assert_allclose(
+        result.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14
+    )
+    assert result.error < 1e-15
+    assert result.kappa == pytest.approx(by_pivoting.kappa, rel=1.0)
 
 
 def test_relative_violation_sees_a_wrong_acceleration():
@@ -178,7 +177,7 @@ def test_peers_get_the_same_mechanism_at_the_same_state(mechanism, peer, study, 
 @pytest.mark.parametrize("kind", ["breadth-first", "depth-first"])
 def test_trees_list_every_subtree_in_one_piece(kind):
     tree = spanning_tree(problem("lattice", 36, shuffled=True), kind)
-    path: list[int] = [-1]
+    path = [-1]
     for joint in tree.joints:
         while path[-1] != joint.parent:
             path.pop()  # fails where a subtree is left and entered again
@@ -229,9 +228,9 @@ def test_promises_are_judged_at_every_size_by_the_fastest_peer():
     ]
     slower = row_of("ladder", 32, "pinocchio-constraint-dynamics", seconds=1e-3, error=1e-5)
     promise = "A: times faster than Pinocchio's fastest, N = 32 to 512"
-    found = findings(*ours_at, *peers, slower)[promise]
-    assert found.measured == "32: 3 (pinocchio-lcaba); 128: 1.5 (pinocchio-lcaba)"
-    assert found.verdict == "NOT MET at 128"
+    result = findings(*ours_at, *peers, slower)[promise]
+    assert result.measured == "32: 3 (pinocchio-lcaba); 128: 1.5 (pinocchio-lcaba)"
+    assert result.verdict == "NOT MET at 128"
     assert findings(*ours_at, peers[0])[promise].verdict == "met, but not measured at 128, 512"
     assert findings(*ours_at)[promise].verdict == "not measured"
 
@@ -241,9 +240,9 @@ def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_sol
         row_of("lattice", 529, seconds=10.0),
         row_of("lattice", 529, "linear-cholmod", seconds=8.0),
     ]
-    found = findings(*rows)["C50: time over CHOLMOD's factor + solve, N = 512 to 8192"]
-    assert found.measured == "529: 1.25"
-    assert found.verdict == "met, but not measured at 2048, 8192"
+    result = findings(*rows)["C50: time over CHOLMOD's factor + solve, N = 512 to 8192"]
+    assert result.measured == "529: 1.25"
+    assert result.verdict == "met, but not measured at 2048, 8192"
     row = row_of("scissor", 2048, seconds=1.0, error=1e-7)
     promise = "B: acceleration error"
     assert findings(row)[promise].verdict == "not measured"
@@ -254,59 +253,49 @@ def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_sol
 
 def test_a_failure_of_ours_breaks_a_promise():
     rows = [row_of("scissor", 512, seconds=512e-7), row_of("scissor", 2048, status="failed")]
-    found = findings(*rows)["B: us per body, N >= 128"]
-    assert found.measured == "512: 0.1; 2048: inf (failed)"
-    assert found.verdict == "NOT MET at 2048"
+    result = findings(*rows)["B: us per body, N >= 128"]
+    assert result.measured == "512: 0.1; 2048: inf (failed)"
+    assert result.verdict == "NOT MET at 2048"
 
 
 def test_promises_without_a_peer_or_a_reference_are_told_as_not_measured():
     row = row_of("ladder", 2048, seconds=1e-3)
-    found = findings(row, row_of("ladder", 2048, "pinocchio-lean-lcaba", status="out-of-memory"))
+    result = findings(row, row_of("ladder", 2048, "pinocchio-lean-lcaba", status="out-of-memory"))
     promise = "A: times faster than Pinocchio's fastest, N >= 2048"
-    assert found[promise].verdict == "not measured"
-    assert found["A: acceleration error"].verdict == "not measured"
+    assert result[promise].verdict == "not measured"
+    assert result["A: acceleration error"].verdict == "not measured"
 
 
 # ---- the choice of ordering and factorization --------------------------------------------------
 
 
-def invented_pairs(constants: np.ndarray) -> list[choice.Pair]:
-    """Measurements that obey a model exactly, predicted twice as long."""
-    work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 3))
-    time = 1e6 * (constants[0] + work @ constants[1:])
-    return [
-        choice.Pair(
-            "ladder", 8, f"{i}", "block-ldl", i == 0, *work[i], 2 * time[i], time[i], ratio=2.0
-        )
-        for i in range(len(work))
-    ]
+def pair_row(ordering, factorization, seconds, n=8):
+    case = Case(n, Series("ladder", "sparse", ordering, factorization, "", 0))
+    pair = {"chosen_ordering": ordering, "chosen_factorization": factorization}
+    return blank_row(case, n_bodies=n, factorize_seconds=seconds, solve_seconds=0.0, **pair)
+
+
+def test_regret_is_the_time_over_that_of_the_best_pair():
+    pairs = (("auto", "auto", 2.0), ("natural", "superlu", 1.0), ("natural", "banded", 3.0))
+    (regret,) = choice.findings([pair_row(*pair) for pair in pairs])
+    assert regret.measured == "8: 2 (best: natural, superlu)"
+    assert regret.verdict == "NOT MET at 8"
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.2, "met"), (3.0, "NOT MET at 48")])
+def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
+    rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
+    for row in rows:
+        work = choice.work_of(row, {})
+        row["factorize_seconds"] = factor * (work @ np.array(astuple(COSTS["superlu"])))
+    _, judged = choice.findings(rows)
+    assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")
+    assert judged.verdict == verdict
 
 
 def test_constants_are_fitted_to_measured_times():
     constants = np.array([2e-6, 3e-8, 5e-10, 6e-11])
-    found = invented_pairs(constants)
-    np.testing.assert_allclose(choice.fitted(found), constants, rtol=1e-6)
-    assert choice.off_by(found) == (2.0, 2.0)
-    np.testing.assert_allclose(choice.off_by(found, choice.fitted(found)), 1.0, rtol=1e-9)
-    assert choice.fitted(found[:3]) is None
-    assert any("refit" in line for line in choice.accuracy_table(found))
-
-
-def test_regret_is_the_time_over_that_of_the_best_pair():
-    found = choice.with_regret(invented_pairs(np.array([1e-6, 1e-8, 0.0, 0.0])))
-    assert min(one.regret for one in found) == 1.0
-    (line,) = choice.regret_table(found)
-    assert f"regret {found[0].regret:.2f} (best of 12: " in line
-
-
-def test_the_choice_is_measured_beside_other_pairs(tmp_path, monkeypatch):
-    monkeypatch.setattr(choice, "BUDGET", 1e-4)
-    target = tmp_path / "choice.csv"
-    arguments = ["-m", "lattice", "-n", "9", "--output", str(target)]
-    told = CliRunner().invoke(choice.main, arguments, catch_exceptions=False)
-    assert "worst regret" in told.output
-    with target.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["is_chosen"] for row in rows].count("True") == 1
-    assert {"block-ldl", "superlu"} <= {row["factorization"] for row in rows}
-    assert all(float(row["measured_us"]) > 0.0 for row in rows)
+    work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 4))
+    time = work @ constants
+    np.testing.assert_allclose(choice.fitted(work, time), constants, rtol=1e-6)
+    assert choice.off_by(2.0 * time, time) == (2.0, 2.0)

@@ -1,50 +1,43 @@
 """Arithmetic of 31 digits against fractions; accelerations with it against closed forms."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
 
 import numpy as np
 import pytest
 
+import sparsebody as sb
 from benchmarks.cases import problem
 from benchmarks.doubled import EPS, Doubled, doubled, stack
-from benchmarks.oracle import Extended, extended_reference
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.model.frames import Frame
-from sparsebody.model.gallery import build
-from sparsebody.model.joints import Revolute
-from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import System
+from benchmarks.oracle import extended_reference
 
 DIGITS = 1e-28
 
 
-def fractions(x: Doubled) -> list[Fraction]:
+def fractions(x):
     return [
         Fraction(float(high)) + Fraction(float(low))
         for high, low in zip(x.high.ravel(), x.low.ravel(), strict=True)
     ]
 
 
-def random_numbers(seed: int) -> Doubled:
+def random_numbers(seed):
     rng = np.random.default_rng(seed)
     high = rng.normal(size=200) * 10.0 ** rng.uniform(-8, 8, 200)
     return Doubled(high) + high * rng.uniform(-1e-17, 1e-17, 200)
 
 
 @pytest.mark.parametrize("operation", ["+", "-", "*", "/"])
-def test_operations_round_at_the_31st_digit(operation: str) -> None:
+def test_operations_round_at_the_31st_digit(operation):
     a, b = random_numbers(1), random_numbers(2)
-    found = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[operation]
-    for x, y, z in zip(fractions(a), fractions(b), fractions(found), strict=True):
+    result = {"+": a + b, "-": a - b, "*": a * b, "/": a / b}[operation]
+    for x, y, z in zip(fractions(a), fractions(b), fractions(result), strict=True):
         exact = {"+": x + y, "-": x - y, "*": x * y, "/": x / y}[operation]
         scale = abs(x) + abs(y) if operation in "+-" else abs(exact)
         assert abs(z - exact) <= 4 * Fraction(EPS) * scale
 
 
-def test_roots_are_as_accurate() -> None:
+def test_roots_are_as_accurate():
     a = random_numbers(3)
     a = a * a
     for x, z in zip(fractions(a), fractions(a.root()), strict=True):
@@ -52,11 +45,11 @@ def test_roots_are_as_accurate() -> None:
         assert abs(z - exact) <= 8 * Fraction(EPS) * exact
 
 
-def relative(found: Doubled, exact: Doubled) -> float:
-    return (found - exact).largest() / exact.largest()
+def relative(result, exact):
+    return (result - exact).largest() / exact.largest()
 
 
-def scissor_accelerations(system: System, exact: Extended) -> Doubled:
+def scissor_accelerations(system, exact):
     """The one equation of motion, as in benchmarks.oracle, from cos q, sin q and the rate."""
     R, w, _ = exact.exact
     n, half = system.n_bodies, 0.5
@@ -79,18 +72,18 @@ def scissor_accelerations(system: System, exact: Extended) -> Doubled:
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 50, 400])
-def test_a_scissor_moves_as_its_one_equation_says_to_28_digits(pairs: int) -> None:
+def test_a_scissor_moves_as_its_one_equation_says_to_28_digits(pairs):
     given = problem("scissor", 2 * pairs)
-    found = extended_reference(given.system, given.state)
-    exact = scissor_accelerations(given.system, found)
-    assert relative(found.exact[2], exact) < DIGITS * max(1.0, (pairs / 50) ** 2)
-    assert found.closure < 1e-29 * pairs
-    assert found.violation < 1e-30 * pairs
+    result = extended_reference(given.system, given.state)
+    exact = scissor_accelerations(given.system, result)
+    assert relative(result.exact[2], exact) < DIGITS * max(1.0, (pairs / 50) ** 2)
+    assert result.closure < 1e-29 * pairs
+    assert result.violation < 1e-30 * pairs
 
 
-def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits() -> None:
+def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits():
     """(J + m l^2) qdd = -m g l cos q about z, at an angle that is no round number."""
-    mechanism = Mechanism(gravity=[0, -9.81, 0])
+    mechanism = sb.Mechanism(gravity=[0, -9.81, 0])
     q, arm = 0.3, 0.7
     mechanism.add_body(
         "bar",
@@ -99,13 +92,13 @@ def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits() -> None:
         position=[1.1 + arm * np.cos(q), 0.2 + arm * np.sin(q), 0.1],
         orientation=[np.cos(q / 2), 0, 0, np.sin(q / 2)],
     )
-    near, far = Frame([1.1, 0.2, 0.1]), Frame([-arm, 0, 0])
+    near, far = sb.Frame([1.1, 0.2, 0.1]), sb.Frame([-arm, 0, 0])
     mechanism.add_joint(
-        "pin", Revolute(), WORLD, "bar", predecessor_frame=near, successor_frame=far
+        "pin", sb.Revolute(), sb.WORLD, "bar", predecessor_frame=near, successor_frame=far
     )
     system = mechanism.compile()
-    found = extended_reference(system, system.initial_state)
-    R, _, a = found.exact
+    result = extended_reference(system, system.initial_state)
+    R, _, a = result.exact
     inertia = doubled(1.3) * doubled(arm) * doubled(arm) + 0.3
     turning = -(doubled(1.3) * 9.81 * arm * R[0][0, 0] / inertia)
     assert (a[0, 2] - turning).largest() < 1e-30 * turning.largest()
@@ -115,24 +108,24 @@ def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits() -> None:
     ("name", "parameters"),
     [("rotating-squares", {"rows": 6, "columns": 6}), ("n-four-bar", {"loops": 12})],
 )
-def test_rows_left_out_hold_to_as_many_digits(name: str, parameters: dict[str, int]) -> None:
-    system = build(name, gravity=(1.0, -2.0, 3.0), **parameters).compile()
+def test_rows_left_out_hold_to_as_many_digits(name, parameters):
+    system = sb.build(name, gravity=(1.0, -2.0, 3.0), **parameters).compile()
     state = system.initial_state
     velocity = np.random.default_rng(1).normal(size=state.velocity.shape)
-    state = consistent_state(system, state.with_(velocity=velocity))
-    found = extended_reference(system, state)
-    assert max(found.closure, found.violation, found.imbalance) < DIGITS
+    state = sb.consistent_state(system, state.with_(velocity=velocity))
+    result = extended_reference(system, state)
+    assert max(result.closure, result.violation, result.imbalance) < DIGITS
 
 
-def test_a_row_too_few_is_betrayed_by_a_violation() -> None:
+def test_a_row_too_few_is_betrayed_by_a_violation():
     given = problem("scissor", 6)
     exact = extended_reference(given.system, given.state)
     assert exact.violation < DIGITS
-    found = extended_reference(given.system, given.state, only_middles(given.system))
-    assert found.violation > 1e-3
+    result = extended_reference(given.system, given.state, only_middles(given.system))
+    assert result.violation > 1e-3
 
 
-def only_middles(system: System) -> np.ndarray:
+def only_middles(system):
     """Rows of the hinges in the middle of pairs alone."""
     keep = np.zeros(system.n_rows, dtype=bool)
     for j, name in enumerate(system.joint_names):
@@ -140,7 +133,7 @@ def only_middles(system: System) -> np.ndarray:
     return keep
 
 
-def test_what_the_reference_does_not_know_is_refused() -> None:
-    system = build("scissor", drive=True).compile()
+def test_what_the_reference_does_not_know_is_refused():
+    system = sb.build("scissor", drive=True).compile()
     with pytest.raises(ValueError, match="no reference with forces or drives"):
         extended_reference(system, system.initial_state)

@@ -4,8 +4,6 @@ The form of the book, with blocks of +1 and -1 in P; the oracle of the fast form
 moments about the world's origin lose digits on large mechanisms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +13,6 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import applied_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
-from sparsebody.model.system import State, System
 from sparsebody.spatial import force_cross, plucker_transform
 
 
@@ -31,7 +28,7 @@ class TextbookSystem:
     world_to_body: FloatArray  # (n_bodies, 6, 6) X: body-coordinate a_i = X_i a_i
 
 
-def assemble(system: System, state: State) -> TextbookSystem:
+def assemble(system, state):
     """Return the matrices of (8.64) at a state; its solution is [a; -lambda] in world coordinates.
 
     Parameters
@@ -59,7 +56,7 @@ def assemble(system: System, state: State) -> TextbookSystem:
 
     world_inertia = X.transpose(0, 2, 1) @ system.spatial_inertia @ X
     inertia = block_diag(list(world_inertia), format="csc")
-    blocks: list[list[csc_array | None]] = [[None] * m for _ in range(n)]
+    blocks = [[None] * m for _ in range(n)]
     for j in range(m):
         if system.predecessor[j] >= 0:
             blocks[system.predecessor[j]][j] = csc_array(-np.eye(6))
@@ -94,7 +91,7 @@ def assemble(system: System, state: State) -> TextbookSystem:
     )
 
 
-def _world_to_joint(system: System, rotation: FloatArray, state: State, j: int) -> FloatArray:
+def _world_to_joint(system, rotation, state, j):
     """X (6, 6) from world to S coordinates."""
     s = system.successor[j]
     R = system.successor_rotation[j]
@@ -104,9 +101,7 @@ def _world_to_joint(system: System, rotation: FloatArray, state: State, j: int) 
     return plucker_transform((rotation[s] @ R).T, state.position[s] + rotation[s] @ point)
 
 
-def _accelerations(
-    system: System, drift: FloatArray, velocity: FloatArray, T: list[FloatArray]
-) -> FloatArray:
+def _accelerations(system, drift, velocity, T):
     """Return -(dT/dt)' P' v + d sigma/dt, where dT/dt = v_s x* T + what changes within S."""
     zero = np.zeros(6)
     acceleration = -drift

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from sparsebody.sparse.saddle import SaddleMatrix
 
-
-def whitened_rows(matrix: SaddleMatrix) -> np.ndarray:
+def whitened_rows(matrix):
     """Return (n_dual_rows, 2, width); equal ends have their sum on the first."""
     n, width = matrix.pattern.n_primal, matrix.rows.shape[2]
     root = np.zeros((n + 1, width, width))  # the last one answers for -1

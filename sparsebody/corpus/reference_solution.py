@@ -23,6 +23,7 @@ from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from sparsebody._core import factorization as kernels
 from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.errors import SingularSystemError
 from sparsebody.sparse.saddle import Product
 
 EPSILON = float(np.finfo(float).eps)
@@ -49,9 +50,13 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
 
     The error is the larger one of x[:split] and x[split:], which have different units.
     What remains is less than the last correction, as each is less than half the one before; where
-    the matrix is singular but for rounding, that is the case from the start, and the error large.
+    the matrix is singular but for rounding, that is the case from the start, and the error large;
+    infinite, and the solution NaN, where rounding leaves a pivot of zero.
     """
-    solve = scaled_solver(K)
+    try:
+        solve = scaled_solver(K)
+    except SingularSystemError:
+        return Reference(np.full(len(right), np.nan), "unique", np.inf, np.inf)
     high, low = np.zeros(len(right)), np.zeros(len(right))
     last = np.inf
     for _ in range(STEPS):
@@ -68,7 +73,10 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
 def scaled_solver(K: csr_array) -> Product:
     """Return the function that solves K x = right in double precision, by LU of K with scales."""
     scale = _scales(K)
-    solve = splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
+    try:
+        solve = splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
+    except RuntimeError as error:
+        raise SingularSystemError("the matrix is singular: a pivot is zero") from error
     return lambda right: scale * solve(scale * right)
 
 

@@ -56,7 +56,7 @@ class Cost:
 
 
 # Least squares on ladders, lifts, lattices and chains of 8 to 32,768 bodies, one core of an x86-64
-# server (benchmarks.choice), within a factor of 1.3 (block-ldl: 1.7 where L is larger than the
+# server (benchmarks/choice.toml), within a factor of 1.3 (block-ldl: 1.7 where L is larger than the
 # caches): only the ratios matter, and they change little from machine to machine.
 COSTS = {
     "superlu": Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10),

@@ -33,7 +33,7 @@ _FARTHEST = 100  # steps: a motion that takes longer to get there is none yet, a
 _STIFF = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
 _CUMBERSOME = ("step in parts", "re-analysis")  # events of steps that take long
 _MOST_CUMBERSOME, _FORGOTTEN = 1.5, 0.99  # of them on the way, and how they count less step by step
-_CHECKED, _MOST_CHECKS = 256, 4  # implicit steps between two looks for regular poses; these in turn
+_CHECKED, _MOST_CHECKS = 512, 4  # implicit steps before a look for regular poses; these in turn
 _REGULAR = 0.05  # smallest pivot there
 
 N_OWN = 5  # numbers of memory besides those of the implicit stepper
@@ -195,7 +195,8 @@ class AutoStepper:
     def _look_for_regular_poses(self) -> None:
         """Take explicit steps again where poses have been regular for long."""
         self._n_steps += 1
-        if self._n_steps % _CHECKED:
+        looks, early = divmod(self._n_steps, _CHECKED)
+        if early or (self._n_regular == 0 and looks & (looks - 1)):  # a look costs many steps
             return
         regular = regular_near(self._dynamics, self._stepper.state, self._step)
         self._n_regular = 0 if regular is None else self._n_regular + 1

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from compliant_mechanisms import STIFF, deformed, joint_type
@@ -10,14 +8,10 @@ from sparsebody.dynamics.energy import elastic_energy
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.methods import METHODS
-from sparsebody.spatial import (
-    quaternion_exponential,
-    quaternion_product,
-    rotation_from_quaternion,
-)
+from sparsebody.spatial import quaternion_exponential, quaternion_product, rotation_from_quaternion
 
 
-def loads(system: sb.System, state: sb.State) -> np.ndarray:
+def loads(system, state):
     motion = SystemMotion(system, state)
     return model_loads(system, state, motion.joints, motion.coordinates)
 
@@ -96,9 +90,9 @@ def test_every_method_takes_compliant_joints_for_springs(method):
     motion = SystemMotion(system, state)
     expected = sb.forward_dynamics(system, state, factorization="dense")
     assert sb.count_mobility(system, sb.ForwardDynamics(system)).mobility == 30 - 5
-    found = sb.forward_dynamics(system, state, method=method)
-    np.testing.assert_allclose(found.acceleration, expected.acceleration, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.joint_wrench, expected.joint_wrench, rtol=1e-8, atol=1e-8)
+    result = sb.forward_dynamics(system, state, method=method)
+    np.testing.assert_allclose(result.acceleration, expected.acceleration, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(result.joint_wrench, expected.joint_wrench, rtol=1e-8, atol=1e-8)
     assert np.abs(motion.applied).max() > 1.0
 
 
@@ -120,14 +114,14 @@ def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, complianc
     mechanism.add_joint("j", joint_type(name), "world", "b", point=(0, 0, 0), compliance=compliance)
     system = mechanism.compile()
     assert system.joint_types[0].name == rigid
-    found = sb.forward_dynamics(system)
+    result = sb.forward_dynamics(system)
     soft = np.broadcast_to(compliance, joint_type(name).n_constraints)
     rate = SystemMotion(system, system.initial_state)
     original = sb.Mechanism("rigid", gravity=(0.3, -0.2, -9.81))
     original.add_body("b", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.4, 0.1, 0.0])
     original.add_joint("j", joint_type(name), "world", "b", point=(0, 0, 0))
     rows = SystemMotion(original.compile(), system.initial_state).constraint.rows[:, 1]
-    opening = rows @ found.acceleration[0]
+    opening = rows @ result.acceleration[0]
     np.testing.assert_allclose(opening[soft == 0.0], 0.0, atol=1e-12)
     assert np.abs(rate.applied).max() > 1.0
 

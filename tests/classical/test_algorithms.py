@@ -23,7 +23,7 @@ class Case:
     qdd: np.ndarray  # by its aba from tau
 
 
-def case(rng: np.random.Generator, n: int, *, tree: bool, convention: str) -> Case:
+def case(rng, n, *, tree, convention):
     arm = random_arm(rng, n, convention=convention, tree=tree)
     at, theirs = Instant.random(rng, n), PinocchioArm(arm)
     tau = theirs.rnea(at)
@@ -31,28 +31,28 @@ def case(rng: np.random.Generator, n: int, *, tree: bool, convention: str) -> Ca
 
 
 @pytest.fixture(scope="module")
-def arms() -> list[Case]:
+def arms():
     rng = np.random.default_rng(7)
     kinds = ("standard", "modified")
     return [case(rng, 1 + k % 12, tree=False, convention=kinds[k // 12 % 2]) for k in range(200)]
 
 
 @pytest.fixture(scope="module")
-def trees() -> list[Case]:
+def trees():
     rng = np.random.default_rng(8)
     return [case(rng, 2 + k % 11, tree=True, convention="modified") for k in range(60)]
 
 
-def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
+def error(name, one, wrench=None):
     """Of forces, or of accelerations, relative; wrenches do not change these."""
     chosen, at = ALGORITHMS[name], one.at
     tau = one.tau if wrench is None else one.loaded
     given, expected = (tau, one.qdd) if chosen.is_forward else (at.qdd, tau)
-    found = chosen(one.arm, at.q, at.qd, given, wrench)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+    result = chosen(one.arm, at.q, at.qd, given, wrench)
+    return float(np.abs(result - expected).max() / np.abs(expected).max())
 
 
-def affordable(name: str, arms: list[Case]) -> list[Case]:
+def affordable(name, arms):
     """All arms; for an algorithm of higher order than n fewer and shorter ones, and the longest."""
     growth = ALGORITHMS[name].growth
     if growth == 1:
@@ -94,9 +94,11 @@ def test_counted_numbers_are_the_numbers(name, geometry):
     motion = arm.motion(*np.full((3, 4), 0.5))
     tally = Tally()
     links = lifted(arm.links, lambda x: Counted(x, tally, known=True))
-    found = interpreted(ALGORITHMS[name].kernel)(links, lifted(motion, lambda x: Counted(x, tally)))
+    result = interpreted(ALGORITHMS[name].kernel)(
+        links, lifted(motion, lambda x: Counted(x, tally))
+    )
     expected = ALGORITHMS[name].kernel(arm.links, motion)
-    np.testing.assert_allclose([float(x) for x in found], expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose([float(x) for x in result], expected, rtol=1e-10, atol=1e-12)
 
 
 def test_wrenches_where_there_is_no_place_for_them_are_an_error():

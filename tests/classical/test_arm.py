@@ -10,7 +10,7 @@ from sparsebody.tree import spanning_tree, tree_dynamics, tree_state
 BALL = [[0.1, 0.1, 0.1]]
 
 
-def standard_pose(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def standard_pose(rows):
     """Rotation and origin of the last frame, by homogeneous transforms as a textbook has them."""
     W = np.eye(4)
     for theta, d, a, alpha in rows:
@@ -35,8 +35,8 @@ def test_standard_parameters_put_the_tip_where_a_textbook_has_it():
         R, x = R @ A, x + R @ r
     expected = standard_pose(moved)
     tip = R @ rotation_about([1, 0, 0], arm.tip_twist), x + arm.tip_length * R[:, 0]
-    for found, wanted in zip(tip, expected, strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-14)
+    for result, wanted in zip(tip, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, atol=1e-14)
 
 
 @pytest.mark.parametrize("tree", [False, True])

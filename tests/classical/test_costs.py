@@ -10,7 +10,7 @@ from sparsebody.plots.curves import plot_costs
 
 
 @pytest.fixture(scope="module")
-def cost() -> Cost:
+def cost():
     chosen = ALGORITHMS["balafoutis-patel-misra"]
     return measured(chosen, counted(chosen), sizes=(3, 6))
 
@@ -29,17 +29,6 @@ def test_what_a_call_from_python_takes_is_no_part_of_compiled_times(monkeypatch)
     assert measured(chosen, counted(chosen), [3]).compiled == {3: pytest.approx(3e-6)}
 
 
-def test_a_long_call_is_made_twice_and_a_short_one_in_batches(monkeypatch):
-    calls = []
-    costs._least_time(lambda: calls.append(0))
-    assert len(calls) > 100
-    calls.clear()
-    monkeypatch.setattr(costs, "_LONG", 0.0)
-    monkeypatch.setattr(costs, "_ENOUGH", 0.0)
-    costs._least_time(lambda: calls.append(0))
-    assert len(calls) == 2
-
-
 def test_exponents_are_fitted_to_the_largest_sizes():
     counts = counted(ALGORITHMS["balafoutis-patel-misra"])
     times = {n: 1e-6 * n**3.0 for n in (8, 16, 32)}
@@ -54,3 +43,14 @@ def test_the_figure_has_a_line_for_each_algorithm_in_each_panel(cost):
     assert [axes.get_title() for axes in figure.axes] == list(cost_panels([cost]))
     assert all(len(axes.lines) == 4 for axes in figure.axes)  # with their fits
     assert len(figure.legends[0].get_texts()) == 2
+
+
+def test_a_long_call_is_made_twice_and_a_short_one_in_batches(monkeypatch):
+    calls = []
+    costs._least_time(lambda: calls.append(0))
+    assert len(calls) > 100
+    calls.clear()
+    monkeypatch.setattr(costs, "_LONG", 0.0)
+    monkeypatch.setattr(costs, "_ENOUGH", 0.0)
+    costs._least_time(lambda: calls.append(0))
+    assert len(calls) == 2

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,25 +10,8 @@ from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.classical.counting import interpreted, lifted, lifted_array
 from sparsebody.classical.counts import counted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
-from sparsebody.classical.operators import (
-    STORAGES,
-    SpatialOperators,
-    _shifts,
-    assembled,
-    body_masses,
-    cross_matrix,
-    identity,
-    series_times,
-    summed_series,
-)
+from sparsebody.classical.operators import STORAGES, SpatialOperators, body_masses
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.spatial import (
-    force_transform,
-    plucker_transform,
-    rotation_about,
-    skew,
-    spatial_inertia,
-)
 from sparsebody.tree import spanning_tree, tree_state
 from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
 
@@ -41,29 +23,29 @@ class Case:
     theirs: PinocchioArm
 
 
-def case(seed: int, n: int, *, tree: bool = False, convention: str = "modified") -> Case:
+def case(seed, n, *, tree=False, convention="modified"):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng, n, tree=tree, convention=convention)
     return Case(arm, Instant.random(rng, n), PinocchioArm(arm))
 
 
-def cases(count: int) -> Iterator[Case]:
+def cases(count):
     """Arms of both conventions and trees, n = 1 to 12."""
     for k in range(count):
         kind = "standard" if k % 3 == 0 else "modified"
         yield case(k, 1 + k % 12, tree=k % 3 == 2, convention=kind)
 
 
-def dense(matrix: object) -> np.ndarray:
+def dense(matrix):
     return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
-def far(found: object, expected: object) -> float:
-    found, expected = dense(found), dense(expected)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+def far(result, expected):
+    result, expected = dense(result), dense(expected)
+    return float(np.abs(result - expected).max() / np.abs(expected).max())
 
 
-def composite_inertia(arm: Arm, q: np.ndarray) -> np.ndarray:
+def composite_inertia(arm, q):
     """H of the composite-rigid-body algorithm in the spanning tree of the arm's mechanism."""
     tree = spanning_tree(arm.mechanism().compile())
     place = tree.first_velocity[tree.tree_index]
@@ -73,7 +55,7 @@ def composite_inertia(arm: Arm, q: np.ndarray) -> np.ndarray:
     return symmetric(tree.pattern, joint_space_inertia(tree, motion))[np.ix_(place, place)]
 
 
-def exact(one: Case) -> SpatialOperators:
+def exact(one):
     """The operators on rational numbers; identities of operators hold without rounding."""
     links = lifted(one.arm.links, Fraction)
     inertia = (links.inertia + links.inertia.swapaxes(1, 2)) / 2
@@ -130,28 +112,6 @@ def test_dynamics_by_matrices_with_a_force_at_the_tip_are_pinocchios(storage):
         assert far(operators.forward_dynamics(at.qd, tau, at.wrench[0]), qdd) < 1e-11
 
 
-def test_velocities_are_pinocchios():
-    for one in cases(12):
-        at, theirs = one.at, one.theirs
-        q, qd = theirs._theirs(at.q), theirs._theirs(at.qd)
-        pin.forwardKinematics(theirs.model, theirs.data, q, qd)
-        expected = np.array([theirs.data.v[int(k)].np for k in theirs.index])
-        found = SpatialOperators.of(one.arm, at.q).velocities(at.qd)
-        np.testing.assert_allclose(found[:, [3, 4, 5, 0, 1, 2]], expected, atol=1e-13)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_the_jacobian_is_pinocchios_frame_jacobian_of_any_link(storage):
-    for one in cases(12):
-        q = one.theirs._theirs(one.at.q)
-        for link in range(one.arm.n - 1):
-            found = SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian()
-            joint = int(one.theirs.index[link])
-            theirs = pin.computeJointJacobian(one.theirs.model, one.theirs.data, q, joint)
-            expected = theirs[[3, 4, 5, 0, 1, 2]][:, one.theirs.order]
-            np.testing.assert_allclose(dense(found), expected, atol=1e-13)
-
-
 def test_the_jacobian_is_how_the_tip_of_the_table_moves():
     one, step = case(1, 6, convention="standard"), 1e-6
     J = SpatialOperators.of(one.arm, one.at.q).jacobian()
@@ -160,11 +120,11 @@ def test_the_jacobian_is_how_the_tip_of_the_table_moves():
         ahead, behind = (tip_pose(one.arm, one.at.q + h * np.eye(6)[j]) for h in (step, -step))
         turn = R.T @ (ahead[0] - behind[0]) / (2 * step)
         spin = [turn[2, 1], turn[0, 2], turn[1, 0]]
-        found = np.concatenate([spin, R.T @ (ahead[1] - behind[1]) / (2 * step)])
-        np.testing.assert_allclose(found, J[:, j], atol=1e-8)
+        result = np.concatenate([spin, R.T @ (ahead[1] - behind[1]) / (2 * step)])
+        np.testing.assert_allclose(result, J[:, j], atol=1e-8)
 
 
-def tip_pose(arm: Arm, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tip_pose(arm, q):
     motion = arm.motion(q, q, q)
     R, x = np.eye(3), np.zeros(3)
     for turn, shift in zip(motion.rotation, motion.translation, strict=True):
@@ -225,39 +185,6 @@ def test_rates_and_wrenches_that_do_not_fit_are_an_error():
         operators.forward_dynamics([0, 0], [0, 0], [0, 0, 0])
 
 
-RNG = np.random.default_rng(0)
-
-
-def test_blocks_are_those_of_spatial_vector_algebra():
-    l, R = RNG.normal(size=(4, 3)), rotation_about([0, 0.6, 0.8], RNG.normal(size=4))
-    np.testing.assert_array_equal(cross_matrix(l), skew(l))
-    shift = _shifts(l, R)
-    X = plucker_transform(R.swapaxes(1, 2), l)  # motions, to axes turned by R at l
-    np.testing.assert_allclose(shift.swapaxes(1, 2), X, atol=1e-15)
-    np.testing.assert_allclose(shift @ force_transform(X), [np.eye(6)] * 4, atol=1e-14)
-
-
-def test_masses_of_bodies_are_spatial_inertias():
-    mass, com = RNG.uniform(1, 2, size=4), RNG.normal(size=(4, 3))
-    inertia = np.eye(3) * RNG.uniform(1, 2, size=(4, 1, 1))
-    expected = spatial_inertia(mass, com, inertia)
-    np.testing.assert_allclose(body_masses(mass, com, inertia), expected, atol=1e-14)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
-def test_the_series_of_a_nilpotent_operator_is_an_inverse(storage, n):
-    below = np.arange(n - 1)
-    blocks = RNG.normal(size=(n - 1, 2, 2))
-    eps = assembled(storage, below + 1, below, blocks, (n, n))
-    one = identity(storage, 2 * n, float)
-    series, x = summed_series(eps, one, n), RNG.normal(size=2 * n)
-    assert abs((one - eps) @ series - one).max() < 1e-12
-    np.testing.assert_allclose(series_times(eps, x, n), series @ x, atol=1e-12)
-    back = series_times(eps, x, n, transposed=True)
-    np.testing.assert_allclose(back, series.T @ x, atol=1e-12)
-
-
 @pytest.mark.parametrize("tree", [False, True])
 def test_recursions_are_exactly_what_the_operators_say(tree):
     on = exact(case(1, 3, tree=tree))
@@ -276,3 +203,17 @@ def test_counts_of_the_recursions():
     bent = counted(ALGORITHMS["spatial-operators-forward"], "right-angled")
     assert (str(bent.multiplications), bent.smallest) == ("193 n - 248", 4)
     assert bent.to_dict()["smallest"] == 4
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_jacobians_and_velocities_are_pinocchios_of_any_link(storage):
+    for one in cases(12):
+        q, theirs = one.theirs._theirs(one.at.q), one.theirs
+        velocities = SpatialOperators.of(one.arm, one.at.q).velocities(one.at.qd)
+        for link in range(one.arm.n - 1):
+            J = dense(SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian())
+            joint = int(theirs.index[link])
+            expected = pin.computeJointJacobian(theirs.model, theirs.data, q, joint)
+            expected = expected[[3, 4, 5, 0, 1, 2]][:, theirs.order]
+            np.testing.assert_allclose(J, expected, atol=1e-13)
+            np.testing.assert_allclose(velocities[link], expected @ one.at.qd, atol=1e-12)

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 
 PACKAGE = Path(sb.__file__).parent
 MOST_FILES = 30
 
 
-def layers() -> dict[str, int]:
+def layers():
     """The number of each folder's layer in the contract of import-linter, the highest first."""
     settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
     rows = settings["tool"]["importlinter"]["contracts"][0]["layers"]
@@ -21,19 +20,19 @@ def layers() -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", ["four-bar", "ladder", "lattice", "scissor", "chain"])
-def test_a_system_reaches_its_accelerations_by_few_files_and_never_climbs(name: str) -> None:
+def test_a_system_reaches_its_accelerations_by_few_files_and_never_climbs(name):
     layer, entered, climbs = layers(), set(), set()
-    system = build(name).compile()
+    system = sb.build(name).compile()
     state = sb.consistent_state(system)
 
-    def folder(path: Path | None) -> str:
+    def folder(path):
         return "" if path is None else path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
-    def path_of(frame) -> Path | None:
+    def path_of(frame):
         path = Path(frame.f_code.co_filename)
         return path if path.is_relative_to(PACKAGE) else None
 
-    def watch(frame, event: str, _: object) -> None:
+    def watch(frame, event, _):
         callee, caller = path_of(frame), frame.f_back
         if event != "call" or callee is None:
             return

@@ -1,20 +1,16 @@
 """1,000 random mechanisms with planted dependences: none wrong, and no false alarm."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from planted import PLANTS, RANDOM_LOOP, Planted, planted, plants
+from planted import PLANTS, RANDOM_LOOP, planted, plants
 
+import sparsebody as sb
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import constraint_matrix
 
 MECHANISMS, BATCH = 1000, 125
@@ -34,7 +30,7 @@ class Dense:
     smallest: float  # singular value that counts
 
 
-def dense(system: System, state: State) -> Dense:
+def dense(system, state):
     moving = SystemMotion(system, state)
     rows = moving.constraint
     A = constraint_matrix(kkt_structure(system).matrix(rows)).toarray()
@@ -49,9 +45,9 @@ def dense(system: System, state: State) -> Dense:
     a = free
     for _ in range(6):  # and corrections; by forces of constraints, which V is not exactly
         a = a + unit.T @ (U @ (U.T @ (asked - unit @ a) / size**2))
-    found, unbound = (np.einsum("nkl,nl->nk", root, x.reshape(-1, 6)) for x in (a, free))
+    result, unbound = (np.einsum("nkl,nl->nk", root, x.reshape(-1, 6)) for x in (a, free))
     return Dense(
-        found, float(np.abs(unbound).max()), len(size), float(size[0] / size[-1]), float(size[-1])
+        result, float(np.abs(unbound).max()), len(size), float(size[0] / size[-1]), float(size[-1])
     )
 
 
@@ -64,13 +60,13 @@ class Outcome:
     complaint: str
 
 
-def outcome(seed: int, given: Planted) -> Outcome:
+def outcome(seed, given):
     system = given.system
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        state = consistent_state(system)
-        dynamics = ForwardDynamics(system, state)
-        found = dynamics(state)
+        state = sb.consistent_state(system)
+        dynamics = sb.ForwardDynamics(system, state)
+        result = dynamics(state)
     expected = dense(system, state)
     complaints = [str(warning.message) for warning in heard]
     n_dependent = given.n_dependent
@@ -82,18 +78,18 @@ def outcome(seed: int, given: Planted) -> Outcome:
         complaints.append(f"not certain, smallest singular value {expected.smallest:.1e}")
     size = np.abs(expected.acceleration).max()
     size = size if size > HELD * expected.unbound else expected.unbound
-    error = float(np.abs(found.acceleration - expected.acceleration).max() / size)
+    error = float(np.abs(result.acceleration - expected.acceleration).max() / size)
     limit = max(1e-9, 10.0 * expected.kappa * EPS)
     return Outcome(seed, given.family, error, limit, "; ".join(complaints))
 
 
 @pytest.mark.parametrize("first", range(0, MECHANISMS, BATCH))
-def test_no_planted_mechanism_gets_wrong_accelerations_or_a_false_alarm(first: int) -> None:
+def test_no_planted_mechanism_gets_wrong_accelerations_or_a_false_alarm(first):
     outcomes = [outcome(seed, planted(seed)) for seed in range(first, first + BATCH)]
     assert [o for o in outcomes if o.complaint or not o.error <= o.limit] == []
 
 
-def test_every_plant_occurs_alone_and_three_eighths_are_regular() -> None:
-    found = [plants(seed) for seed in range(MECHANISMS)]
-    assert {names[0] for names in found if len(names) == 1} == {*PLANTS, RANDOM_LOOP}
-    assert found.count(()) == 3 * MECHANISMS // 8
+def test_every_plant_occurs_alone_and_three_eighths_are_regular():
+    result = [plants(seed) for seed in range(MECHANISMS)]
+    assert {names[0] for names in result if len(names) == 1} == {*PLANTS, RANDOM_LOOP}
+    assert result.count(()) == 3 * MECHANISMS // 8

@@ -2,23 +2,22 @@
 
 import pytest
 
+import sparsebody as sb
 import sparsebody.dynamics.solver_choice as choice_module
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.factorization import available_factorizations
-from sparsebody.model.gallery import build
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import sampled
 
 
-def pattern_of(name: str, **parameters: int) -> BlockPattern:
-    return kkt_structure(build(name, **parameters).compile()).pattern
+def pattern_of(name, **parameters):
+    return kkt_structure(sb.build(name, **parameters).compile()).pattern
 
 
 @pytest.mark.parametrize(
     "pattern", [pattern_of("ladder", rungs=30), pattern_of("pendulum")], ids=["ladder", "pendulum"]
 )
-def test_the_automatic_pair_has_the_least_predicted_time(pattern: BlockPattern) -> None:
+def test_the_automatic_pair_has_the_least_predicted_time(pattern):
     choice = choose_solver(pattern, "auto", "auto")
     taken = choice.seconds[choice.ordering][choice.factorization]
     assert taken == min(min(times.values()) for times in choice.seconds.values())
@@ -27,20 +26,20 @@ def test_the_automatic_pair_has_the_least_predicted_time(pattern: BlockPattern) 
 
 
 @pytest.mark.parametrize("factorization", available_factorizations())
-def test_a_named_pair_is_taken_unasked(factorization: str) -> None:
+def test_a_named_pair_is_taken_unasked(factorization):
     choice = choose_solver(pattern_of("ladder", rungs=3), "natural", factorization)
     assert (choice.ordering, choice.factorization) == ("natural", factorization)
     assert list(choice.seconds) == ["natural"]
     assert list(choice.seconds["natural"]) == [factorization]
 
 
-def test_one_of_the_two_may_be_left_to_the_prediction() -> None:
+def test_one_of_the_two_may_be_left_to_the_prediction():
     pattern = pattern_of("ladder", rungs=10)
     assert choose_solver(pattern, "auto", "banded").factorization == "banded"
     assert choose_solver(pattern, "reverse-cuthill-mckee", "auto").ordering != "natural"
 
 
-def test_the_explanation_gives_the_reason_and_all_predictions() -> None:
+def test_the_explanation_gives_the_reason_and_all_predictions():
     choice = choose_solver(pattern_of("ladder", rungs=10), "auto", "auto")
     explanation = choice.explain()
     assert explanation["ordering"] == choice.ordering
@@ -51,22 +50,18 @@ def test_the_explanation_gives_the_reason_and_all_predictions() -> None:
 @pytest.mark.parametrize(
     ("name", "size"), [("ladder", {"rungs": 3000}), ("chain", {"bodies": 6000})], ids=str
 )
-def test_what_is_chosen_on_samples_is_as_good_as_the_best_of_all(
-    name: str, size: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_chosen_on_samples_is_as_good_as_the_best_of_all(name, size, monkeypatch):
     pattern = pattern_of(name, **size)
-    found = choose_solver(pattern, "auto", "auto")
-    assert len(found.seconds) == 1
+    result = choose_solver(pattern, "auto", "auto")
+    assert len(result.seconds) == 1
     monkeypatch.setattr(choice_module, "LARGE", 10**9)
     best = choose_solver(pattern, "auto", "auto")
-    assert best.factorization == found.factorization == "block-ldl"
-    seconds = found.seconds[found.ordering]["block-ldl"]
+    assert best.factorization == result.factorization == "block-ldl"
+    seconds = result.seconds[result.ordering]["block-ldl"]
     assert seconds <= choice_module.NEARLY * best.seconds[best.ordering]["block-ldl"]
 
 
-def test_where_fill_in_grows_with_the_size_all_orderings_are_tried(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_fill_in_grows_with_the_size_all_orderings_are_tried(monkeypatch):
     pattern = pattern_of("lattice", rows=20, columns=20)
     monkeypatch.setattr(choice_module, "LARGE", 1)
     monkeypatch.setattr(choice_module, "sampled", lambda pattern: sampled(pattern, 2, 20))

@@ -1,8 +1,5 @@
 """Several threads that call one ForwardDynamics, against one alone."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -10,19 +7,15 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import ModelError
-from sparsebody.model.gallery import build
-from sparsebody.model.system import State, System
 
 N_THREADS, N_ROUNDS = 3, 20
 
 
-def states(system: System) -> list[State]:
+def states(system):
     """As many states in motion as there are threads."""
     state = sb.consistent_state(system)
     twists = np.random.default_rng(0).normal(size=(N_THREADS, *state.velocity.shape))
-    dynamics = ForwardDynamics(system, state, reactions="basic")
+    dynamics = sb.ForwardDynamics(system, state, reactions="basic")
     moving = [state.with_(velocity=twist) for twist in twists]
     changes = [dynamics.evaluate(start).velocity_correction() for start in moving]
     return [
@@ -31,15 +24,15 @@ def states(system: System) -> list[State]:
     ]
 
 
-def ladder() -> System:
-    return build("ladder", rungs=60, gravity=(1.0, -2.0, -9.0)).compile()
+def ladder():
+    return sb.build("ladder", rungs=60, gravity=(1.0, -2.0, -9.0)).compile()
 
 
-def scissor() -> System:
-    return build("scissor", pairs=40).compile()
+def scissor():
+    return sb.build("scissor", pairs=40).compile()
 
 
-def universal_chain() -> System:
+def universal_chain():
     mechanism = sb.Mechanism(gravity=(1.0, 0.0, -9.0))
     for i in range(60):
         mechanism.add_body(f"b{i}", mass=1.0, inertia=[0.1, 0.2, 0.15], position=[1.0 * i, 0, 0])
@@ -48,11 +41,11 @@ def universal_chain() -> System:
     return mechanism.compile()
 
 
-def acceleration(dynamics: ForwardDynamics, state: State) -> list[np.ndarray]:
+def acceleration(dynamics, state):
     return [dynamics.acceleration(state)]
 
 
-def reactions(dynamics: ForwardDynamics, state: State) -> list[np.ndarray]:
+def reactions(dynamics, state):
     evaluation = dynamics.evaluate(state)
     found = evaluation.accelerations()
     return [found.acceleration, found.multiplier, evaluation.velocity_correction()]
@@ -62,23 +55,18 @@ def reactions(dynamics: ForwardDynamics, state: State) -> list[np.ndarray]:
 @pytest.mark.parametrize("make", [ladder, scissor, universal_chain])
 @pytest.mark.parametrize("factorization", ["auto", "block-ldl"])
 @pytest.mark.parametrize("shared", [True, False])
-def test_threads_get_what_one_gets_alone(
-    make: Callable[[], System],
-    ask: Callable[[ForwardDynamics, State], list[np.ndarray]],
-    factorization: str,
-    shared: bool,
-) -> None:
+def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
     """Several threads at once, with one ForwardDynamics or with one each."""
     system = make()
     given = states(system)
     options = {"reactions": "basic", "factorization": factorization}
-    dynamics = [ForwardDynamics(system, given[0], **options)] * N_THREADS
+    dynamics = [sb.ForwardDynamics(system, given[0], **options)] * N_THREADS
     if not shared:
-        dynamics = [ForwardDynamics(system, given[0], **options) for _ in given]
+        dynamics = [sb.ForwardDynamics(system, given[0], **options) for _ in given]
     expected = [ask(dynamics[0], state) for state in given]
     start = Barrier(N_THREADS)
 
-    def run(i: int) -> list[list[np.ndarray]]:
+    def run(i):
         start.wait()
         return [ask(dynamics[i], given[i]) for _ in range(N_ROUNDS)]
 
@@ -90,15 +78,15 @@ def test_threads_get_what_one_gets_alone(
                 np.testing.assert_array_equal(answer, known)
 
 
-def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it() -> None:
-    system = build("scissor", pairs=4).compile()
+def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it():
+    system = sb.build("scissor", pairs=4).compile()
     state = sb.consistent_state(system)
-    dynamics = ForwardDynamics(system, state)
+    dynamics = sb.ForwardDynamics(system, state)
     velocity = state.velocity.copy()
     velocity[:, 5] += 0.1  # out of the plane, all alike
     tilted = state.with_(position=state.position + np.array([0.0, 0.0, 1.0]), velocity=velocity)
 
-    def leave() -> tuple[bool, object]:
+    def leave():
         dynamics.acceleration(tilted)
         return dynamics.is_planar, dynamics.explain()["history"]
 
@@ -123,11 +111,11 @@ LARGE = [
 
 @pytest.mark.parametrize(("name", "parameters"), LARGE)
 def test_threads_of_one_evaluation_change_no_bit(name, parameters):
-    system = build(name, gravity=(1.0, 0.0, -9.0), **parameters).compile()
+    system = sb.build(name, gravity=(1.0, 0.0, -9.0), **parameters).compile()
     rng = np.random.default_rng(0)
     state = system.initial_state
     force = rng.normal(size=state.velocity.shape)
-    dynamics = [ForwardDynamics(system, state, threads=n, reactions="basic") for n in (1, 2, 4)]
+    dynamics = [sb.ForwardDynamics(system, state, threads=n, reactions="basic") for n in (1, 2, 4)]
     alone, *others = [each(state, body_force=force) for each in dynamics]
     for other in others:
         np.testing.assert_array_equal(other.acceleration, alone.acceleration)
@@ -139,27 +127,23 @@ def test_threads_of_one_evaluation_change_no_bit(name, parameters):
 
 def test_parts_of_large_mechanisms_agree_with_another_factorization():
     """With loads, in the user's numbering: against SuperLU, which knows no parts."""
-    system = build("tree", bodies=20_000, gravity=(1.0, 0.0, -9.0)).compile()
+    system = sb.build("tree", bodies=20_000, gravity=(1.0, 0.0, -9.0)).compile()
     state = system.initial_state
     force = np.random.default_rng(1).normal(size=state.velocity.shape)
-    mine = ForwardDynamics(system, state, threads=2, reactions="basic", factorization="block-ldl")
+    mine = sb.ForwardDynamics(
+        system, state, threads=2, reactions="basic", factorization="block-ldl"
+    )
     assert mine.evaluator.assembler.symbolic.layout.n_parts > 2
-    other = ForwardDynamics(system, state, reactions="basic", factorization="superlu")
+    other = sb.ForwardDynamics(system, state, reactions="basic", factorization="superlu")
     first, second = mine(state, body_force=force), other(state, body_force=force)
     scale = np.abs(second.acceleration).max()
     np.testing.assert_allclose(first.acceleration, second.acceleration, atol=1e-7 * scale)
 
 
 def test_wide_mechanisms_are_factorized_on_the_threads_of_their_evaluation():
-    system = build("lattice", rows=30, columns=30, disorder=0.2).compile()
+    system = sb.build("lattice", rows=30, columns=30, disorder=0.2).compile()
     state = system.initial_state
-    dynamics = [ForwardDynamics(system, threads=n, factorization="multifrontal") for n in (1, 2)]
+    dynamics = [sb.ForwardDynamics(system, threads=n, factorization="multifrontal") for n in (1, 2)]
     assert dynamics[1].evaluator.assembler.symbolic.factors.threads == 2
     alone, other = (each.acceleration(state) for each in dynamics)
     np.testing.assert_array_equal(other, alone)
-
-
-@pytest.mark.parametrize("threads", [0, -1])
-def test_a_number_of_threads_is_positive(threads):
-    with pytest.raises(ModelError, match=f"threads is {threads}; give the number"):
-        ForwardDynamics(ladder(), threads=threads)

@@ -5,105 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from patterns import pattern_of, patterns
-from random_saddles import dense_solution, draw, random_matrix, scaled_error
-from scipy.sparse import csc_array
+from random_saddles import dense_solution, random_matrix, scaled_error
 
+import sparsebody as sb
 from sparsebody.factorization import block_ldl, block_qr
 from sparsebody.factorization.block_ldl import in_parts, safe_order
 from sparsebody.factorization.block_qr import BlockQRSymbolic
-from sparsebody.factorization.layouts import (
-    dual_rhs,
-    fill_saddle,
-    fill_schur,
-    primal_solution,
-    saddle_columns,
-    scales,
-    schur_layout,
-)
 from sparsebody.ordering import order as ordered
 from sparsebody.sparse.elimination_tree import elimination_tree, is_admissible, repair
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
+from sparsebody.sparse.saddle import saddle_csc
 
 
-def block_inverse(matrix):
-    n = matrix.pattern.n_primal_rows
-    return np.linalg.inv(saddle_csc(matrix).toarray()[:n, :n])
-
-
-def random_case(seed, decades=0.0):
-    """A matrix, a random order of its blocks, and that of its rows."""
-    matrix = draw(seed, decades=decades)
-    order = np.random.default_rng(seed).permutation(matrix.pattern.n_blocks)
-    return matrix, order, matrix.pattern.scalar_order(order)
-
-
-def as_matrix(columns, data):
-    n = len(columns.indptr) - 1
-    filled = csc_array((data, columns.indices, columns.indptr), shape=(n, n))
-    assert filled.has_sorted_indices
-    return filled.toarray()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_filled_columns_are_the_scaled_permuted_matrix(seed):
-    matrix, order, rows = random_case(seed, decades=2)
-    layout, columns = saddle_columns(matrix.pattern, order)
-    data, scale = np.full(layout.n_values, np.nan), scales(matrix)
-    fill_saddle(layout, matrix, scale, 0.0, data)
-    expected = (scale[:, None] * saddle_csc(matrix).toarray() * scale)[np.ix_(rows, rows)]
-    np.testing.assert_allclose(as_matrix(columns, data), expected, rtol=1e-14, atol=1e-14)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_lower_columns_hold_the_lower_triangle_and_the_shift(seed):
-    matrix, order, rows = random_case(seed)
-    pattern = matrix.pattern
-    layout, columns = saddle_columns(pattern, order, lower=True)
-    data = np.full(layout.n_values, np.nan)
-    fill_saddle(layout, matrix, np.ones(pattern.n_rows), -0.5, data)
-    expected = saddle_csc(matrix).toarray()
-    dual = np.arange(pattern.n_primal_rows, pattern.n_rows)
-    expected[dual, dual] = -0.5
-    lower = np.tril(expected[np.ix_(rows, rows)])
-    np.testing.assert_array_equal(np.tril(as_matrix(columns, data)), lower)
-
-
-def test_scaling_gives_unit_diagonals_to_the_matrix_and_its_schur_complement():
-    matrix = draw(1, decades=3)
-    n = matrix.pattern.n_primal_rows
-    scale = scales(matrix)
-    np.testing.assert_allclose(saddle_csc(matrix).diagonal()[:n] * scale[:n] ** 2, 1.0)
-    A = constraint_matrix(matrix).toarray()
-    schur = A @ block_inverse(matrix) @ A.T
-    np.testing.assert_allclose(np.diag(schur) * scale[n:] ** 2, 1.0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_schur_columns_hold_the_lower_triangle_of_the_schur_complement(seed):
-    matrix, order, _ = random_case(seed)
-    layout = schur_layout(matrix.pattern, order)
-    data = np.full(len(layout.columns.indices), np.nan)
-    fill_schur(layout, matrix, np.ones(matrix.pattern.n_rows), data)
-    A = constraint_matrix(matrix).toarray()
-    expected = (A @ block_inverse(matrix) @ A.T)[np.ix_(layout.order, layout.order)]
-    filled = as_matrix(layout.columns, data)
-    np.testing.assert_allclose(np.tril(filled), np.tril(expected), rtol=1e-12, atol=1e-12)
-
-
-def test_reduction_and_back_substitution_solve_the_whole_system():
-    matrix = draw(2)
-    n = matrix.pattern.n_primal_rows
-    rhs = np.random.default_rng(0).normal(size=(matrix.pattern.n_rows, 2))
-    A = constraint_matrix(matrix).toarray()
-    schur = A @ block_inverse(matrix) @ A.T
-    y = np.linalg.solve(schur, dual_rhs(matrix, rhs))
-    x = primal_solution(matrix, rhs, y)
-    np.testing.assert_allclose(saddle_csc(matrix) @ x, rhs, rtol=1e-10, atol=1e-10)
-    np.testing.assert_array_equal(x[n:], y)
-
-
-def lattice(rows: int) -> BlockPattern:
+def lattice(rows):
     """Bodies in a square, joined to their neighbours by balls, and one corner to the world."""
     number = np.arange(rows**2).reshape(rows, rows)
     ends = [
@@ -114,23 +27,19 @@ def lattice(rows: int) -> BlockPattern:
     return pattern_of(ends, rows**2, joint_size=1)
 
 
-def tree(n: int) -> BlockPattern:
+def tree(n):
     """A random tree on the world."""
     rng = np.random.default_rng(n)
     parents = [-1, *(int(rng.integers(i)) for i in range(1, n))]
     return pattern_of(list(zip(parents, range(n), strict=True)), n, joint_size=5)
 
 
-def star(n: int) -> BlockPattern:
+def star(n):
     """Bodies on one that is fixed to the world: many small subtrees of one root."""
     return pattern_of([(-1, 0), *((0, i) for i in range(1, n))], n, joint_size=5)
 
 
-LARGE = [
-    (star(200), "leaves-first"),
-    (lattice(9), "nested-dissection"),
-    (tree(80), "leaves-first"),
-]
+LARGE = [(star(200), "leaves-first"), (lattice(9), "nested-dissection"), (tree(80), "leaves-first")]
 
 
 @pytest.mark.parametrize(("pattern", "name"), LARGE)
@@ -178,7 +87,7 @@ def test_qr_in_parts_solves_as_without(pattern, name, threads):
     duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
     assert len(starts) > 2
     n = pattern.n_primal
-    own = BlockPattern(
+    own = sb.BlockPattern(
         np.concatenate([pattern.block_sizes[:n], pattern.block_sizes[n:][duals]]),
         pattern.ends[duals],
     )

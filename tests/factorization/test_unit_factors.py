@@ -9,11 +9,11 @@ from patterns import graph_pattern
 from random_saddles import draw, loop_of_hinges, natural, random_matrix
 from scissor_saddle import scissor
 
+import sparsebody as sb
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.krylov import quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR, unit_rows
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
 
 every_ldl = pytest.mark.parametrize("name", ["block-ldl", "multifrontal"])
@@ -42,7 +42,7 @@ def test_a_body_whose_inertia_is_not_positive_is_named(name):
 def test_a_dependent_row_of_a_long_mechanism_is_named(name, n, threads):
     matrix = scissor(2 * n)
     pattern = matrix.pattern
-    twice = BlockPattern(np.append(pattern.block_sizes, 1), np.vstack([pattern.ends, [[0, 1]]]))
+    twice = sb.BlockPattern(np.append(pattern.block_sizes, 1), np.vstack([pattern.ends, [[0, 1]]]))
     rows = np.concatenate([matrix.rows, matrix.rows[5:6]])  # the first joint within a pair
     doubled = dataclasses.replace(matrix, pattern=twice, rows=rows)
     symbolic = analyze(name, twice, natural(twice))
@@ -80,8 +80,8 @@ def carried(matrix, order, rng):
     y = np.empty(len(rows))
     A = constraint_matrix(dataclasses.replace(matrix, rows=rows)).toarray()
     f = forces[np.arange(width) < pattern.block_sizes[:n, None]]
-    found = symbolic.qr.factorize(rows, np.concatenate([f, asked]), y)
-    assert found == REGULAR or np.linalg.cond(A) > 1e10
+    result = symbolic.qr.factorize(rows, np.concatenate([f, asked]), y)
+    assert result == REGULAR or np.linalg.cond(A) > 1e10
     symbolic.qr.substitute_back(y)
     expected = np.linalg.lstsq(A.T, f - np.linalg.lstsq(A, asked, rcond=None)[0], rcond=None)[0]
     shapes = {
@@ -110,7 +110,7 @@ def planar_loops(rng):
     free = 3 * n - 2 * len(ends)
     ends = ends if free > 0 else ends[:n]
     sizes = np.array([3] * n + [2] * len(ends), dtype=np.intp)
-    return random_matrix(rng, BlockPattern(sizes, np.array(ends, dtype=np.intp)))
+    return random_matrix(rng, sb.BlockPattern(sizes, np.array(ends, dtype=np.intp)))
 
 
 def test_small_fronts_of_every_shape_are_eliminated_in_registers():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
+import sparsebody as sb
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering.cholmod_orders import (
     GENERAL_ORDERINGS,
@@ -14,7 +15,7 @@ from sparsebody.ordering.cholmod_orders import (
     joints_ordered_by,
 )
 from sparsebody.ordering.reference_orders import natural
-from sparsebody.sparse.pattern import BlockPattern, symmetric_pattern
+from sparsebody.sparse.pattern import symmetric_pattern
 
 cholmod_amd = partial(joints_ordered_by, method="amd")
 cholmod_metis = partial(joints_ordered_by, method="metis")
@@ -39,7 +40,7 @@ def test_joints_of_different_sizes_are_weighed(ordering):
     mixed = graph_pattern(nx.grid_2d_graph(12, 12))
     sizes = mixed.block_sizes.copy()
     sizes[mixed.n_primal :: 2] = 1
-    mixed = BlockPattern(sizes, mixed.ends)
+    mixed = sb.BlockPattern(sizes, mixed.ends)
     assert metrics(mixed, ordering).flops < 0.5 * metrics(mixed, natural).flops
 
 
@@ -47,13 +48,6 @@ def test_joints_of_different_sizes_are_weighed(ordering):
 def test_dissection_beats_minimum_degree_on_a_large_lattice():
     lattice = shuffled(graph_pattern(nx.grid_2d_graph(48, 48)), seed=0)
     assert metrics(lattice, cholmod_metis).flops < metrics(lattice, cholmod_amd).flops
-
-
-@both
-def test_without_scikit_sparse_the_error_says_how_to_install_it(ordering, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sksparse", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
-        ordering(pattern_of([(0, 1)], 2))
 
 
 def grid(n, sizes=None):
@@ -71,8 +65,8 @@ def test_every_ordering_lists_every_block_of_any_symmetric_pattern_once(name):
         grid(4, np.arange(1, 17) % 5 + 1),
         symmetric_pattern(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.ones(3, dtype=int)),
     ):
-        found = general_order(pattern, name)
-        np.testing.assert_array_equal(np.sort(found), np.arange(pattern.n_blocks))
+        result = general_order(pattern, name)
+        np.testing.assert_array_equal(np.sort(result), np.arange(pattern.n_blocks))
 
 
 def test_minimum_degree_fills_nothing_in_on_a_tree_and_beats_the_numbering_on_a_grid():
@@ -96,3 +90,10 @@ def test_unknown_names_and_missing_packages_are_told(monkeypatch):
     assert available_general_orderings() == [
         name for name, entry in GENERAL_ORDERINGS.items() if entry.needs is None
     ]
+
+
+@both
+def test_without_scikit_sparse_the_error_says_how_to_install_it(ordering, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sksparse", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
+        ordering(pattern_of([(0, 1)], 2))

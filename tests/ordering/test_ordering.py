@@ -8,7 +8,7 @@ from patterns import ladder, metrics, pattern_of, patterns, shuffled
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
-from sparsebody.model.gallery import GALLERY, build
+from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order, repair
 from sparsebody.ordering.ordering_choice import candidate_orderings, choose
 from sparsebody.sparse.pattern import check_order
@@ -22,10 +22,10 @@ def parameters():
 @pytest.mark.parametrize("name", parameters())
 @given(pattern=patterns())
 def test_every_ordering_lists_every_block_once_and_keeps_its_promise(name, pattern):
-    found = order(pattern, name)
-    assert found.dtype == np.intp
-    check_order(pattern, found)
-    assert is_admissible(pattern, found) or not ORDERINGS[name].admissible
+    result = order(pattern, name)
+    assert result.dtype == np.intp
+    check_order(pattern, result)
+    assert is_admissible(pattern, result) or not ORDERINGS[name].admissible
 
 
 @pytest.mark.parametrize("name", parameters())
@@ -78,7 +78,7 @@ def bodies_backwards(pattern):
 
 
 def test_one_line_makes_an_ordering_that_dynamics_takes():
-    system = build("ladder", rungs=4).compile()
+    system = sb.build("ladder", rungs=4).compile()
     state = sb.consistent_state(system)
     expected = sb.ForwardDynamics(system, state)(state).acceleration
     sb.register_ordering("mine", backwards)
@@ -127,7 +127,7 @@ def test_names_that_are_taken_and_what_cannot_be_called_are_refused(name):
 
 
 def test_positions_reach_an_ordering_that_takes_them():
-    system = build("lattice", rows=3, columns=4).compile()
+    system = sb.build("lattice", rows=3, columns=4).compile()
     state, seen = sb.consistent_state(system), []
 
     def from_left_to_right(pattern, positions):
@@ -176,7 +176,7 @@ def renumbered(pattern, positions, seed):
 @pytest.mark.parametrize("family", GALLERY)
 def test_numbering_changes_the_predicted_flops_by_less_than_a_fifth(family):
     for parameters in SIZES.get(family, [{}]):
-        system = build(family, **parameters).compile()
+        system = sb.build(family, **parameters).compile()
         pattern, positions = kkt_structure(system).pattern, sb.consistent_state(system).position
         mechanisms = [renumbered(pattern, positions, seed) for seed in range(N_SHUFFLES)]
         for name in CLAIMING:
@@ -187,7 +187,7 @@ def test_numbering_changes_the_predicted_flops_by_less_than_a_fifth(family):
 
 
 def test_annealing_keeps_the_promise_on_a_lattice_and_the_orderings_that_matter_claim_it():
-    pattern = kkt_structure(build("lattice", rows=6, columns=6).compile()).pattern
+    pattern = kkt_structure(sb.build("lattice", rows=6, columns=6).compile()).pattern
     costs = [metrics(shuffled(pattern, seed), order, "annealing").flops for seed in range(2)]
     assert max(costs) <= 1.05 * min(costs)
     assert {"minimum-fill", "nested-dissection", "geometric-dissection"} <= set(CLAIMING)

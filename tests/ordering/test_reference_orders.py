@@ -18,7 +18,6 @@ from sparsebody.ordering.reference_orders import (
 )
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.searches import dual_graph
-from sparsebody.sparse.treewidth import exact_width
 
 
 def test_natural_is_the_order_of_the_numbers():
@@ -32,17 +31,17 @@ def test_each_seed_gives_its_own_order_with_all_bodies_first():
     assert set(first[:20]) == set(second[:20]) == set(range(20))
 
 
-def flops(pattern, found):
-    return ordering_metrics(pattern, found).flops
+def flops(pattern, result):
+    return ordering_metrics(pattern, result).flops
 
 
 @settings(max_examples=40)
 @given(pattern=patterns())
 def test_the_order_found_costs_no_more_than_those_it_starts_from(pattern):
-    found = annealed(pattern, visits=500)
-    assert is_admissible(pattern, found)
+    result = annealed(pattern, visits=500)
+    assert is_admissible(pattern, result)
     for name in ("minimum-fill", "nested-dissection", "pathwidth-sweep"):
-        assert flops(pattern, found) <= flops(pattern, order(pattern, name)) + 1e-9
+        assert flops(pattern, result) <= flops(pattern, order(pattern, name)) + 1e-9
 
 
 def test_small_lattices_are_solved_to_the_optimum_from_the_worst_start():
@@ -63,13 +62,6 @@ def test_a_seed_and_a_budget_give_one_order():
     first, again, other = (annealed(pattern, seed, 50_000) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
-
-
-def test_a_lattice_gets_better_than_by_what_it_starts_from():
-    pattern = graph_pattern(nx.grid_2d_graph(10, 10), joint_size=3)
-    names = ("minimum-fill", "nested-dissection", "pathwidth-sweep")
-    starts = [flops(pattern, order(pattern, name)) for name in names]
-    assert flops(pattern, annealed(pattern)) < 0.995 * min(starts)
 
 
 def bandwidth(pattern):
@@ -101,22 +93,6 @@ def test_no_order_of_the_ladder_is_narrower_than_figure_8_4(n_rungs):
 )
 def test_the_least_bandwidth_of_known_graphs(graph, width):
     assert bandwidth(graph_pattern(graph)) == width
-
-
-@pytest.mark.parametrize(
-    ("graph", "width"),
-    [
-        (nx.random_labeled_tree(30, seed=0), 1),
-        (nx.cycle_graph(20), 2),
-        (nx.ladder_graph(10), 2),
-        (nx.complete_graph(6), 5),
-        *((nx.grid_2d_graph(k, k), k) for k in range(2, 6)),
-    ],
-)
-def test_the_treewidth_of_known_graphs(graph, width):
-    pattern = graph_pattern(graph)
-    width_and_pivot, _ = exact_width(*pattern.adjacency, np.ones(pattern.n_blocks, dtype=np.intp))
-    assert width_and_pivot == width + 1
 
 
 @pytest.mark.parametrize("graph", [nx.grid_2d_graph(3, 4), nx.complete_graph(5), nx.cycle_graph(9)])

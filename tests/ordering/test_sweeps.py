@@ -27,8 +27,8 @@ from sparsebody.sparse.pattern import check_order
 )
 def test_band_does_not_grow_with_the_length(pattern, width):
     for seed in range(3):
-        found = metrics(shuffled(pattern, seed), reverse_cuthill_mckee)
-        assert found.block_bandwidth <= width
+        result = metrics(shuffled(pattern, seed), reverse_cuthill_mckee)
+        assert result.block_bandwidth <= width
 
 
 @pytest.mark.parametrize("graph", [nx.path_graph(60), nx.cycle_graph(60), nx.grid_2d_graph(4, 20)])
@@ -101,13 +101,13 @@ def test_ladder_is_ordered_as_in_figure_8_4(n_rungs, seed):
     number = {}  # bodies as in the figure: 1, 2 the first rung, 3, 4 the second
     for block in order[order < pattern.n_primal]:
         number[block] = len(number) + 1
-    found = []
+    result = []
     for block in order:
         bodies = [block] if block in number else pattern.ends[block - pattern.n_primal]
-        found.append("".join(str(number[body]) for body in sorted(bodies, key=number.get)))
-    assert found[:10] == ["1", "2", "12", "13", "24", "3", "4", "34", *found[8:10]]
+        result.append("".join(str(number[body]) for body in sorted(bodies, key=number.get)))
+    assert result[:10] == ["1", "2", "12", "13", "24", "3", "4", "34", *result[8:10]]
     if n_rungs == 3:
-        assert found == ["1", "2", "12", "13", "24", "3", "4", "34", "35", "46", "5", "6", "56"]
+        assert result == ["1", "2", "12", "13", "24", "3", "4", "34", "35", "46", "5", "6", "56"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from exact_rank import cycle_rank
 
-from sparsebody.model.gallery import build
+import sparsebody as sb
 from sparsebody.sparse.cycles import face_cycles, fundamental_cycles, minimum_cycles, short_cycles
 
 seeds = pytest.mark.parametrize("seed", range(8))
@@ -54,7 +54,7 @@ def test_short_cycles_are_a_basis_and_each_starts_with_an_edge_of_its_own(seed):
     ],
 )
 def test_ladders_and_lattices_have_cycles_of_four(name, parameters):
-    system = build(name, **parameters).compile()
+    system = sb.build(name, **parameters).compile()
     ends = np.stack([system.predecessor, system.successor], axis=1)
     assert np.diff(short_cycles(system.n_bodies, ends).start).max() == 4
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patterns import eliminated, graph_pattern, ladder, ordered_patterns, pattern_of, scalar_factor
+from patterns import eliminated, graph_pattern, ordered_patterns, pattern_of, scalar_factor
 
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.elimination_tree import (
@@ -64,12 +64,6 @@ def test_postordering_changes_no_column_but_its_number(case):
     np.testing.assert_array_equal(before, after)
 
 
-def test_a_chain_in_sequence_is_one_path_and_from_both_ends_two():
-    chain = pattern_of([(0, 1), (1, 2), (2, 3), (3, 4)], 5)
-    for order, height in (([0, 5, 1, 6, 2, 7, 3, 8, 4], 9), ([0, 5, 1, 6, 4, 8, 3, 7, 2], 5)):
-        assert ordering_metrics(chain, np.array(order)).etree_height == height
-
-
 @pytest.mark.parametrize(
     "function",
     [elimination_tree, column_structures, postordered, ordering_metrics, repair, is_admissible],
@@ -99,25 +93,6 @@ def test_metrics_are_those_of_dense_symbolic_elimination(case):
     assert metrics.etree_height == max(height.values())
     distance = [abs(place[i] - place[pattern.neighbours(i)]) for i in range(len(order))]
     assert metrics.block_bandwidth == max((d.max(initial=0) for d in distance), default=0)
-
-
-def test_one_dense_block_costs_what_a_dense_factorization_costs():
-    metrics = ordering_metrics(pattern_of([], 1), np.array([0]))
-    assert metrics.flops == sum(m * (m + 2) for m in range(6))
-    assert metrics.nnz_l == 21
-    assert metrics.profile == 15
-    assert metrics.etree_height == 1
-
-
-def test_a_hundred_thousand_blocks_have_the_cost_of_ten_thousand_times_ten():
-    costs = []
-    for n_rungs in (2_002, 20_002):
-        pattern = ladder(n_rungs)
-        bodies = np.arange(pattern.n_primal)  # each joint after its later body
-        joints = pattern.ends.max(axis=1)
-        key = np.concatenate([2 * bodies, 2 * joints + 1])
-        costs.append(ordering_metrics(pattern, np.argsort(key, kind="stable")).flops)
-    assert costs[1] / costs[0] == pytest.approx(10, rel=0.01)
 
 
 CHAIN = pattern_of([(0, 1), (1, 2)], 3)  # joints are blocks 3 and 4

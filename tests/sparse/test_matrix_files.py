@@ -11,17 +11,10 @@ from patterns import patterns
 from scipy.io import mmread
 from scipy.sparse import csr_array, random_array
 
+import sparsebody as sb
 from sparsebody.corpus.corpus_files import write_metis
 from sparsebody.errors import FileFormatError, OutputError
-from sparsebody.sparse.matrix_files import (
-    read_array,
-    read_order,
-    read_pattern,
-    read_symmetric,
-    write_array,
-    write_matrix,
-    write_order,
-)
+from sparsebody.sparse.matrix_files import read_array, read_symmetric, write_array, write_matrix
 
 HEADER = "%%MatrixMarket matrix"
 
@@ -49,15 +42,15 @@ def test_what_is_written_is_read_back_exactly(tmp_path):
 def test_arrays_are_read_back_exactly(array, tmp_path):
     path = tmp_path / "b.mtx"
     write_array(array, path)
-    found = read_array(path)
-    assert found.dtype.kind == array.dtype.kind
-    np.testing.assert_array_equal(found, array)
+    result = read_array(path)
+    assert result.dtype.kind == array.dtype.kind
+    np.testing.assert_array_equal(result, array)
 
 
 def test_both_triangles_and_patterns_are_read_as_one_triangle(tmp_path):
     text = f"{HEADER} coordinate pattern general\n3 3 5\n1 1\n2 1\n1 2\n3 2\n2 3\n"
-    found = read_symmetric(written(tmp_path, text))
-    assert sorted(np.transpose(found.coords).tolist()) == [[0, 0], [1, 0], [2, 1]]
+    result = read_symmetric(written(tmp_path, text))
+    assert sorted(np.transpose(result.coords).tolist()) == [[0, 0], [1, 0], [2, 1]]
 
 
 @pytest.mark.parametrize(
@@ -106,20 +99,20 @@ def path(tmp_path):
 
 
 def test_single_rows_are_blocks_unless_others_are_given(path, tmp_path):
-    found = read_pattern(path)
-    assert found.block_sizes.tolist() == [1, 1, 1, 1]
-    assert found.adjacency[1].tolist() == [1, 0, 2, 1, 3, 2]
-    assert found.has_pivot.tolist() == [True, True, False, True]
+    result = sb.read_pattern(path)
+    assert result.block_sizes.tolist() == [1, 1, 1, 1]
+    assert result.adjacency[1].tolist() == [1, 0, 2, 1, 3, 2]
+    assert result.has_pivot.tolist() == [True, True, False, True]
     for name, write in (
         ("sizes.txt", lambda file: file.write_text("1 2\n1\n")),
         ("sizes.mtx", lambda file: write_array(np.array([1, 2, 1]), file)),
         ("sizes.json", lambda file: file.write_text('{"sizes": [1, 2, 1]}')),
     ):
         write(tmp_path / name)
-        found = read_pattern(path, tmp_path / name)
-        assert (found.n_blocks, found.n_rows) == (3, 4)
-        assert found.adjacency[1].tolist() == [1, 0, 2, 1]
-        assert found.has_pivot.tolist() == [True, True, True]
+        result = sb.read_pattern(path, tmp_path / name)
+        assert (result.n_blocks, result.n_rows) == (3, 4)
+        assert result.adjacency[1].tolist() == [1, 0, 2, 1]
+        assert result.has_pivot.tolist() == [True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -136,16 +129,16 @@ def test_single_rows_are_blocks_unless_others_are_given(path, tmp_path):
 )
 def test_blocks_that_do_not_fit_are_told(document, message, path, tmp_path):
     with pytest.raises(FileFormatError, match=message):
-        read_pattern(path, written(tmp_path, json.dumps(document), "blocks.json"))
+        sb.read_pattern(path, written(tmp_path, json.dumps(document), "blocks.json"))
 
 
 def test_files_of_unknown_kinds_are_told(path, tmp_path):
     with pytest.raises(FileFormatError, match=r"unknown suffix; give one of \.mtx"):
-        read_pattern(tmp_path / "a.rb")
+        sb.read_pattern(tmp_path / "a.rb")
     with pytest.raises(FileFormatError, match="cannot be read"):
-        read_pattern(tmp_path / "none.graph")
+        sb.read_pattern(tmp_path / "none.graph")
     with pytest.raises(FileFormatError, match="not JSON"):
-        read_pattern(path, written(tmp_path, "{", "blocks.json"))
+        sb.read_pattern(path, written(tmp_path, "{", "blocks.json"))
 
 
 @settings(max_examples=15)
@@ -154,9 +147,9 @@ def test_metis_graphs_of_ours_are_read_back(pattern, tmp_path_factory):
     assume(pattern.n_blocks)
     file = tmp_path_factory.getbasetemp() / "quotient.graph"
     write_metis(pattern, file)
-    found = read_pattern(file)
-    np.testing.assert_array_equal(found.block_sizes, pattern.block_sizes)
-    for ours, theirs in zip(found.adjacency, pattern.adjacency, strict=True):
+    result = sb.read_pattern(file)
+    np.testing.assert_array_equal(result.block_sizes, pattern.block_sizes)
+    for ours, theirs in zip(result.adjacency, pattern.adjacency, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -169,9 +162,9 @@ def test_metis_graphs_of_ours_are_read_back(pattern, tmp_path_factory):
     ],
 )
 def test_metis_graphs_with_weights_are_understood(text, sizes, tmp_path):
-    found = read_pattern(written(tmp_path, text, "a.graph"))
-    assert found.block_sizes.tolist() == sizes
-    assert found.adjacency[1].tolist() == [1, 2, 0, 2, 0, 1]
+    result = sb.read_pattern(written(tmp_path, text, "a.graph"))
+    assert result.block_sizes.tolist() == sizes
+    assert result.adjacency[1].tolist() == [1, 2, 0, 2, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -192,9 +185,9 @@ def test_metis_graphs_with_weights_are_understood(text, sizes, tmp_path):
 def test_broken_graphs_are_told(text, message, tmp_path):
     file = written(tmp_path, text, "a.graph")
     with pytest.raises(FileFormatError, match=message):
-        read_pattern(file)
+        sb.read_pattern(file)
     with pytest.raises(FileFormatError, match="its vertices are the blocks, give none beside"):
-        read_pattern(file, file)
+        sb.read_pattern(file, file)
 
 
 ORDER = np.array([2, 0, 3, 1])
@@ -205,10 +198,10 @@ ORDER = np.array([2, 0, 3, 1])
     [("a.txt", 0, "order"), ("a.mtx", 1, "order"), ("a.iperm", 0, "positions")],
 )
 def test_what_is_written_is_read_back(name, base, listed, tmp_path):
-    write_order(ORDER, tmp_path / name)
-    found = read_order(tmp_path / name)
-    np.testing.assert_array_equal(found.order, ORDER)
-    assert (found.base, found.listed) == (base, listed)
+    sb.write_order(ORDER, tmp_path / name)
+    result = sb.read_order(tmp_path / name)
+    np.testing.assert_array_equal(result.order, ORDER)
+    assert (result.base, result.listed) == (base, listed)
 
 
 @pytest.mark.parametrize(
@@ -221,9 +214,9 @@ def test_what_is_written_is_read_back(name, base, listed, tmp_path):
     ],
 )
 def test_other_peoples_files_are_understood(text, listed, said, tmp_path):
-    found = read_order(written(tmp_path, text, "a.perm"), listed)
-    np.testing.assert_array_equal(found.order, ORDER)
-    assert said in str(found)
+    result = sb.read_order(written(tmp_path, text, "a.perm"), listed)
+    np.testing.assert_array_equal(result.order, ORDER)
+    assert said in str(result)
 
 
 @settings(max_examples=20)
@@ -231,7 +224,7 @@ def test_other_peoples_files_are_understood(text, listed, said, tmp_path):
 def test_any_permutation_is_taken_from_either_base(numbers, base, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "order.txt"
     path.write_text(" ".join(str(number + base) for number in numbers))
-    assert read_order(path).order.tolist() == list(numbers)
+    assert sb.read_order(path).order.tolist() == list(numbers)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +243,7 @@ def test_any_permutation_is_taken_from_either_base(numbers, base, tmp_path_facto
 )
 def test_what_is_no_permutation_is_told(text, message, tmp_path):
     with pytest.raises(FileFormatError, match=message):
-        read_order(written(tmp_path, text, "a.txt"))
+        sb.read_order(written(tmp_path, text, "a.txt"))
 
 
 @pytest.mark.parametrize(
@@ -263,15 +256,15 @@ def test_what_is_no_permutation_is_told(text, message, tmp_path):
 )
 def test_vectors_that_are_no_orders_are_told(text, message, tmp_path):
     with pytest.raises(FileFormatError, match=message):
-        read_order(written(tmp_path, f"{HEADER} array real general\n{text}"))
+        sb.read_order(written(tmp_path, f"{HEADER} array real general\n{text}"))
 
 
 def test_files_that_are_no_orders_are_told(tmp_path):
     path = tmp_path / "a.bin"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(FileFormatError, match="not a text file"):
-        read_order(path)
+        sb.read_order(path)
     with pytest.raises(FileFormatError, match="listed is 'backwards'; give one of auto"):
-        read_order(path, "backwards")
+        sb.read_order(path, "backwards")
     with pytest.raises(FileFormatError, match="cannot be read"):
-        read_order(tmp_path / "none")
+        sb.read_order(tmp_path / "none")

@@ -4,14 +4,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from patterns import ladder, ordered_patterns, pattern_of, patterns, scalar_factor
 
+import sparsebody as sb
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.pattern import (
-    BlockPattern,
-    block_order,
-    check_order,
-    saddle_blocks,
-    symmetric_pattern,
-)
+from sparsebody.sparse.pattern import block_order, check_order, saddle_blocks, symmetric_pattern
 
 
 @given(pattern=patterns())
@@ -46,7 +41,7 @@ def test_scalar_order_lists_the_rows_of_each_block_in_turn():
 )
 def test_a_pattern_that_cannot_be_is_refused(sizes, ends, message):
     with pytest.raises(ShapeError, match=message):
-        BlockPattern(np.array(sizes), np.array(ends))
+        sb.BlockPattern(np.array(sizes), np.array(ends))
 
 
 @pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 2, 3]])
@@ -70,10 +65,10 @@ def entries(pattern, seed=0):
 def test_the_pattern_of_a_mechanism_is_found_in_its_matrix(pattern, seed):
     assume(pattern.n_blocks)
     row, column, sizes, shuffle, is_dual = entries(pattern, seed)
-    found = symmetric_pattern(row, column, sizes)
-    assert found.n_rows == pattern.n_rows
-    np.testing.assert_array_equal(found.has_pivot, ~is_dual)
-    saddle = saddle_blocks(found)
+    result = symmetric_pattern(row, column, sizes)
+    assert result.n_rows == pattern.n_rows
+    np.testing.assert_array_equal(result.has_pivot, ~is_dual)
+    saddle = saddle_blocks(result)
     touches = np.any(pattern.ends >= 0, axis=1)
     if not touches.all() or pattern.n_dual == 0:
         assert saddle is None
@@ -122,15 +117,15 @@ def test_an_order_of_scalar_rows_is_one_of_blocks(case):
     pattern, order = case
     assume(len(order))
     for rows in (order, pattern.scalar_order(order)):
-        found, is_whole = block_order(pattern, rows)
+        result, is_whole = block_order(pattern, rows)
         assert is_whole
-        np.testing.assert_array_equal(found, order)
+        np.testing.assert_array_equal(result, order)
 
 
 def test_blocks_whose_rows_are_apart_come_with_their_last_row():
-    pattern = BlockPattern(np.array([2, 2]), np.zeros((0, 2), dtype=np.intp))
-    found, is_whole = block_order(pattern, np.array([0, 2, 3, 1]))
-    assert (found.tolist(), is_whole) == ([1, 0], False)
+    pattern = sb.BlockPattern(np.array([2, 2]), np.zeros((0, 2), dtype=np.intp))
+    result, is_whole = block_order(pattern, np.array([0, 2, 3, 1]))
+    assert (result.tolist(), is_whole) == ([1, 0], False)
     for wrong in ([0, 1, 2], [0, 1, 2, 2], [0, 0]):
         with pytest.raises(ShapeError):
             block_order(pattern, np.array(wrong))

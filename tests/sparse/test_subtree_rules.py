@@ -5,11 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patterns import eliminated, graph_pattern, ladder, ordered_patterns
 
+import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.model.gallery import build
 from sparsebody.ordering import order
 from sparsebody.sparse.elimination_tree import elimination, postordered
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.subtree_rules import (
     TOP,
     Derivation,
@@ -37,7 +36,7 @@ def renumbered(pattern, order, seed):
     sizes, ends = np.empty_like(pattern.block_sizes), np.empty_like(pattern.ends)
     sizes[label] = pattern.block_sizes
     ends[joint] = np.where(pattern.ends >= 0, np.append(body, 0)[pattern.ends], -1)
-    return BlockPattern(sizes, ends), label[order]
+    return sb.BlockPattern(sizes, ends), label[order]
 
 
 @settings(max_examples=20)
@@ -55,13 +54,13 @@ def test_derivations_do_not_depend_on_numbering_nor_on_equivalent_orders(case, s
 def test_widths_are_the_fronts_of_dense_symbolic_elimination(case, small):
     pattern, order = case
     productions = Productions(small, 2)
-    found = derived(productions, pattern, order)
+    result = derived(productions, pattern, order)
     size = pattern.block_sizes[order]
     fronts = [size[[i, *below]].sum() for i, below in enumerate(eliminated(pattern, order))]
     assert max(productions.widths) == max(fronts, default=0)
-    assert found[0][0] == (TOP, pattern.n_blocks)
+    assert result[0][0] == (TOP, pattern.n_blocks)
     if small == 0:
-        used = [productions.widths[node.production] for _, node in found[1:]]
+        used = [productions.widths[node.production] for _, node in result[1:]]
         assert sorted(used) == sorted(fronts)
 
 
@@ -133,7 +132,7 @@ def test_equal_keys_with_different_derivations_are_alternatives():
     table = halving([9])
     other = dict(table)
     other[X, 9] = Derivation(8, table[X, 9].children)
-    assert all(len(found) == 1 for found in merged([table.items(), table.items()]).values())
+    assert all(len(result) == 1 for result in merged([table.items(), table.items()]).values())
     assert merged([table.items(), other.items()])[X, 9] == {table[X, 9], other[X, 9]}
 
 
@@ -156,19 +155,21 @@ def test_a_longer_half_on_either_side_makes_two_rules():
             halves[1][slot, m] = Derivation(7, ((left, large), (right, small)))
     rules = closed(affine_rules(merged(half.items() for half in halves), 2), [20, 21])
     assert not rules.is_exact
-    assert {len(found) for (slot, m), found in rules.rules.items() if slot != TOP and m == 0} == {2}
+    assert {len(result) for (slot, m), result in rules.rules.items() if slot != TOP and m == 0} == {
+        2
+    }
     assert rules.predicts(halving([1234]).items())
     assert not rules.predicts([((X, 100), Derivation(7, ((X, 48), (Y, 51))))])
 
 
 def eliminated_family(name, ordering, values, productions, **parameters):
-    found = []
+    result = []
     for value in values:
         key = {"ladder": "rungs", "lattice": "columns", "ring": "bodies"}[name]
-        pattern = kkt_structure(build(name, **parameters, **{key: value}).compile()).pattern
+        pattern = kkt_structure(sb.build(name, **parameters, **{key: value}).compile()).pattern
         sequence = order(pattern, ordering)
-        found.append((pattern, sequence, derived(productions, pattern, sequence)))
-    return found
+        result.append((pattern, sequence, derived(productions, pattern, sequence)))
+    return result
 
 
 def grown(rules, productions, m):

@@ -4,14 +4,13 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from patterns import eliminated, graph_pattern, pattern_of, patterns, shuffled
 
+import sparsebody as sb
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import order
 from sparsebody.sparse import treewidth
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import dual_graph
 from sparsebody.sparse.treewidth import (
     admissible_front_bound,
@@ -23,7 +22,7 @@ from sparsebody.sparse.treewidth import (
 
 def treewidth_bound(pattern):
     """The bound of fronts with one row a block, less the pivot's."""
-    return front_bound(BlockPattern(np.ones_like(pattern.block_sizes), pattern.ends)) - 1
+    return front_bound(sb.BlockPattern(np.ones_like(pattern.block_sizes), pattern.ends)) - 1
 
 
 @settings(max_examples=40)
@@ -78,15 +77,6 @@ def test_a_search_that_would_not_end_is_given_up(monkeypatch):
 def test_no_order_of_the_dual_blocks_has_fewer_rows_in_its_fronts(pattern):
     rows = pattern.block_sizes[pattern.n_primal :]
     assert crossing_bound(pattern) <= exact_width(*dual_graph(pattern), rows)[0]
-
-
-@settings(max_examples=20)
-@given(rows=st.lists(st.integers(1, 5), min_size=12, max_size=12))
-def test_nor_on_a_lattice_with_joints_of_all_sizes(rows):
-    ends = graph_pattern(nx.grid_2d_graph(3, 3)).ends
-    lattice = BlockPattern(np.r_[np.full(9, 6), rows].astype(np.intp), ends)
-    width = exact_width(*dual_graph(lattice), lattice.block_sizes[9:])[0]
-    assert 0 < crossing_bound(lattice) <= width
 
 
 @pytest.mark.parametrize("k", [3, 8, 20])

@@ -24,8 +24,8 @@ vectors = arrays(float, 3, elements=st.floats(-3, 3))
 sizes = st.floats(0.1, 10.0)
 
 
-def close(found, expected, atol=1e-10):
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=atol)
+def close(result, expected, atol=1e-10):
+    np.testing.assert_allclose(result, expected, rtol=1e-11, atol=atol)
 
 
 @st.composite
@@ -43,8 +43,8 @@ def transforms(draw):
 
 @given(bodies())
 def test_inertia_parts_invert_spatial_inertia(body):
-    for found, given_value in zip(inertia_parts(spatial_inertia(*body)), body, strict=True):
-        close(found, given_value)
+    for result, given_value in zip(inertia_parts(spatial_inertia(*body)), body, strict=True):
+        close(result, given_value)
 
 
 @given(bodies(), vectors, vectors)
@@ -130,10 +130,7 @@ def test_bad_mass_is_refused_with_the_name_the_value_and_the_remedy(mass):
 @pytest.mark.parametrize(
     ("inertia", "message"),
     [
-        (
-            [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]],
-            r"entry \[0, 1\] is 0.1 .* is 0; make",
-        ),
+        ([[1, 0.1, 0], [0, 1, 0], [0, 0, 1]], r"entry \[0, 1\] is 0.1 .* is 0; make"),
         (np.zeros((3, 3)), r"moments 0, 0, 0 kg m\^2 and is not positive definite; give every"),
         (np.diag([1.0, -1.0, 1.0]), r"moments -1, 1, 1 .*not positive definite"),
         (rod_inertia(1.0, 1.0, [1, 1, 1]), r"not positive definite.*thin rod: a small radius"),
@@ -186,14 +183,14 @@ def test_slender_rod_is_refused_in_every_direction(phi):
 
 
 @pytest.mark.parametrize("smallest", [1.0, 1e-3, 1e-6])
-def test_inverses_by_cofactors_are_as_accurate_as_elimination(smallest: float) -> None:
+def test_inverses_by_cofactors_are_as_accurate_as_elimination(smallest):
     rng = np.random.default_rng(0)
     moments = np.array([smallest, 1.0, 1.05])
     R = rotation_exponential(rng.normal(size=(500, 3)))
     inertia = R @ np.diag(moments) @ np.swapaxes(R, 1, 2)
     inertia = 0.5 * (inertia + np.swapaxes(inertia, 1, 2))
     expected = R @ np.diag(1.0 / moments) @ np.swapaxes(R, 1, 2)
-    found = symmetric_inverse(inertia)
-    np.testing.assert_array_equal(found, np.swapaxes(found, 1, 2))
-    error = np.abs(found - expected).max()
+    result = symmetric_inverse(inertia)
+    np.testing.assert_array_equal(result, np.swapaxes(result, 1, 2))
+    error = np.abs(result - expected).max()
     assert error < 3.0 * np.abs(np.linalg.inv(inertia) - expected).max()

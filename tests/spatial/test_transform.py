@@ -31,8 +31,8 @@ from sparsebody.spatial import (
 ANGLES = [0.0, 1e-300, 1e-160, 1e-12, 1e-8, 1e-4, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-12]
 
 
-def close(found, expected, atol=1e-12):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+def close(result, expected, atol=1e-12):
+    np.testing.assert_allclose(result, expected, rtol=0, atol=atol)
 
 
 def vectors(size=3, bound=10.0):

@@ -8,7 +8,6 @@ from sparsebody.dynamics.energy import energy, kinetic_energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.kinematics.poses import world_wrenches
-from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import StateSpace, spanning_tree, tree_dynamics
 from sparsebody.tree.joint_coordinates import (
     joint_coordinates,
@@ -33,7 +32,7 @@ def assert_same(state, other):
 def test_joint_coordinates_give_the_bodies_back(choice, root):
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        system = random_tree(rng, 9, tuple(JOINT_TYPES)).compile()
+        system = random_tree(rng, 9, tuple(sb.JOINT_TYPES)).compile()
         tree = spanning_tree(system, choice, root=root)
         state = tree_state(tree, *joint_coordinates(tree, system.initial_state))
         assert_same(state, system.initial_state)
@@ -54,7 +53,7 @@ def test_bodies_give_joint_coordinates_back_also_along_reversed_joints():
 
 def test_coordinates_are_those_of_the_joint_types():
     rng = np.random.default_rng(1)
-    system = random_tree(rng, 30, tuple(JOINT_TYPES)).compile()
+    system = random_tree(rng, 30, tuple(sb.JOINT_TYPES)).compile()
     tree = spanning_tree(system, root="b9")
     q, qd = joint_coordinates(tree, system.initial_state)
     motion = joint_motion(system, system.initial_state)
@@ -107,7 +106,7 @@ def tree_of(name, seed=0):
     return tree, *joint_coordinates(tree, system.initial_state)
 
 
-@pytest.mark.parametrize("name", JOINT_TYPES)
+@pytest.mark.parametrize("name", sb.JOINT_TYPES)
 def test_positions_change_as_the_bodies_do(name):
     tree, q, qd = tree_of(name)
     rate = position_rates(tree, q, qd)
@@ -122,7 +121,7 @@ def test_positions_change_as_the_bodies_do(name):
     np.testing.assert_allclose(spin, now.velocity[:, :3], atol=1e-8)
 
 
-@pytest.mark.parametrize("name", JOINT_TYPES)
+@pytest.mark.parametrize("name", sb.JOINT_TYPES)
 def test_velocities_are_found_again_from_rates_of_positions_of_any_length(name):
     tree, q, qd = tree_of(name)
     if name in ("spherical", "free", "constant-distance"):
@@ -130,10 +129,10 @@ def test_velocities_are_found_again_from_rates_of_positions_of_any_length(name):
     if name == "free":
         q[tree.first_position[:-1, None] + np.arange(4)] *= 0.3
     rate = position_rates(tree, q, qd)
-    found, _ = velocities_of_rates(tree, q, rate, np.zeros_like(q))
-    np.testing.assert_allclose(found, qd, atol=1e-13)
-    found, _ = velocities_of_rates(tree, q, rate + grown(tree, q, name), np.zeros_like(q))
-    np.testing.assert_allclose(found, qd, atol=1e-13)
+    result, _ = velocities_of_rates(tree, q, rate, np.zeros_like(q))
+    np.testing.assert_allclose(result, qd, atol=1e-13)
+    result, _ = velocities_of_rates(tree, q, rate + grown(tree, q, name), np.zeros_like(q))
+    np.testing.assert_allclose(result, qd, atol=1e-13)
 
 
 def grown(tree, q, name):
@@ -145,7 +144,7 @@ def grown(tree, q, name):
     return rate
 
 
-@pytest.mark.parametrize("name", JOINT_TYPES)
+@pytest.mark.parametrize("name", sb.JOINT_TYPES)
 def test_accelerations_of_bodies_follow_from_second_derivatives_of_positions(name):
     tree, q, qd = tree_of(name, 1)
     rng = np.random.default_rng(5)
@@ -159,8 +158,8 @@ def test_accelerations_of_bodies_follow_from_second_derivatives_of_positions(nam
     expected = (velocity(STEP) - velocity(-STEP)) / (2 * STEP)
     qd, qdd = velocities_of_rates(tree, q, rate, bend)
     motion = motion_at_coordinates(tree, q, qd)
-    found = body_accelerations(tree, motion, recursion(tree, motion, qdd)[1])
-    np.testing.assert_allclose(found, expected, atol=1e-7 * max(1.0, np.abs(expected).max()))
+    result = body_accelerations(tree, motion, recursion(tree, motion, qdd)[1])
+    np.testing.assert_allclose(result, expected, atol=1e-7 * max(1.0, np.abs(expected).max()))
 
 
 def test_trees_of_balls_and_free_bodies_are_integrated_with_quaternions():
@@ -168,9 +167,9 @@ def test_trees_of_balls_and_free_bodies_are_integrated_with_quaternions():
     system = mechanism.compile()
     space = StateSpace(tree_dynamics("aba", system))
     x = space.pack(system.initial_state)
-    found = solve_ivp(space, (0.0, 0.5), x, rtol=1e-10, atol=1e-11)
-    assert found.success
-    state = space.unpack(found.y[:, -1], 0.5)
+    result = solve_ivp(space, (0.0, 0.5), x, rtol=1e-10, atol=1e-11)
+    assert result.success
+    state = space.unpack(result.y[:, -1], 0.5)
     before, after = energy(system, system.initial_state), energy(system, state)
     assert after.total == pytest.approx(before.total, abs=1e-8 * after.kinetic)
     assert state.time == 0.5
@@ -183,11 +182,11 @@ def test_the_rate_of_the_state_is_that_of_forward_dynamics():
     x = space.pack(system.initial_state)
     rate, n = space(0.0, x), space.tree.n_positions
     motion = motion_at_coordinates(space.tree, x[:n], x[n:])
-    found = body_accelerations(
+    result = body_accelerations(
         space.tree, motion, recursion(space.tree, motion, np.ascontiguousarray(rate[n:]))[1]
     )
     expected = sb.forward_dynamics(system, system.initial_state).acceleration
-    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(expected).max())
 
 
 def test_states_of_another_length_are_refused():
@@ -207,23 +206,23 @@ def test_a_pendulum_has_its_moment_of_inertia_and_the_moment_of_its_weight():
     turned.add_body("mass", mass=m, inertia=pendulum.inertia[0], position=center)
     turned.add_joint("pivot", sb.Revolute(), sb.WORLD, "mass", point=[0, 0, 0])
     system = turned.compile()
-    found = sb.joint_space(system, system.initial_state)
+    result = sb.joint_space(system, system.initial_state)
     H, C = 0.4 * m * 0.1**2 + m * l**2, m * 9.81 * center[0]
-    np.testing.assert_allclose([found.H[0, 0], found.C[0], found.qdd[0]], [H, C, -C / H])
-    assert "pivot" in found.names[0]
+    np.testing.assert_allclose([result.H[0, 0], result.C[0], result.qdd[0]], [H, C, -C / H])
+    assert "pivot" in result.names[0]
 
 
 @pytest.mark.parametrize("name", ["tree", "four-bar", "bricard", "stewart", "governor", "lattice"])
 def test_energy_and_power_are_those_of_the_bodies(name):
     system = sb.build(name).compile()
     state = sb.consistent_state(system)
-    found = sb.joint_space(system, state)
+    result = sb.joint_space(system, state)
     energy = kinetic_energy(system, state)
-    assert 0.5 * found.qd @ found.H @ found.qd == pytest.approx(energy, rel=1e-10, abs=1e-12)
-    tau = found.H @ found.qdd + found.C  # of loops, which do no work
-    size = np.abs(found.C).max() * max(1.0, np.abs(found.qd).max())
+    assert 0.5 * result.qd @ result.H @ result.qd == pytest.approx(energy, rel=1e-10, abs=1e-12)
+    tau = result.H @ result.qdd + result.C  # of loops, which do no work
+    size = np.abs(result.C).max() * max(1.0, np.abs(result.qd).max())
     if not len(system.coordinates.prescribed):
-        assert abs(found.qd @ tau) <= 1e-8 * size
+        assert abs(result.qd @ tau) <= 1e-8 * size
 
 
 def test_joints_tell_their_coordinates_and_rates_wherever_they_are():
@@ -242,5 +241,5 @@ def test_the_wrench_of_a_hanging_weight_points_upwards():
     weight.add_joint("hinge", sb.Revolute(), sb.WORLD, "ball", point=[0, 0, 0], axis=[1, 0, 0])
     system = weight.compile()
     wrench = sb.forward_dynamics(system).joint_wrench
-    found = world_wrenches(system, system.initial_state, wrench)
-    np.testing.assert_allclose(found, [[0, 0, 0, 0, 0, 3 * 9.81]], atol=1e-9)
+    result = world_wrenches(system, system.initial_state, wrench)
+    np.testing.assert_allclose(result, [[0, 0, 0, 0, 0, 3 * 9.81]], atol=1e-9)

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 from random_mechanisms import random_tree
 
+import sparsebody as sb
 from sparsebody._core import tree as native
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.gallery import build
-from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import tree_dynamics
 from sparsebody.tree.joint_coordinates import joint_coordinates
 from sparsebody.tree.method import CompositeRigidBody
@@ -42,7 +41,7 @@ def moving(request):
     """A tree, its motion, and random numbers."""
     seed, root = request.param
     rng = np.random.default_rng(seed)
-    system = random_tree(rng, 10, tuple(JOINT_TYPES)).compile()
+    system = random_tree(rng, 10, tuple(sb.JOINT_TYPES)).compile()
     tree = spanning_tree(system, "breadth-first", root=root)
     return tree, motion_at_state(tree, system.initial_state), rng
 
@@ -62,8 +61,8 @@ def test_jacobians_give_velocities_and_inertia(moving):
     J = np.array([body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
     np.testing.assert_allclose(J @ motion.rate, system.initial_state.velocity, atol=1e-11)
     H = np.einsum("iak,iab,ibl->kl", J, system.spatial_inertia, J)
-    found = symmetric(tree.pattern, joint_space_inertia(tree, motion))
-    np.testing.assert_allclose(found, H, atol=1e-12 * np.abs(H).max())
+    result = symmetric(tree.pattern, joint_space_inertia(tree, motion))
+    np.testing.assert_allclose(result, H, atol=1e-12 * np.abs(H).max())
     x, y = np.random.default_rng(0).normal(size=tree.n_velocities), np.empty(tree.n_velocities)
     native.multiply(tree.pattern, joint_space_inertia(tree, motion), x, y)
     np.testing.assert_allclose(y, H @ x, atol=1e-11 * np.abs(H).max())
@@ -100,18 +99,6 @@ def test_forward_and_inverse_dynamics_undo_each_other(moving):
     np.testing.assert_allclose(qdd, solved, atol=1e-11 * np.abs(solved).max())
 
 
-def test_accelerations_at_coordinates_are_undone_by_inverse_dynamics():
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        system = random_tree(rng, 9, ("revolute", "prismatic", "helical")).compile()
-        tree = spanning_tree(system)
-        q, qd = joint_coordinates(tree, system.initial_state)
-        tau = rng.normal(size=tree.n_velocities)
-        qdd = tree_dynamics("aba", system, tree).joint_acceleration(q, qd, tau)
-        found = inverse_dynamics(tree, motion_at_coordinates(tree, q, qd), qdd)
-        np.testing.assert_allclose(found, tau, atol=1e-10 * np.abs(qdd).max())
-
-
 def test_factors_give_the_inertia_back_and_solve_with_it(moving):
     tree, motion, rng = moving
     packed = joint_space_inertia(tree, motion)
@@ -143,7 +130,7 @@ def test_the_factor_at_coordinates_is_that_of_the_inertia():
 
 
 def test_an_inertia_that_is_not_positive_definite_is_refused_and_the_joint_named():
-    tree = spanning_tree(build("chain", bodies=3).compile())
+    tree = spanning_tree(sb.build("chain", bodies=3).compile())
     H = joint_space_inertia(tree, motion_at_state(tree, tree.system.initial_state))
     H[tree.pattern.start[1] + 1] = -1.0
     for factor in (ltl_factor, ltdl_factor):
@@ -154,7 +141,7 @@ def test_an_inertia_that_is_not_positive_definite_is_refused_and_the_joint_named
 @pytest.mark.parametrize("case", AUTOTREE, ids=lambda case: f"{case['nb']} bodies")
 def test_the_published_trees_come_out_right(case):
     n = case["nb"]
-    mechanism = build(
+    mechanism = sb.build(
         "tree",
         bodies=n,
         branching=float(case["bf"]),
@@ -187,3 +174,15 @@ def test_the_published_trees_come_out_right(case):
     np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
     np.testing.assert_allclose(np.linalg.slogdet(H)[1], case["logdet_H"], **exact)
     assert 2 * tree.n_inertia_nonzeros - n == case["H_nonzeros"]
+
+
+def test_accelerations_at_coordinates_are_undone_by_inverse_dynamics():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        system = random_tree(rng, 9, ("revolute", "prismatic", "helical")).compile()
+        tree = spanning_tree(system)
+        q, qd = joint_coordinates(tree, system.initial_state)
+        tau = rng.normal(size=tree.n_velocities)
+        qdd = tree_dynamics("aba", system, tree).joint_acceleration(q, qd, tau)
+        result = inverse_dynamics(tree, motion_at_coordinates(tree, q, qd), qdd)
+        np.testing.assert_allclose(result, tau, atol=1e-10 * np.abs(qdd).max())

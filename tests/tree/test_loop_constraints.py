@@ -71,10 +71,10 @@ def test_loop_equations_are_the_same_in_all_coordinates(coordinates):
         problem = TreeProblem(spanning_tree(system, choice), sb.consistent_state(system), None, 0.1)
         rows = loop_rows(problem)
         K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
-        found = loop_equations(problem, coordinates=coordinates)
-        order = np.searchsorted(rows.row, found.clusters.row)
-        np.testing.assert_allclose(found.matrix, K[order], atol=1e-12 * np.abs(K).max(initial=1.0))
-        np.testing.assert_allclose(found.right, k[order], atol=1e-11 * np.abs(k).max(initial=1.0))
+        result = loop_equations(problem, coordinates=coordinates)
+        order = np.searchsorted(rows.row, result.clusters.row)
+        np.testing.assert_allclose(result.matrix, K[order], atol=1e-12 * np.abs(K).max(initial=1.0))
+        np.testing.assert_allclose(result.right, k[order], atol=1e-11 * np.abs(k).max(initial=1.0))
 
 
 def test_base_coordinates_lose_digits_far_away_and_floating_base_coordinates_do_not():
@@ -87,8 +87,8 @@ def test_base_coordinates_lose_digits_far_away_and_floating_base_coordinates_do_
 def test_accelerations_do_not_depend_on_the_coordinates(coordinates):
     system, state = craft(1.0)
     expected = sb.forward_dynamics(system, state).acceleration
-    found = LoopsForce(system, coordinates=coordinates)(state)
-    np.testing.assert_allclose(found.acceleration, expected, atol=1e-12)
+    result = LoopsForce(system, coordinates=coordinates)(state)
+    np.testing.assert_allclose(result.acceleration, expected, atol=1e-12)
 
 
 def test_coordinates_that_are_not_known_are_refused():
@@ -140,11 +140,11 @@ def test_the_loop_matrix_is_that_of_the_rows_on_the_bodies(choice):
 
 def paths(tree):
     """The tree joints of every loop whose joint has a row."""
-    found = {}
+    result = {}
     for loop, (p, s) in enumerate(tree.loop_ends):
         if len(range(*tree.system.rows(int(tree.loop_joint[loop])).indices(10**6))):
-            found[loop] = set(tree.support(int(p))) ^ set(tree.support(int(s)))
-    return found
+            result[loop] = set(tree.support(int(p))) ^ set(tree.support(int(s)))
+    return result
 
 
 @pytest.mark.parametrize("choice", TREE_CHOICES)
@@ -158,8 +158,8 @@ def test_clusters_are_what_common_joints_connect(choice):
             (a, b) for a, b in itertools.combinations(path, 2) if path[a] & path[b]
         )
         clusters = loop_clusters(tree)
-        found = {frozenset(clusters.loops(c).tolist()) for c in range(clusters.n_clusters)}
-        assert found == {frozenset(part) for part in nx.connected_components(graph)}
+        result = {frozenset(clusters.loops(c).tolist()) for c in range(clusters.n_clusters)}
+        assert result == {frozenset(part) for part in nx.connected_components(graph)}
         for c in range(clusters.n_clusters):
             joints = set().union(*(path[loop] for loop in clusters.loops(c)))
             assert set(clusters.joints(c)) == joints
@@ -185,8 +185,8 @@ def test_figure_8_1_has_three_clusters_and_the_block_pattern_of_the_book():
     clusters = loop_clusters(tree)
     number = {j: int(name.split()[1]) for j, name in enumerate(system.joint_names)}
     assert [number[j] for j in tree.joint[clusters.joint_order]] == list(range(1, 21))
-    found = [sorted(number[j] for j in tree.joint[clusters.joints(c)]) for c in range(3)]
-    assert found == [[3, 4, 5, 6, 7], [10, 11, 12], [19, 20]]
+    result = [sorted(number[j] for j in tree.joint[clusters.joints(c)]) for c in range(3)]
+    assert result == [[3, 4, 5, 6, 7], [10, 11, 12], [19, 20]]
     loops = [sorted(number[j] for j in tree.loop_joint[clusters.loops(c)]) for c in range(3)]
     assert loops == [[21, 22], [23], [24]]
     problem = TreeProblem(tree, sb.consistent_state(system))

@@ -7,7 +7,6 @@ from random_mechanisms import random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError
-from sparsebody.model.gallery import build
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loop_constraints import loop_clusters, loop_equations
 from sparsebody.tree.loop_properties import (
@@ -40,10 +39,10 @@ def test_the_mobility_of_figure_8_2_a_is_one_two_or_three(crank, arms, rank, mob
     tree, state = figure_8_2_a(crank, arms)
     assert tree.n_velocities == 5
     assert loop_rank(tree, state) == rank
-    found = loop_properties(loop_clusters(tree), rank)
-    assert (found.mobility, found.loops, found.constraints) == (mobility, 2, 10)
-    assert found.overconstraint == 10 - rank
-    assert not found.is_properly_constrained
+    result = loop_properties(loop_clusters(tree), rank)
+    assert (result.mobility, result.loops, result.constraints) == (mobility, 2, 10)
+    assert result.overconstraint == 10 - rank
+    assert not result.is_properly_constrained
     assert (
         sb.count_mobility(tree.system, sb.ForwardDynamics(tree.system, state)).mobility == mobility
     )
@@ -61,16 +60,16 @@ def test_singular_poses_have_neighbours_of_less_mobility_and_others_do_not():
 
 def test_figure_8_2_b_has_two_configurations_for_one_crank_angle():
     tree, state = figure_8_2_b()
-    found = assemblies(tree, state, independent=["O"])
-    assert len(found) == 2
+    result = assemblies(tree, state, independent=["O"])
+    assert len(result) == 2
     crank = tree.system.body("crank")
-    np.testing.assert_allclose(found[1].position[crank], state.position[crank], atol=1e-12)
-    q = [sb.consistent_state(tree.system, one) for one in found]
-    for one, same in zip(found, q, strict=True):  # both are closed
+    np.testing.assert_allclose(result[1].position[crank], state.position[crank], atol=1e-12)
+    q = [sb.consistent_state(tree.system, one) for one in result]
+    for one, same in zip(result, q, strict=True):  # both are closed
         np.testing.assert_allclose(one.position, same.position, atol=1e-9)
-    found = loop_properties(loop_clusters(tree), loop_rank(tree, state))
-    assert (found.freedoms, found.constraints, found.rank, found.mobility) == (3, 5, 2, 1)
-    assert found.counted_mobility == 4 - 6
+    result = loop_properties(loop_clusters(tree), loop_rank(tree, state))
+    assert (result.freedoms, result.constraints, result.rank, result.mobility) == (3, 5, 2, 1)
+    assert result.counted_mobility == 4 - 6
 
 
 def test_a_choice_of_coordinates_that_leaves_freedoms_open_or_is_none_is_refused():
@@ -89,17 +88,17 @@ def test_a_choice_of_coordinates_that_leaves_freedoms_open_or_is_none_is_refused
 def test_configurations_of_random_loops_are_closed_and_keep_the_independent_coordinates():
     n_found, rng = 0, np.random.default_rng(2)
     for name in ("four-bar", "slider-crank", "andrews"):
-        system = build(name).compile()
+        system = sb.build(name).compile()
         tree, state = spanning_tree(system), sb.consistent_state(system)
-        found = assemblies(tree, state, tries=10, seed=int(rng.integers(100)))
-        for one, other in itertools.combinations(found, 2):
+        result = assemblies(tree, state, tries=10, seed=int(rng.integers(100)))
+        for one, other in itertools.combinations(result, 2):
             turn = np.einsum("na,na->n", one.orientation, other.orientation)
             far = np.abs(one.position - other.position).max()
             assert far > 1e-6 or np.abs(turn).min() < 1.0 - 1e-6
-        for one in found:
+        for one in result:
             closed = sb.consistent_state(system, one)
             np.testing.assert_allclose(one.position, closed.position, atol=1e-8)
-        n_found += len(found)
+        n_found += len(result)
     assert n_found > 5
 
 
@@ -113,18 +112,18 @@ def test_the_rank_of_k_is_that_of_all_rows_less_those_of_the_tree():
         assert loop_rank(tree, state) == expected
         dynamics = sb.ForwardDynamics(system, state)
         assert rank_of_loops(tree, dynamics.rank) == expected
-        found = loop_properties(loop_clusters(tree), expected)
-        assert found.mobility == sb.count_mobility(system, dynamics).mobility
-        assert found.mobility == found.counted_mobility + found.overconstraint
+        result = loop_properties(loop_clusters(tree), expected)
+        assert result.mobility == sb.count_mobility(system, dynamics).mobility
+        assert result.mobility == result.counted_mobility + result.overconstraint
 
 
 def test_trees_are_properly_constrained_and_drives_are_no_freedoms():
     tree = spanning_tree(random_tree(np.random.default_rng(1), 6).compile())
-    found = loop_properties(loop_clusters(tree), 0)
-    assert found.is_properly_constrained
-    assert found.mobility == found.counted_mobility == tree.n_velocities
-    lift = build("scissor", pairs=2, drive=True).compile()
+    result = loop_properties(loop_clusters(tree), 0)
+    assert result.is_properly_constrained
+    assert result.mobility == result.counted_mobility == tree.n_velocities
+    lift = sb.build("scissor", pairs=2, drive=True).compile()
     state, tree = sb.consistent_state(lift), spanning_tree(lift)
-    found = loop_properties(loop_clusters(tree), loop_rank(tree, state))
-    assert found.mobility == 0
+    result = loop_properties(loop_clusters(tree), loop_rank(tree, state))
+    assert result.mobility == 0
     assert nearby_mobilities(tree, state) == ()

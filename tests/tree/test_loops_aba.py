@@ -1,4 +1,5 @@
 import numpy as np
+import oracles
 import pytest
 from random_mechanisms import copied, random_loops
 
@@ -6,11 +7,10 @@ import sparsebody as sb
 from sparsebody._core import tree as native
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import AccuracyWarning, ModelError
-from sparsebody.model.gallery import build
 from sparsebody.study.families import shuffled
 from sparsebody.tree import spanning_tree, tree_dynamics
 from sparsebody.tree.fronts import Elimination, cost, empty_fronts, least_elimination
-from sparsebody.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
+from sparsebody.tree.loop_constraints import loop_matrix, loop_rows
 from sparsebody.tree.loops_aba import LEVELS
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import symmetric
@@ -48,7 +48,7 @@ def sparse(system, state, **options):
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("name", GALLERY)
 def test_machines_of_the_gallery_move_as_the_sparse_system_says(name, tree):
-    system = build(name, **GALLERY[name]).compile()
+    system = sb.build(name, **GALLERY[name]).compile()
     state = sb.consistent_state(system)
     dynamics = tree_dynamics("loops-aba", system, tree)
     expected = sparse(system, state)
@@ -82,30 +82,7 @@ def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
         matrix = np.block([[H, -K.T], [K, np.diag(mu)]])
         expected = np.linalg.solve(matrix, np.concatenate([tau, b]))
         np.testing.assert_allclose(
-            np.concatenate([qdd, multiplier]),
-            expected,
-            rtol=0,
-            atol=1e-10 * np.abs(expected).max(),
-        )
-
-
-def test_loop_forces_balance_the_tree_even_where_multipliers_are_not_unique():
-    for name in ("four-bar", "rotating-squares", "bricard"):
-        system = build(name).compile()
-        state = sb.consistent_state(system)
-        dynamics = tree_dynamics("loops-aba", system, reactions="basic")
-        problem = dynamics.problem(state)
-        solution, rows = dynamics.solve(problem), loop_rows(problem)
-        assert not solution.is_unique
-        H, right = free_equations(problem)
-        K = loop_matrix(problem, rows)
-        H = symmetric(problem.tree.pattern, H)
-        k = loop_right_hand_side(problem, rows)
-        matrix = np.block([[H, K.T], [K, np.zeros((len(K), len(K)))]])
-        exact = np.linalg.lstsq(matrix, np.concatenate([right, k]), rcond=1e-11)[0]
-        tau_c = -K.T @ exact[len(H) :]
-        np.testing.assert_allclose(
-            K.T @ solution.multiplier[rows.row], tau_c, atol=1e-9 * np.abs(tau_c).max()
+            np.concatenate([qdd, multiplier]), expected, rtol=0, atol=1e-10 * np.abs(expected).max()
         )
 
 
@@ -127,7 +104,7 @@ def test_work_is_linear_with_the_tree_that_is_chosen(name):
     size = {"ladder": "rungs", "scissor": "pairs"}[name]
     works = []
     for n in (50, 200):
-        system = build(name, **{size: n}).compile()
+        system = sb.build(name, **{size: n}).compile()
         dynamics = tree_dynamics("loops-aba", system)
         told = dynamics.explain()
         assert told["widest_front"] <= 16
@@ -135,22 +112,8 @@ def test_work_is_linear_with_the_tree_that_is_chosen(name):
     assert works[1] < 1.05 * works[0]
 
 
-def test_work_is_not_linear_with_an_unlucky_tree():
-    widest = []
-    for n in (10, 20, 40):
-        system = build("ladder", rungs=n).compile()
-        cut = {*(f"rung-{s}" for s in range(n - 1)), "base-1"}
-        names = [name for name in system.joint_names if name not in cut]
-        dynamics = tree_dynamics("loops-aba", system, spanning_tree(system, joints=names))
-        widest.append(dynamics.explain()["widest_front"])
-        expected = sparse(system, system.initial_state).acceleration
-        found = dynamics.acceleration(system.initial_state)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
-    assert widest[2] > 1.8 * widest[1] > 3.0 * widest[0]
-
-
 def test_the_work_does_not_depend_on_how_things_are_numbered():
-    mechanism = build("ladder", rungs=30)
+    mechanism = sb.build("ladder", rungs=30)
     works, accelerations = [], []
     for other in (mechanism, shuffled(mechanism, 1)):
         system = other.compile()
@@ -171,14 +134,14 @@ def test_the_chosen_tree_costs_least_of_all_choices():
 
 
 def test_fronts_too_large_for_memory_are_refused_and_the_sparse_method_named():
-    elimination = Elimination(spanning_tree(build("four-bar").compile()))
+    elimination = Elimination(spanning_tree(sb.build("four-bar").compile()))
     elimination.numbers = 1 << 40
     with pytest.raises(ModelError, match=r"'four-bar'.*method 'sparse'"):
         elimination.plan()
 
 
 def test_contradictory_loops_leave_a_residual_that_tells_of_them():
-    system = build("four-bar").compile()
+    system = sb.build("four-bar").compile()
     state = sb.consistent_state(system)
     rng = np.random.default_rng(0)
     state = state.with_(velocity=state.velocity + rng.normal(size=state.velocity.shape))
@@ -188,7 +151,23 @@ def test_contradictory_loops_leave_a_residual_that_tells_of_them():
 
 
 def test_iterations_that_do_not_converge_are_told_of():
-    system = build("four-bar").compile()
+    system = sb.build("four-bar").compile()
     dynamics = tree_dynamics("loops-aba", system)
     with pytest.warns(AccuracyWarning, match=r"1e-03 of the largest after 90 proximal"):
         dynamics.note_outcome((90, LEVELS + 1, 1e-3), system.initial_state)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "rotating-squares", "bricard"])
+def test_loop_forces_balance_the_bodies_even_where_multipliers_are_not_unique(name):
+    system = sb.build(name).compile()
+    state = sb.consistent_state(system)
+    dynamics = tree_dynamics("loops-aba", system, reactions="basic")
+    assert not dynamics.solve(dynamics.problem(state)).is_unique
+    result = dynamics(state)
+    size = np.abs(result.acceleration).max()
+    expected = sparse(system, state).acceleration
+    np.testing.assert_allclose(result.acceleration, expected, atol=1e-9 * size)
+    imbalance = oracles.newton_euler_imbalance(
+        system, state, result.acceleration, result.joint_wrench
+    )
+    assert imbalance < 1e-9

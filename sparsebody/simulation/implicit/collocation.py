@@ -111,6 +111,7 @@ class CollocationSteps:
             raise failure
         self.n_coupled *= is_coupled
         self._set_error(now, h, Y, V)
+        L = np.array([self._matrix.shortest(of_stage) for of_stage in L])
         state = self._stages[-1].state()
         step = Polynomials(now.state, h, Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)

@@ -11,6 +11,7 @@ one another but for what Newton's method makes up for, and the real one has fact
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,20 @@ class StageMatrix:
             return twist, multiplier
         n = len(self.compliance)
         return solve(force, np.append(row[:n] - self.compliance * multiplier[:n], row[n:]))
+
+    def shortest(self, multiplier: FloatArray) -> FloatArray:
+        """Return multipliers (flat) of the same forces, but what dependent rows do to one another.
+
+        That part is (C + A J^-1 A')^-1 C lambda, to the order of C. Nothing else determines it: it
+        would grow from step to step.
+        """
+        if not self._is_redundant:
+            return multiplier
+        n, solve = len(self.compliance), self._solve_by_factors
+        if self._whole:
+            solve = partial(self._solve_whole, 0)
+        row = np.append(self.compliance * multiplier[:n], np.zeros(multiplier.size - n))
+        return multiplier - solve(np.zeros(self._n_primal), row)[1].real
 
     def _probe(self) -> None:
         """Look whether rows depend on others, at this pose."""

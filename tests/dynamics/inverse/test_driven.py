@@ -4,8 +4,6 @@ from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, MotionError
-from sparsebody.model.gallery import build
-from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.recursions import joint_accelerations, motion_at_state
 
@@ -13,7 +11,7 @@ from sparsebody.tree.recursions import joint_accelerations, motion_at_state
 def test_given_joints_accelerate_as_wanted_whatever_their_type():
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        system = random_tree(rng, 10, tuple(JOINT_TYPES)).compile()
+        system = random_tree(rng, 10, tuple(sb.JOINT_TYPES)).compile()
         state, tree = system.initial_state, spanning_tree(system)
         qdd = rng.normal(size=tree.n_velocities)
         wanted = {
@@ -22,8 +20,8 @@ def test_given_joints_accelerate_as_wanted_whatever_their_type():
             if tree.freedoms[i]
         }
         a = sb.driven_accelerations(system, state, wanted)
-        found = joint_accelerations(tree, motion_at_state(tree, state), a)
-        np.testing.assert_allclose(found, qdd, atol=1e-10)
+        result = joint_accelerations(tree, motion_at_state(tree, state), a)
+        np.testing.assert_allclose(result, qdd, atol=1e-10)
 
 
 def test_what_is_not_given_moves_as_forward_dynamics_lets_it():
@@ -31,24 +29,24 @@ def test_what_is_not_given_moves_as_forward_dynamics_lets_it():
     state = sb.consistent_state(system)
     force = np.random.default_rng(0).normal(size=(system.n_bodies, 6))
     expected = sb.forward_dynamics(system, state, body_force=force).acceleration
-    found = sb.driven_accelerations(system, state, body_force=force)
-    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+    result = sb.driven_accelerations(system, state, body_force=force)
+    np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(expected).max())
 
 
 def test_a_given_acceleration_counts_in_place_of_a_drive_s():
-    lift = build("scissor", pairs=4, drive=True).compile()
+    lift = sb.build("scissor", pairs=4, drive=True).compile()
     state = sb.consistent_state(lift)
     still = sb.driven_accelerations(lift, state)
     np.testing.assert_allclose(still, sb.forward_dynamics(lift, state).acceleration, atol=1e-10)
     moved = sb.driven_accelerations(lift, state, {"base": -0.8})
-    found = sb.inverse_dynamics(lift, state, moved, actuated=["base"])
-    assert found.residual < 1e-12
+    result = sb.inverse_dynamics(lift, state, moved, actuated=["base"])
+    assert result.residual < 1e-12
     twice = sb.driven_accelerations(lift, state, {("base", 0): -0.8})
     np.testing.assert_array_equal(moved, twice)
 
 
 def test_accelerations_that_contradict_each_other_are_refused():
-    system = build("four-bar").compile()
+    system = sb.build("four-bar").compile()
     with pytest.raises(MotionError, match="contradict each other at joint"):
         sb.driven_accelerations(system, None, {"crank-pivot": 1.0, "rocker-pivot": 1.0})
     one = sb.driven_accelerations(system, None, {"crank-pivot": 1.0})
@@ -64,7 +62,7 @@ def test_accelerations_that_contradict_each_other_are_refused():
 
 
 def test_numbers_that_do_not_fit_are_refused():
-    system = build("slider-crank").compile()
+    system = sb.build("slider-crank").compile()
     with pytest.raises(ModelError, match=r"of joint 'pin' is 1\.0; give 3 finite numbers"):
         sb.driven_accelerations(system, None, {"pin": 1.0})
     with pytest.raises(ModelError, match="of joint 'slide' is nan; give 1 finite number"):

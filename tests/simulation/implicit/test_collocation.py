@@ -157,10 +157,17 @@ def test_four_bars_pass_their_flat_poses_whatever_the_steps():
 
 
 def test_multipliers_of_dependent_rows_do_not_grow():
-    """A row too many, all along: least multipliers, as those of least squares are."""
-    run = sb.simulate(build("bricard").compile(), duration=1.0, step=0.01, **RADAU)
-    assert run.energy_error < 1e-9
-    assert run.position_error.max() < 1e-12
+    """A row too many, all along: nothing but their smallness determines some multipliers."""
+    system = build("bricard").compile()
+    state = sb.consistent_state(system)
+    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
+    method = CollocationSteps(system, state, RADAU_IIA, matrix, None)
+    now = CollocationState(state, *method.accelerations(state), None)
+    least = [np.linalg.norm(now.multiplier)]
+    for k in range(1, 60):
+        now = method.step(now, 0.01 + 0.015 * (k % 3), 0.0, (1e-9, 1e-9))
+        least.append(np.linalg.norm(method.accelerations(now.state)[1]))
+        assert np.linalg.norm(now.multiplier) < 1.5 * max(least)
 
 
 def test_stiff_elements_are_damped_where_steps_do_not_resolve_them():
