@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +114,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     ones = np.ones(system.n_bodies)  # as if inertias were
     right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
     native = _evaluation(system, motion, bodies, table, ones, ones, right, x)
-    arrays = (np.array(array, order="C") for array in state_arrays(state)[:4])
+    arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
     status = native.assemble((*arrays, state.time), general.at(state, None), NO_TERMS.gamma)
     return table.values if status == GOOD else None
 

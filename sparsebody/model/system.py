@@ -105,7 +105,7 @@ class PointForces:
     names: tuple[str, ...]
 
     @property
-    def springs(self) -> tuple[IntArray | FloatArray, ...]:
+    def springs(self) -> Any:
         """Bodies, points and the numbers of the springs, as kernels take them."""
         points = self.first, self.second, self.first_point, self.second_point
         return *points, self.stiffness, self.rest_length, self.damping

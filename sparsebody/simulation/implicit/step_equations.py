@@ -58,8 +58,10 @@ class StepEquations:
             *(self.displacement, self.velocity, self.acceleration, self.multiplier),
             *(self.position, self.orientation, self.coordinate),
         )
+        inertias = system.mass, system.inertia, system.gravity
+        mass, inertia, gravity = map(np.ascontiguousarray, inertias)
         self.native = native.ImplicitEquations(
-            tuple(map(np.ascontiguousarray, (system.mass, system.inertia, system.gravity))),
+            (mass, inertia, gravity),
             system_tables(system),
             (compliance.entries, compliance.first_entry),
             self.start,
