@@ -4,6 +4,8 @@
 // predecessor by the transform between the two body frames.
 #pragma once
 
+#include <mutex>
+
 #include "base/threads.hpp"
 #include "base/vec.hpp"
 #include "dynamics/workspaces.hpp"
@@ -127,6 +129,20 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
                typename Workspace::Scalar* gamma, Index threads) {
   run_ranges(table.n_joints(), threads,
              [&](Index first, Index last) { fill_rows(w, table, in, gamma, first, last); });
+}
+
+// Fills rows and right-hand side at a state; returns what is found of the state.
+template <class Workspace>
+typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, Index threads) {
+  typename Workspace::Check check;
+  std::mutex mutex;
+  run_ranges(w.n_bodies(), threads, [&](Index first, Index last) {
+    const auto part = fill_bodies(w, in, first, last);
+    const std::lock_guard lock(mutex);
+    check.take(part);
+  });
+  fill_rows(w, w.kept, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
+  return check;
 }
 
 // Fills T' of a table on the successors; other rows stay as they are. Where the world is the successor, in world axes

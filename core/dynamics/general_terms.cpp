@@ -16,7 +16,8 @@ GeneralTerms::Coordinate GeneralTerms::coordinate(const model::BodyMotions& bodi
   const model::TrackedCoordinates& tracked = of_.coordinates;
   const Index j = tracked.joint[item];
   const model::JointMotion motion = model::joint_motion(of_.joints.frames, bodies, j);
-  return {j, motion, coordinate_motion(tracked.kind[j], tracked.parameter[j], tracked.index[item], motion.X, motion.v_J)};
+  return {j, motion,
+          coordinate_motion(tracked.kind[j], tracked.parameter[j], tracked.index[item], motion.X, motion.v_J)};
 }
 
 void GeneralTerms::fill_rows(const model::BodyMotions& bodies) const {

@@ -2,8 +2,6 @@
 // (8.64) with three freedoms a body and the rows within the plane, solved by QR of the constraint columns.
 #pragma once
 
-#include <mutex>
-
 #include "dynamics/assembly.hpp"
 #include "factorization/block_qr.hpp"
 
@@ -27,14 +25,7 @@ struct PlanarEvaluation {
 
   // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
   Status assemble(const EvaluationInput& in) {
-    PlanarWorkspace::Check check;
-    std::mutex mutex;
-    run_ranges(n_bodies(), threads, [&](Index first, Index last) {
-      const PlanarWorkspace::Check part = fill_bodies(system, in, first, last);
-      const std::lock_guard lock(mutex);
-      check.take(part);
-    });
-    fill_rows(system, system.kept, in, system.right.data() + 3 * n_bodies(), threads);
+    const PlanarWorkspace::Check check = assemble_all(system, in, threads);
     return !check.is_sound() ? not_finite : check.is_in_plane() ? good : out_of_plane;
   }
   // Assembles, factorizes and solves at once. With multipliers (k_all,) the residual is that of the solution, without,

@@ -33,7 +33,8 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
     for (int a = 0; a < 2; ++a) anchor_(j, a) = kept.anchor(j, a);
     anchor_(j, is_line ? 2 : 0) = point.y, anchor_(j, is_line ? 3 : 1) = point.z;
   }
-  system_ = {{kept.predecessor, kept.successor, kept.kind, anchor_, kept.first_row, kept.user_row, kept.general_row, rows_},
+  system_ = {{kept.predecessor, kept.successor, kept.kind, anchor_, kept.first_row, kept.user_row, kept.general_row,
+              rows_},
              system.body, system.gravity_, unit_, basis_, right_};
   fill_rows_on_successors(system_, system_.kept, frames, 1);
 }

@@ -1,6 +1,6 @@
-// Constraint rows of a mechanism, bodies in a state, and the vectors of (8.64), in space and in a plane. Bodies and joints
-// are numbered by their positions in the elimination order, so that an evaluation walks through memory from one end to
-// the other.
+// Constraint rows of a mechanism, bodies in a state, and the vectors of (8.64), in space and in a plane. Bodies and
+// joints are numbered by their positions in the elimination order, so that an evaluation walks through memory from one
+// end to the other.
 #pragma once
 
 #include <algorithm>
@@ -118,6 +118,7 @@ struct SpatialWorkspace {
     bool is_unit = true;  // quaternions
     double total = 0.0;   // of all numbers
 
+    void take(const Check& other) { is_unit &= other.is_unit, total += other.total; }
     bool is_sound() const { return is_unit && total - total == 0.0; }
   };
 
@@ -172,7 +173,8 @@ struct PlanarWorkspaceOf {
     double turning = 0.0, moving = 0.0, tilting = 0.0, slipping = 0.0;
 
     void take(const Check& other) {
-      is_unit &= other.is_unit, is_upright &= other.is_upright, total += other.total;
+      SpatialWorkspace::Check::take(other);
+      is_upright &= other.is_upright;
       turning = std::max(turning, other.turning), tilting = std::max(tilting, other.tilting);
       moving = std::max(moving, other.moving), slipping = std::max(slipping, other.slipping);
     }

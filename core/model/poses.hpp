@@ -120,7 +120,7 @@ inline void fill_symmetric_inverses(View<const double, 3> matrices, View<double,
   }
 }
 
-// ---- Poses of bodies as curves y(t) = (x, q) in R^7, with the first two derivatives that integrators of second order need.
+// ---- Poses as curves y(t) = (x, q) in R^7, with the first two derivatives that integrators of second order need.
 
 struct PoseDerivatives {
   Array<double, 2> rate, curvature;  // (n, 7)

@@ -1,5 +1,4 @@
 #include "model/named_tuples.hpp"
-#include "simulation/spatial_qr.hpp"
 #include "simulation/variational_step.hpp"
 
 namespace sparsebody {
@@ -19,7 +18,7 @@ void bind_steps(nb::module_& m, const char* name) {
   def_keeping<"__init__(evaluation, terms?, joints, prescribed_rows, retraction, tolerance, creep, kept, n_unknowns)">(
       type, construct<Steps, E&, const GeneralTerms*, const JointErrors&, View<const Index>, const Retraction&,
                       View<const double>, double, View<const Index>, Index>);
-  def<"set_control(control)">(type, &Steps::set_control, "Take a C function, and memory for its arguments: see Control.",
+  def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
       type, &Steps::variational_step, "What `step` returns, without errors.");
@@ -38,7 +37,8 @@ void bind_simulation_implicit(nb::module_& m);
 void bind_simulation(nb::module_& m) {
   bind_simulation_implicit(m);
   def<"largest(values)">(m, &largest<const double, 1>, "The largest magnitude, zero of nothing; NaN if any is.");
-  def<"pose_derivatives(orientation, velocity, acceleration)">(m, &model::pose_derivatives, "y' and y'' (n, 7) of y = (x, q).");
+  def<"pose_derivatives(orientation, velocity, acceleration)">(m, &model::pose_derivatives,
+                                                               "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(
       m, &model::moved, "Positions, orientations and velocities after a time h.");
   def<"discrete_rotations(inertia, momentum)">(

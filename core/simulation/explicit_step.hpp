@@ -49,8 +49,6 @@ struct Control {
   }
 };
 
-// ---- Steps
-
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
@@ -58,30 +56,50 @@ inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the 
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 
-// What evaluations have in common: whether the newest factors are regular, solutions with them, pivots.
-inline bool factorize(SpatialEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
-}
-inline bool factorize(ReducedEvaluation& e, const EvaluationInput& in) {
+// ---- Evaluations as steps use them, each an assembler with a solver
+
+// Six freedoms a body, and QR of the constraint columns.
+struct SpatialQR {
+  SpatialEvaluation& system;
+  BlockQR& qr;
+  bool is_last_resort;  // there is no other factorization for what this one is too rough for
+
+  Index n_bodies() const { return system.n_bodies(); }
+  void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
+    system.to_user_order(acceleration, multiplier);
+  }
+};
+
+// Whether there are regular factors at a state.
+template <class E>
+bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
   return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.rows()) == BlockQR::regular;
 }
+inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
+  return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
+}
+
+// Fills the solution for a right-hand side by the newest factors, as they are.
 inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
 inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
 inline void solve(PlanarEvaluation& e, View<const double> right) { e.qr->solve(e.rows(), right, false, e.x, 0); }
-inline std::pair<double, Index> smallest_pivot(const SpatialEvaluation& e, Index n_primal_rows) {
-  return e.factors->smallest_pivot(e.rows(), n_primal_rows);
+inline void solve(SpatialQR& e, View<const double> right) {
+  e.qr.solve(e.system.rows(), right, false, e.system.solution.x(), 0);
 }
-inline std::pair<double, Index> smallest_pivot(const ReducedEvaluation& e, Index n_primal_rows) {
-  return smallest_pivot(e.reduced, n_primal_rows);
-}
-inline std::pair<double, Index> smallest_pivot(const PlanarEvaluation& e, Index) {
-  return e.qr->smallest_pivot(e.rows());
-}
+
+// The smallest pivot of the newest factors, and its row.
+using RowPivot = std::pair<double, Index>;
+inline RowPivot smallest_pivot(const SpatialEvaluation& e, Index n) { return e.factors->smallest_pivot(e.rows(), n); }
+inline RowPivot smallest_pivot(const ReducedEvaluation& e, Index n) { return smallest_pivot(e.reduced, n); }
+inline RowPivot smallest_pivot(const PlanarEvaluation& e, Index) { return e.qr->smallest_pivot(e.rows()); }
+inline RowPivot smallest_pivot(const SpatialQR& e, Index) { return e.qr.smallest_pivot(e.system.rows()); }
+
+// Fills accelerations at a state; whether they are accurate.
 template <class E>
 bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
   const auto [status, refinement] = e.accelerate(in, acceleration, {});
@@ -91,6 +109,18 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
 inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<double, 2> acceleration) {
   return e.accelerate(in, acceleration, {}) == PlanarEvaluation::good;
 }
+inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> acceleration) {
+  constexpr double rough = 0.1;  // residual before refinement that is worth a warning
+  BlockQR::Residuals residuals;
+  if (e.system.assemble(in) != block_ldl::regular ||
+      e.qr.factorize_and_solve(e.system.rows(), e.system.system.right, false, e.system.solution.x(), residuals) !=
+          BlockQR::regular)
+    return false;
+  e.to_user_order(acceleration, {});
+  return residuals.last <= largest_residual && !(e.is_last_resort && residuals.first > rough);
+}
+
+// ---- Steps
 
 // NaN if any is.
 template <class T, int N>
@@ -183,8 +213,8 @@ class ExplicitSteps {
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
     for (Index k = 0; k < n_stages; ++k) {
-      model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]), mean(tableau.rate[k]),
-                              tableau.node[k] * h);
+      model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
+                                            mean(tableau.rate[k]), tableau.node[k] * h);
       s.position = std::move(open.position), s.orientation = std::move(open.orientation);
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
       to_time(from, k);

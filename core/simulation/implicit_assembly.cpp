@@ -43,7 +43,7 @@ void Equations::assemble(Triplets& out) {
         on[side].store(entry);
         for (int e = 0; e < 6 && body[side] >= 0; ++e) {
           out.add(6 * body[side] + e, row, entry[e].value);
-          if (!terms.is_element) out.add(row, 6 * body[side] + e, entry[e].value);  // A, where delta is not quite zero, too
+          if (!terms.is_element) out.add(row, 6 * body[side] + e, entry[e].value);  // A, though delta is not quite zero
         }
       }
       if (terms.is_element) {

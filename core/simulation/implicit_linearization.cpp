@@ -60,9 +60,10 @@ Matrix6 Equations::load_stiffness(Index load) const {
 
 // What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
 //   [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+',
-// R = dw/dq, Q = R + (. x* w), P = T T^+. Blocks are in S coordinates.
-void Equations::shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
-                      Matrix6 (&block)[2]) {
+// R = dw/dq, Q = R + (. x* w), P = T T^+. Left are the blocks, in S coordinates,
+//   [p] Q - (1 - P) Q P - P R,  [s] R - P Q - (1 - P) R P.
+void Equations::shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
+                      Shear& out, Matrix6 (&block)[2]) {
   const Matrix6 B = Matrix6::cross_with(terms.wrench);
   block[0] = B;
   int axis[6];
@@ -90,41 +91,29 @@ void Equations::shear(const ConnectionTerms<double>& terms, const Transform<doub
     }
     return;
   }
-  const Matrix6 Q = terms.has_rate ? B + terms.wrench_rate : B;
-  if (terms.has_rate) block[0] += terms.wrench_rate, block[1] += terms.wrench_rate;
+  const Matrix6 R = terms.has_rate ? terms.wrench_rate : Matrix6(), Q = B + R;
+  block[0] = Q, block[1] = R;
   Wrench dual[6];
   if (!pseudo_inverse(terms, dual)) {
     out = {};
     return;
   }
-  const auto free = [&](Wrench f) {  // (1 - P) f
-    double part[6], scale[6];
-    f.store(part);
-    for (int k = 0; k < terms.n_rows; ++k) scale[k] = dot6(terms.rows[k], part);
-    for (int k = 0; k < terms.n_rows; ++k) f -= scale[k] * dual[k];
-    return f;
-  };
+  Matrix6 P;
+  for (int k = 0; k < terms.n_rows; ++k) P.add_outer(Wrench::load(terms.rows[k]), dual[k]);
+  const Matrix6 free = Matrix6::identity() - P, free_Q = free * Q;
+  block[0] = Q - free_Q * P;
+  block[1] = R - P * Q;
   for (int k = 0; k < terms.n_rows; ++k) {
-    double t[6], part[6];
-    dual[k].store(t);
-    Q.multiply(t, part);
-    const Wrench u = free(Wrench::load(part));
-    store(out.Y, 0, k, u, 1.0);
-    u.store(part);
-    block[0].add_outer(-1.0, part, terms.rows[k]);
-    Q.multiply_transposed(t, part);
-    store(out.G, 1, k, Wrench::load(part), -1.0);
-    block[1].add_outer(-1.0, terms.rows[k], part);
-    if (terms.has_rate) {
-      terms.wrench_rate.multiply_transposed(t, part);
-      store(out.G, 0, k, Wrench::load(part), 1.0);
-      block[0].add_outer(-1.0, terms.rows[k], part);
-      terms.wrench_rate.multiply(t, part);
-      const Wrench r = free(Wrench::load(part));
-      store(out.Y, 1, k, r, -1.0);
-      r.store(part);
-      block[1].add_outer(-1.0, part, terms.rows[k]);
-    }
+    store(out.Y, 0, k, free_Q * dual[k], 1.0);
+    store(out.G, 1, k, transpose_times(Q, dual[k]), -1.0);
+  }
+  if (!terms.has_rate) return;
+  const Matrix6 free_R = free * R;
+  block[0] = block[0] - P * R;
+  block[1] = block[1] - free_R * P;
+  for (int k = 0; k < terms.n_rows; ++k) {
+    store(out.G, 0, k, transpose_times(R, dual[k]), 1.0);
+    store(out.Y, 1, k, free_R * dual[k], -1.0);
   }
 }
 

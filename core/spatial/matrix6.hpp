@@ -14,10 +14,12 @@ struct Matrix6 {
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) (*this)(row + i, column + j) += block(i, j);
   }
-  // Adds s f m'.
-  void add_outer(double s, const double* f, const double* other) {
+  // Adds f g'.
+  void add_outer(const Force<double>& f, const Force<double>& g) {
+    double left[6], right[6];
+    f.store(left), g.store(right);
     for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) (*this)(i, j) += s * f[i] * other[j];
+      for (int j = 0; j < 6; ++j) (*this)(i, j) += left[i] * right[j];
   }
   Matrix6& operator+=(const Matrix6& B) {
     for (int k = 0; k < 36; ++k) m[k] += B.m[k];
@@ -42,10 +44,18 @@ struct Matrix6 {
       for (int j = 0; j < 6; ++j) y[i] += (*this)(i, j) * x[j];
     }
   }
-  void multiply_transposed(const double* x, double* y) const {
-    for (int j = 0; j < 6; ++j) y[j] = 0.0;
+  friend Force<double> operator*(const Matrix6& A, const Force<double>& f) {
+    double x[6], y[6];
+    f.store(x), A.multiply(x, y);
+    return Force<double>::load(y);
+  }
+  // A' f
+  friend Force<double> transpose_times(const Matrix6& A, const Force<double>& f) {
+    double x[6], y[6] = {};
+    f.store(x);
     for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) y[j] += (*this)(i, j) * x[i];
+      for (int j = 0; j < 6; ++j) y[j] += A(i, j) * x[i];
+    return Force<double>::load(y);
   }
   // Adds (A + A') / 2.
   void add_symmetric_part(const Matrix6& A) {
