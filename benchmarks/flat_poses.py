@@ -53,7 +53,9 @@ def error_at_end(loops: int, step: float, rng: np.random.Generator) -> float:
     system = build("n-four-bar", loops=loops).compile()
     system = exchanged(system, rng.random(system.n_joints) < 0.5)
     records = step * max(1, int(DURATION / step) // 4)
-    run = sb.simulate(system, duration=DURATION, step=step, method="rk4", record_step=records)
+    run = sb.simulate(
+        system, duration=DURATION, step=step, method="rk4", record=sb.Recording(step=records)
+    )
     if run.interrupted:
         raise KeyboardInterrupt
     phi, error = crank_angle(loops, DURATION), 0.0

@@ -76,7 +76,7 @@ def own(method: str) -> Run:
             problem.state,
             duration=n * step,
             step=step,
-            record_step=n * step,
+            record=sb.Recording(step=n * step),
             method=method,
         )
         return trajectory.position[-1], time.process_time() - begin
@@ -186,7 +186,7 @@ def reference(case: Case) -> tuple[FloatArray, float]:
             problem.system,
             problem.state,
             duration=case.duration,
-            record_step=case.duration,
+            record=sb.Recording(step=case.duration),
             **options,
         ).position[-1]
         for options in (

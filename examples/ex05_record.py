@@ -21,9 +21,8 @@ def main(folder: Path | None = None) -> float:
         sb.load_mechanism(folder / "ring.json").compile(),
         duration=1.0,
         step=0.005,
-        record_step=0.01,
-        output=folder / "ring.h5",
-        source=source,
+        record=sb.Recording(step=0.01),
+        output=sb.Output(folder / "ring.h5", source=source),
     )
     picture = trajectory_subject(folder / "ring.h5", Options(instants=5)).figure("motion")
     print(save_figure(picture, folder / "ring.png"))

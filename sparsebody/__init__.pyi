@@ -106,6 +106,10 @@ from .tree.joint_space import (
 
 # Motion in time
 from .simulation import (
+    Method as Method,
+    Output as Output,
+    Recording as Recording,
+    Solver as Solver,
     Trajectory as Trajectory,
     simulate as simulate,
 )
@@ -113,12 +117,10 @@ from .simulation import (
 # Forces in balance
 from .simulation.implicit.equilibrium import (
     equilibrium as equilibrium,
+    natural_frequencies as natural_frequencies,
 )
 from .simulation.implicit.continuation import (
     follow as follow,
-)
-from .simulation.implicit.vibration import (
-    natural_frequencies as natural_frequencies,
 )
 
 # What is known before anything moves

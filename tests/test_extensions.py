@@ -11,7 +11,7 @@ from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS
 from sparsebody.simulation.integrators import INTEGRATORS
-from sparsebody.simulation.records.trajectory import Trajectory
+from sparsebody.simulation.trajectory import Trajectory
 
 SOURCE = '''
 import numpy as np
@@ -20,7 +20,7 @@ import sparsebody as sb
 from sparsebody.factorization import FACTORIZATIONS, Backend
 from sparsebody.model.gallery import GALLERY, GalleryEntry
 from sparsebody.simulation.integrators import INTEGRATORS, Integrator
-from sparsebody.simulation.integrators.base import moved, pose_derivatives
+from sparsebody.simulation.integrators import moved, pose_derivatives
 from sparsebody.sparse.saddle import saddle_csc
 
 

@@ -22,7 +22,7 @@ from sparsebody.cli.arguments import (
     solver_options,
     source_argument,
 )
-from sparsebody.cli.output import print_facts, print_json, seconds
+from sparsebody.cli.output import print_json
 from sparsebody.errors import InterruptionWarning
 
 if TYPE_CHECKING:
@@ -45,11 +45,12 @@ _INTERRUPTED = 130
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
     "generalized-alpha-2, radau-iia, or auto: rk4 where it does.",
 )
+@click.option("--stabilization", default="projection", help="projection, baumgarte or none.")
+@click.option("--time-constant", type=float, help="Of baumgarte [s].  [default: ten steps]")
 @click.option("--compliance", type=float, help="Of joints in generalized-alpha [m/N].")
 @click.option(
     "--spectral-radius", type=float, default=0.7, help="Of generalized-alpha, at infinity."
 )
-@click.option("--stabilization", default="projection", help="projection, baumgarte or none.")
 @click.option("--output", type=FILE, help="HDF5 file, written while the run goes on.")
 @flag("--resume", help="Go on with an output that was interrupted.")
 @flag("--overwrite", help="Replace an existing output.")
@@ -72,36 +73,6 @@ def simulate(
 
     Ctrl-C keeps what was computed; --resume goes on from there, as if it had not been interrupted.
     """
-    _check_output(output, resume, overwrite)
-    model = source.load()
-    from sparsebody.model.files import mechanism_document
-    from sparsebody.simulation import StoppedSimulationError
-    from sparsebody.simulation import simulate as run
-
-    try:
-        with warnings.catch_warnings(action="ignore", category=InterruptionWarning):
-            trajectory = run(
-                model.compile(),
-                output=output,
-                resume=resume,
-                overwrite=overwrite,
-                source=json.dumps(mechanism_document(model)),  # to draw the trajectory
-                progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
-                **options,
-            )
-    except StoppedSimulationError as error:
-        remains = "" if output is None else f"; what was computed is in {output}"
-        raise click.ClickException(f"{error}{remains}") from error
-    if as_json:
-        print_json(trajectory.summary() | {"output": None if output is None else str(output)})
-    elif not quiet:
-        _print(trajectory)
-    if trajectory.interrupted:
-        _end_interrupted(trajectory)
-
-
-def _check_output(output: Path | None, resume: bool, overwrite: bool) -> None:
-    """Refuse, before anything is computed, what would lose something or makes no sense."""
     if resume and overwrite:
         raise click.UsageError("give --resume or --overwrite, not both")
     if resume and output is None:
@@ -110,30 +81,39 @@ def _check_output(output: Path | None, resume: bool, overwrite: bool) -> None:
         raise click.UsageError(f"{output} exists; give another --output, --resume or --overwrite")
     if output is not None:
         existing_parent(output)
+    model = source.load()
+    from sparsebody import simulation
+    from sparsebody.model.files import mechanism_document
 
+    def taken(*names: str) -> tuple[Any, ...]:
+        return tuple(options.pop(name) for name in names)
 
-def _print(trajectory: Trajectory) -> None:
-    summary = trajectory.summary()
-    per_step = summary["wall_time"] / max(summary["steps"], 1)
-    drift = summary["energy_error"]
-    energy_error = "not defined: energy is not constant" if drift is None else f"{drift:.1e}"
-    facts = {
-        "mechanism": summary["mechanism"],
-        "time": f"{summary['start']:.6g} to {summary['end']:.6g} s",
-        "steps": f"{summary['steps']}, {summary['records']} recorded",
-        "wall time": f"{seconds(summary['wall_time'])}, {seconds(per_step)} a step",
-        "energy": f"{summary['energy_start']:.6g} J to {summary['energy_end']:.6g} J",
-        "energy error": energy_error,
-        "position error": f"{summary['position_error']:.1e} at most [m, rad]",
-        "velocity error": f"{summary['velocity_error']:.1e} at most [m/s, rad/s]",
-    }
-    if trajectory.events:
-        facts["events"] = f"{len(trajectory.events)}"
-    if trajectory.path is not None:
-        facts["written to"] = str(trajectory.path)
-    print_facts(facts)
-    for event in trajectory.events[:8]:
-        click.echo(f"  t = {event.time:.6g} s: {event.kind}: {event.message}")
+    method = "method", "stabilization", "time_constant", "compliance", "spectral_radius"
+    document = json.dumps(mechanism_document(model))  # to draw the trajectory
+    try:
+        with warnings.catch_warnings(action="ignore", category=InterruptionWarning):
+            trajectory = simulation.simulate(
+                model.compile(),
+                method=simulation.Method(*taken(*method)),
+                dynamics=simulation.Solver(*taken("ordering", "factorization", "reduction")),
+                record=simulation.Recording(*taken("record_step", "record_reactions")),
+                output=output and simulation.Output(output, resume, overwrite, document),
+                progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
+                **options,
+            )
+    except simulation.StoppedSimulationError as error:
+        remains = "" if output is None else f"; what was computed is in {output}"
+        raise click.ClickException(f"{error}{remains}") from error
+    if as_json:
+        print_json(trajectory.summary() | {"output": None if output is None else str(output)})
+    elif not quiet:
+        click.echo(str(trajectory.summary()))
+        if trajectory.path is not None:
+            click.echo(f"written to      {trajectory.path}")
+        for event in trajectory.events[:8]:
+            click.echo(f"  {event}")
+    if trajectory.interrupted:
+        _end_interrupted(trajectory)
 
 
 def _end_interrupted(trajectory: Trajectory) -> None:

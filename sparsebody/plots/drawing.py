@@ -111,6 +111,7 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
     """Draw lines, solids, links and joints of a mechanism at a state."""
     lines: Any = view(outline.lines.at(state)).reshape(-1, 2, len(view.axes))
     links: Any = view(outline.links.at(state)).reshape(-1, 2, len(view.axes))
+    beams: Any = view(outline.beam_curves(state))
     style: dict[str, Any] = {"colors": [pen.color], "linewidths": pen.width, "capstyle": "round"}
     style["zorder"] = pen.order
     thin = style | {"linewidths": 0.6 * pen.width, "linestyles": "--"}
@@ -126,9 +127,11 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
         axes.add_collection(PolyCollection(hulls, zorder=pen.order - 0.5, **fill))
         axes.add_collection(LineCollection(lines[~outline.is_edge], **style))
         axes.add_collection(LineCollection(links, **thin))
+        axes.add_collection(LineCollection(beams, **style))
     else:
         axes.add_collection(Line3DCollection(lines, **style))
         axes.add_collection(Line3DCollection(links, **thin))
+        axes.add_collection(Line3DCollection(beams, **style))
     if pen.joints:  # a ring at every joint, a square where it is fixed to the world
         places = view(outline.joints.at(state))
         size = float(np.clip(4.0 * pen.width, 2.0, 18.0))
@@ -141,7 +144,8 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
 def picture_points(outline: Outline, state: State) -> FloatArray:
     """Return all points that the picture must hold, in the world (n, 3)."""
     parts = [outline.lines, outline.joints, outline.links, outline.centers, *outline.solids]
-    return np.concatenate([part.at(state) for part in parts])
+    beams = outline.beam_curves(state).reshape(-1, 3)
+    return np.concatenate([*(part.at(state) for part in parts), beams])
 
 
 def frame_axes(axes: Any, view: View, points: FloatArray, margin: float = 0.05) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import comb
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from sparsebody.model.joints import ConstantDistance
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 
+_ALONG = np.linspace(0.0, 1.0, 17)[:, None]
+_BERNSTEIN = np.hstack([comb(3, k) * _ALONG**k * (1.0 - _ALONG) ** (3 - k) for k in range(4)])
 _CIRCLE = np.linspace(0.0, 2.0 * np.pi, 25)
 _BOX_EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b) in (1, 2, 4)]
 
@@ -43,7 +46,12 @@ class Outline:
     joints: Points  # (n_joints,) origins on the successors
     grounded: BoolArray  # (n_joints,) connects to the world
     links: Points  # (2 n_links) ends of rods and springs between bodies
+    beams: Points  # (4 n_beams) ends of beams, and between them where their tangents lead
     centers: Points  # (n_bodies,)
+
+    def beam_curves(self, state: State) -> FloatArray:
+        """Return points (n_beams, k, 3) along the bent beams, cubics as those of their theory."""
+        return np.asarray(_BERNSTEIN @ self.beams.at(state).reshape(-1, 4, 3))
 
 
 def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
@@ -69,16 +77,20 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
         joints=joint_points(system),
         grounded=(system.predecessor < 0) | (system.successor < 0),
         links=_links(system),
+        beams=_beams(system),
         centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
     )
 
 
 def _joint_points(system: System) -> list[list[FloatArray]]:
-    """Where each body has its joints, from its center of mass."""
+    """Where each body has its joints, bushings and beams, from its center of mass."""
     on_body: list[list[FloatArray]] = [[] for _ in range(system.n_bodies)]
+    elastic, own = system.elastic, system.elastic.joint < 0  # those of joints are there already
     for ends, points in (
         (system.predecessor, system.predecessor_point),
         (system.successor, system.successor_point),
+        (elastic.predecessor[own], elastic.predecessor_point[own]),
+        (elastic.successor[own], elastic.successor_point[own]),
     ):
         for i, point in zip(ends, points, strict=True):
             if i >= 0:
@@ -138,3 +150,17 @@ def _links(system: System) -> Points:
     second_point = np.concatenate([system.successor_point[rods], forces.second_point])
     points = np.stack([first_point, second_point], axis=1).reshape(-1, 3)
     return Points(np.stack([first, second], axis=1).ravel(), points)
+
+
+def _beams(system: System) -> Points:
+    """Return four points a beam, of the cubic with its ends and tangents, each fixed in a body."""
+    elastic = system.elastic
+    length = np.linalg.norm(elastic.rest[:, 3:], axis=1)  # zero of bushings
+    is_beam = (elastic.joint < 0) & (length > 0.0)
+    start, end = elastic.predecessor_point[is_beam], elastic.successor_point[is_beam]
+    third = length[is_beam, None] / 3.0
+    after = start + third * elastic.predecessor_rotation[is_beam, :, 0]  # x is along the beam
+    before = end - third * elastic.successor_rotation[is_beam, :, 0]
+    bodies = elastic.predecessor[is_beam], elastic.successor[is_beam]
+    points = np.stack([start, after, before, end], axis=1).reshape(-1, 3)
+    return Points(np.repeat(np.stack(bodies, axis=1).ravel(), 2), points)

@@ -21,7 +21,7 @@ from sparsebody.plots.curves import plot_drift, plot_energy, plot_path
 from sparsebody.plots.drawing import plot_mechanism, plot_motion
 from sparsebody.plots.outline import Outline, mechanism_outline
 from sparsebody.plots.spy import plot_spy
-from sparsebody.simulation.records.trajectory import Trajectory
+from sparsebody.simulation.trajectory import Trajectory
 
 _MOST_TRACED = 6  # bodies traced where none is named
 

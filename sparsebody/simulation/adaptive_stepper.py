@@ -15,22 +15,22 @@ from sparsebody.arrays import FloatArray
 from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.system import State, System
-from sparsebody.simulation.auto_stepper import AutoStepper
-from sparsebody.simulation.checkpoint import (
+from sparsebody.model.system import State
+from sparsebody.simulation.auto_stepper import AutoStepper, OuterStepper
+from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
+from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
+from sparsebody.simulation.integrators import LocalError, interpolated
+from sparsebody.simulation.stepper import Stepper
+from sparsebody.simulation.stepping import (
     Checkpoint,
-    RankWatch,
+    Problem,
     pack_state,
     state_size,
     unpack_state,
 )
-from sparsebody.simulation.dense_output import interpolated
-from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
-from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
-from sparsebody.simulation.integrators.base import LocalError
-from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.records.trajectory import Event
-from sparsebody.simulation.stepper import Stepper
+from sparsebody.simulation.trajectory import Event
+
+Inner = Stepper | ImplicitStepper | CollocationStepper | AutoStepper
 
 _SAFETY, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0  # factors from one step to the next
 _SAME = 1.2  # a factor up to which the step stays what it is
@@ -39,35 +39,26 @@ _MOST_IN_VAIN = 2  # shorter steps without smaller errors
 _TINY = 1e-13  # of a step, relative to the time
 _FIRST = 0.1  # of the time that a motion takes for a radian, or its own size
 
-Inner = Stepper | ImplicitStepper | CollocationStepper | AutoStepper
-Note = Callable[[Event], None]
 
-
-def adaptive_memory(system: System) -> int:
-    """Return the numbers of an AdaptiveStepper's memory besides that of the other stepper."""
-    return state_size(system) + 6 * system.n_bodies + 3
-
-
-class AdaptiveStepper:
+class AdaptiveStepper(OuterStepper):
     """Steps of another stepper with local errors of at most atol + rtol times what there is.
 
     That is one radian and the mechanism's size for poses, and the largest velocities.
     """
 
-    def __init__(
-        self,
-        make_inner: Callable[[Note], Inner],
-        system: System,
-        options: SimulationOptions,
-        inner_memory: int,
-        note: Note,
-    ) -> None:
-        self._system, self._size = system, mechanism_size(system)
+    _inner: Inner
+
+    def __init__(self, problem: Problem, make_inner: Callable[[Problem], Inner]) -> None:
+        options, self._system = problem.options, problem.system
         assert options.rtol is not None
         assert options.atol is not None
-        self._rtol, self._atol = options.rtol, options.atol
-        self._note, self._n_noted, self._inner_memory = note, 0, inner_memory
-        self._inner = make_inner(self._take_note)
+        self._size, self._rtol, self._atol = (
+            mechanism_size(self._system),
+            options.rtol,
+            options.atol,
+        )
+        self._note, self._n_noted = problem.note, 0
+        self._inner = make_inner(replace(problem, note=self._take_note))
         self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
         self._before: tuple[State, FloatArray] | None = None
 
@@ -76,24 +67,10 @@ class AdaptiveStepper:
         self._note(event)
 
     @property
-    def state(self) -> State:
-        """The state that the next step starts from."""
-        return self._inner.state
-
-    @property
-    def acceleration(self) -> FloatArray:
-        """Its accelerations (n_bodies, 6)."""
-        return self._inner.acceleration
-
-    @property
-    def multiplier(self) -> FloatArray | None:
-        """Those of compliant joints at the end of the newest step; None where they are rigid."""
-        return self._inner.multiplier
-
-    @property
-    def rank(self) -> RankWatch:
-        """Where the rank of the constraint rows stands."""
-        return self._inner.rank
+    def memory_size(self) -> int:
+        """The length of `memory`."""
+        own = state_size(self._system) + 6 * self._system.n_bodies + 3
+        return self._inner.memory_size + own
 
     @property
     def memory(self) -> FloatArray:
@@ -112,27 +89,15 @@ class AdaptiveStepper:
         self._inner.restart(state)
         self._before, self._h = None, min(self._h, self._first_step())
 
-    def resume(self, first: State, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint of a run that began at a state."""
-        n = self._inner_memory
-        self._inner.resume(first, replace(checkpoint, memory=checkpoint.memory[:n]))
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        n = self._inner.memory_size
+        self._inner.resume(replace(checkpoint, memory=checkpoint.memory[:n]))
         own, (self._h, *counts) = np.split(checkpoint.memory[n:], [-3])
         self._n_steps = [int(count) for count in counts]
         split = len(own) - checkpoint.acceleration.size
         acceleration = own[split:].reshape(checkpoint.acceleration.shape)
         self._before = unpack_state(self._system, own[:split]), acceleration
-
-    def joint_wrench(self, state: State) -> FloatArray:
-        """Return the reactions (n_joints, 6)."""
-        return self._inner.joint_wrench(state)
-
-    def closed(self, state: State) -> State:
-        """Return the nearest state that closes the joints, where these are rigid."""
-        return self._inner.closed(state)
-
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a state."""
-        return self._inner.acceleration_at(state)
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""

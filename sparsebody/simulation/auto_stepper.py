@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.body_forces import elastic_motion
+from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
-from sparsebody.model.system import State
-from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.constraint_errors import largest
-from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
-from sparsebody.simulation.implicit.stiffness import fastest_spring
-from sparsebody.simulation.integrators.base import LocalError
-from sparsebody.simulation.records.trajectory import Event, cause_of
-from sparsebody.simulation.singular_poses import (
-    analyzed_at,
-    carried,
-    closed_by_all_rows,
-    moved_on,
-)
-from sparsebody.simulation.stabilization import projected, smallest_pivot
+from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
+from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
+from sparsebody.simulation.integrators import LocalError
+from sparsebody.simulation.rank_changes import analyzed_at, carried, closed_by_all_rows, moved_on
+from sparsebody.simulation.stabilization import largest, projected, smallest_pivot
 from sparsebody.simulation.stepper import LONG_STEP, Stepper
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.trajectory import Event, cause_of
+from sparsebody.spatial import symmetric_inverse
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there
@@ -36,161 +33,155 @@ _MOST_CUMBERSOME, _FORGOTTEN = 1.5, 0.99  # of them on the way, and how they cou
 _CHECKED, _MOST_CHECKS = 512, 4  # implicit steps before a look for regular poses; these in turn
 _REGULAR = 0.05  # smallest pivot there
 
-N_OWN = 5  # numbers of memory besides those of the implicit stepper
 
-Note = Callable[[Event], None]
+class OuterStepper:
+    """A stepper that leaves to another one what it does not do itself."""
+
+    _inner: Stepper | ImplicitStepper | CollocationStepper | AutoStepper
+
+    @property
+    def state(self) -> State:
+        """The state that the next step starts from."""
+        return self._inner.state
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Its accelerations (n_bodies, 6)."""
+        return self._inner.acceleration
+
+    @property
+    def multiplier(self) -> FloatArray | None:
+        """Those of compliant joints at the end of the newest step; None where they are rigid."""
+        return self._inner.multiplier
+
+    @property
+    def rank(self) -> RankWatch:
+        """Where the rank of the constraint rows stands."""
+        return self._inner.rank
+
+    def joint_wrench(self, state: State) -> FloatArray:
+        """Return the reactions (n_joints, 6)."""
+        return self._inner.joint_wrench(state)
+
+    def closed(self, state: State) -> State:
+        """Return the nearest state that closes the joints, where these are rigid."""
+        return self._inner.closed(state)
+
+    def acceleration_at(self, state: State) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) at a state."""
+        return self._inner.acceleration_at(state)
 
 
-class AutoStepper:
+class AutoStepper(OuterStepper):
     """Runge-Kutta steps with projection, or implicit ones of joints with negligible compliance.
 
     Implicit steps are taken from the start where springs are stiff, or where rows are dependent
     that are not so in general; from a pose on that explicit steps cannot pass, or pass only in
     parts and with other rows time and again. Explicit ones are taken again where poses have been
     regular for long, and for longer each time.
-    `make_explicit` and `make_implicit` make the steppers; `memory_size` is that of the implicit
-    one's memory, and `note` is told of events.
     """
 
-    def __init__(
-        self,
-        make_explicit: Callable[[ForwardDynamics, Note], Stepper],
-        make_implicit: Callable[[Note], ImplicitStepper],
-        dynamics: ForwardDynamics,
-        step: float,
-        memory_size: int,
-        note: Note,
-    ) -> None:
-        self._make_explicit, self._make_implicit = make_explicit, make_implicit
-        self._dynamics, self._note = dynamics, note
-        self._step, self._memory_size = step, memory_size
+    def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
+        self._problem, self._dynamics = problem, dynamics
+        self._note, self._step = problem.note, problem.options.step
         self._cumbersome = 0.0  # explicit steps of late
         self._n_steps, self._n_regular, self._n_switches = 0, 0, 0  # implicit ones since; of all
-        self._stepper: Stepper | ImplicitStepper = self._explicit()
-        self._first: State | None = None
+        self._inner: Stepper | ImplicitStepper = self._explicit()
 
     @property
-    def state(self) -> State:
-        """The state that the next step starts from."""
-        return self._stepper.state
-
-    @property
-    def acceleration(self) -> FloatArray:
-        """Its accelerations (n_bodies, 6)."""
-        return self._stepper.acceleration
-
-    @property
-    def multiplier(self) -> FloatArray | None:
-        """Those of compliant joints; None where they are rigid."""
-        return self._stepper.multiplier
-
-    @property
-    def rank(self) -> RankWatch:
-        """Where the rank of the constraint rows stands."""
-        return self._stepper.rank
+    def memory_size(self) -> int:
+        """The length of `memory`: implicit steps need more than explicit ones."""
+        problem = self._problem
+        return implicit_memory(problem.system, problem.control is not None) + 5
 
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
-        is_implicit = isinstance(self._stepper, ImplicitStepper)
-        others = self._stepper.memory if is_implicit else np.zeros(self._memory_size)
+        is_implicit = isinstance(self._inner, ImplicitStepper)
+        others = self._inner.memory if is_implicit else np.zeros(self.memory_size - 5)
         own = [self._cumbersome, self._n_steps, self._n_regular, self._n_switches, is_implicit]
         return np.concatenate([others, np.array(own, dtype=float)])
 
     @property
     def nominal(self) -> float:
         """How long steps are meant to be [s]."""
-        return self._stepper.nominal
+        return self._inner.nominal
 
     @nominal.setter
     def nominal(self, h: float) -> None:
-        self._stepper.nominal = self._step = h
+        self._inner.nominal = self._step = h
 
     @property
     def error_order(self) -> int:
         """The order of local errors."""
-        return self._stepper.error_order
+        return self._inner.error_order
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` takes to undo steps."""
         own = self._cumbersome, self._n_steps, self._n_regular, self._n_switches
-        return self._stepper, self._stepper.saved(), *own
+        return self._inner, self._inner.saved(), *own
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
-        self._stepper, inner, *own = saved
-        self._stepper.restore(inner)
+        self._inner, inner, *own = saved
+        self._inner.restore(inner)
         self._cumbersome, self._n_steps, self._n_regular, self._n_switches = own
 
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step; None where they are not known."""
-        return self._stepper.local_error()
-
-    def closed(self, state: State) -> State:
-        """Return the nearest state that closes the joints, where these are rigid."""
-        return self._stepper.closed(state)
-
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a state."""
-        return self._stepper.acceleration_at(state)
+        return self._inner.local_error()
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
-        self._stepper.restart(state)
+        self._inner.restart(state)
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        self._first = state
         rate = fastest_spring(self._dynamics.system, state)
         if rate * self._step > _STIFF:
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
         elif is_singular(self._dynamics, state, self._step):
             self._switch(state, "rows depend on others at this pose that do not in general")
         else:
-            self._stepper.start(state)
+            self._inner.start(state)
 
-    def resume(self, first: State, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint of a run that began at a state."""
-        self._first = first
-        others, own = np.split(checkpoint.memory, [self._memory_size])
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        others, own = np.split(checkpoint.memory, [-5])
         self._cumbersome, n_steps, n_regular, n_switches, is_implicit = map(float, own)
         self._n_steps, self._n_regular = int(n_steps), int(n_regular)
         self._n_switches = int(n_switches)
         if is_implicit:
-            self._stepper = self._make_implicit(self._note)
-        self._stepper.resume(first, replace(checkpoint, memory=others))
-
-    def joint_wrench(self, state: State) -> FloatArray:
-        """Return the reactions (n_joints, 6)."""
-        return self._stepper.joint_wrench(state)
+            self._inner = ImplicitStepper(self._problem)
+        self._inner.resume(replace(checkpoint, memory=others))
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
         Raises SingularSystemError or SimulationError if implicit steps cannot be taken, either.
         """
-        if isinstance(self._stepper, ImplicitStepper):
+        if isinstance(self._inner, ImplicitStepper):
             self._look_for_regular_poses()
-            return self._stepper.advance(time)
+            return self._inner.advance(time)
         self._cumbersome *= _FORGOTTEN
         try:
             if self._cumbersome <= _MOST_CUMBERSOME:
-                return self._stepper.advance(time)
-            self._switch(self._stepper.state, "singular poses follow on each other")
+                return self._inner.advance(time)
+            self._switch(self._inner.state, "singular poses follow on each other")
         except (SingularSystemError, SimulationError) as error:
-            self._switch(self._stepper.state, cause_of(error))
-        return self._stepper.advance(time)
+            self._switch(self._inner.state, cause_of(error))
+        return self._inner.advance(time)
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
-        return self._stepper.last_events(time)
+        return self._inner.last_events(time)
 
     def _explicit(self) -> Stepper:
         def note(event: Event) -> None:
             self._cumbersome += event.kind in _CUMBERSOME and LONG_STEP not in event.message
             self._note(event)
 
-        return self._make_explicit(self._dynamics, note)
+        return Stepper(replace(self._problem, note=note), self._dynamics)
 
     def _look_for_regular_poses(self) -> None:
         """Take explicit steps again where poses have been regular for long."""
@@ -198,25 +189,24 @@ class AutoStepper:
         looks, early = divmod(self._n_steps, _CHECKED)
         if early or (self._n_regular == 0 and looks & (looks - 1)):  # a look costs many steps
             return
-        regular = regular_near(self._dynamics, self._stepper.state, self._step)
+        regular = regular_near(self._dynamics, self._inner.state, self._step)
         self._n_regular = 0 if regular is None else self._n_regular + 1
         if regular is None or self._n_regular < _MOST_CHECKS << self._n_switches:
             return
         dynamics, state = regular
-        for event in self._stepper.last_events(state.time):
+        for event in self._inner.last_events(state.time):
             self._note(event)
         message = "rk4 with projection: poses have been regular for long"
         self._note(Event(state.time, "explicit steps", message))
-        self._cumbersome, self._stepper = 0.0, self._explicit()
-        assert self._first is not None
-        self._stepper.take_over(self._first, state, dynamics)
+        self._cumbersome, self._inner = 0.0, self._explicit()
+        self._inner.take_over(state, dynamics)
 
     def _switch(self, state: State, why: str) -> None:
         """Take implicit steps from a state on."""
-        self._stepper = self._make_implicit(self._note)
+        self._inner = ImplicitStepper(self._problem)
         self._n_steps, self._n_regular, self._n_switches = 0, 0, self._n_switches + 1
-        self._stepper.start(state)
-        message = f"generalized-alpha, joints of {self._stepper.compliance:.1e} m/N: {why}"
+        self._inner.start(state)
+        message = f"generalized-alpha, joints of {self._inner.compliance:.1e} m/N: {why}"
         self._note(Event(state.time, "implicit steps", message))
 
 
@@ -258,3 +248,68 @@ def regular_near(
         )
     except SparsebodyError:
         return None
+
+
+def fastest_spring(system: System, state: State) -> float:
+    """Return the largest rate [1/s] of a spring or damper between its two bodies, otherwise free.
+
+    sqrt(k r M^-1 r') or d r M^-1 r' for the row r of the coordinate; what is between points is
+    taken as if each body gave way as far as it can, and of an elastic element its stiffest row.
+    """
+    springs, lines = system.joint_forces, system.point_forces
+    rates = [np.zeros(1)]
+    if len(springs.item):
+        motion = SystemMotion(system, state)
+        joint = system.coordinates.joint[springs.item]
+        dual = motion.coordinates.dual[springs.item]
+        rows, _, _ = rows_on_bodies(system, joint, motion.joints, dual, np.zeros(len(joint)))
+        ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+        mobility = np.where(ends >= 0, _mobility(system, ends, rows), 0.0).sum(axis=1)
+        rates += _rates(springs.stiffness, springs.damping, mobility)
+    if len(lines.first):
+        mobility = sum(
+            np.where(body >= 0, 1.0 / system.mass[body] + _lever(system, body, point), 0.0)
+            for body, point in (
+                (lines.first, lines.first_point),
+                (lines.second, lines.second_point),
+            )
+        )
+        rates += _rates(lines.stiffness, lines.damping, np.asarray(mobility))
+    if len(system.elastic):
+        rates += _elastic_rates(system, state)
+    return float(max(rate.max(initial=0.0) for rate in rates))
+
+
+def _elastic_rates(system: System, state: State) -> list[FloatArray]:
+    """Return the roots of the eigenvalues of z M^-1 z', and D z M^-1 z', z the rows."""
+    elastic, rows = system.elastic, elastic_motion(system, state).rows
+    ends = np.stack([elastic.predecessor, elastic.successor], axis=1)
+    inverse = np.where((ends >= 0)[..., None, None], system.inverse_inertia[ends], 0.0)
+    mobility = np.einsum("kisa,ksab,kjsb->kij", rows, inverse, rows)
+    damped = np.abs(np.linalg.eigvals(elastic.damping @ mobility))
+    return [np.sqrt(np.linalg.eigvalsh(mobility)[:, -1].clip(0.0)), damped.ravel()]
+
+
+def _rates(stiffness: FloatArray, damping: FloatArray, mobility: FloatArray) -> list[FloatArray]:
+    return [np.sqrt(np.maximum(stiffness, 0.0) * mobility), damping * mobility]
+
+
+def _inverse(system: System, body: IntArray) -> FloatArray:
+    """Return the inverse rotational inertias of some bodies."""
+    inverse = np.zeros((len(body), 6, 6))
+    symmetric_inverse(np.ascontiguousarray(system.inertia[body]), inverse)
+    return inverse[:, :3, :3]
+
+
+def _mobility(system: System, ends: IntArray, rows: FloatArray) -> FloatArray:
+    """Return r M^-1 r' of rows (n, 2, 6) on their bodies (n, 2)."""
+    inverse = np.stack([_inverse(system, ends[:, side]) for side in (0, 1)], axis=1)
+    turning = np.einsum("nsi,nsij,nsj->ns", rows[..., :3], inverse, rows[..., :3])
+    return np.asarray(turning + np.sum(rows[..., 3:] ** 2, axis=2) / system.mass[ends])
+
+
+def _lever(system: System, body: IntArray, point: FloatArray) -> FloatArray:
+    """Return the largest eigenvalue of r x I^-1 (r x)': turning by a force at r, across it."""
+    across = np.cross(np.eye(3), point[:, None, :])  # rows e x r
+    turned = across @ _inverse(system, body) @ np.swapaxes(across, 1, 2)
+    return np.asarray(np.linalg.eigvalsh(turned)[:, -1])

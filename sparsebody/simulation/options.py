@@ -6,11 +6,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SimulationOptionError, UnknownNameError
-from sparsebody.simulation.integrators import INTEGRATORS
+from sparsebody.model.system import System
+from sparsebody.simulation.integrators import INTEGRATORS, ImplicitIntegrator
 from sparsebody.simulation.stabilization import STABILIZATIONS
+from sparsebody.writing import check_writable
 
 _RECORD_STEP = 0.01  # [s] between records where steps are chosen by their errors
 _ADAPTIVE = ("auto", "rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia")
@@ -18,10 +22,120 @@ _ROUNDING = 1e-9  # by which a time may miss a whole number of steps, in steps
 
 
 @dataclass(frozen=True)
+class Method:
+    """An integrator with its options.
+
+    Parameters
+    ----------
+    name : str
+        A name in INTEGRATORS, or "auto": "rk4" as long as the mechanism is regular and not stiff,
+        "generalized-alpha" where it is not; events say which, why, and how far joints opened.
+    stabilization : str
+        Of explicit steps, a name in STABILIZATIONS: "projection" closes the joints after every
+        step, "baumgarte" pulls them together with `time_constant`, "none" lets them drift.
+    time_constant : float, optional
+        Of Baumgarte's terms [s]; default ten steps.
+    compliance : float, optional
+        Of all joints in "generalized-alpha" [m/N]; where rows only rotate it is divided by the
+        square of the mechanism's size. Default: so small that joints open by no more than 1e-8
+        of the mechanism's extent under all loads at once, and lowered on the way where drives make
+        multipliers that would open them by more than 1e-7 of it.
+    spectral_radius : float
+        Of "generalized-alpha" at infinite frequency, from 0 to 1: oscillations that steps do not
+        resolve fade by this factor in every step.
+    """
+
+    name: str = "auto"
+    stabilization: str = "projection"
+    time_constant: float | None = None
+    compliance: float | None = None
+    spectral_radius: float = 0.7
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How the equations of a step are solved.
+
+    Parameters
+    ----------
+    ordering, factorization : str
+        Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
+    reduction : {"auto", "none"}
+        Of explicit steps: in the fewer freedoms of displacement subgroups, or in six a body.
+    """
+
+    ordering: str = "auto"
+    factorization: str = "auto"
+    reduction: str = "auto"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a trajectory holds.
+
+    Parameters
+    ----------
+    step : float, optional
+        Time between records [s], a multiple of the steps; default: every step, 0.01 s where steps
+        are chosen by their errors.
+    reactions : bool
+        Record the joint wrenches as well, which costs an evaluation per record.
+    """
+
+    step: float | None = None
+    reactions: bool = False
+
+
+EVERY_STEP = Recording()
+
+
+@dataclass(frozen=True)
+class Output:
+    """An HDF5 file, written while the run goes on.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    resume : bool
+        Go on with a run that was interrupted, exactly as if it had not been; a longer duration
+        than before is allowed. Without such a file, the run begins anew.
+    overwrite : bool
+        Allow to replace a file.
+    source : str, optional
+        The mechanism file, kept in it, by which `sparsebody plot` draws the motion.
+    """
+
+    path: str | Path
+    resume: bool = False
+    overwrite: bool = False
+    source: str | None = None
+
+    def checked(self) -> Path:
+        """Return the path, sure that it may be written."""
+        path = Path(self.path)
+        if not path.parent.is_dir():
+            raise SimulationOptionError(
+                f"output {str(path)!r}: there is no directory {str(path.parent)!r}"
+            )
+        if path.exists() and not path.is_file():
+            what = "a directory" if path.is_dir() else "a device"
+            raise SimulationOptionError(f"output {str(path)!r} is {what}; give a file name")
+        if path.exists() and not (self.resume or self.overwrite):
+            raise SimulationOptionError(
+                f"output {str(path)!r} exists; give another name, Output(path, resume=True) or "
+                "Output(path, overwrite=True)"
+            )
+        check_writable(path)
+        return path
+
+
+@dataclass(frozen=True)
 class SimulationOptions:
     """The options that decide what a trajectory is; two runs that share them are the same motion.
 
-    The duration is not among them: a resumed run may be longer than the interrupted one.
+    The duration is not among them: a resumed run may be longer than the interrupted one. Files
+    hold them under these names.
     """
 
     step: float  # [s]; from one record to the next where steps are chosen by their errors
@@ -49,67 +163,83 @@ class SimulationOptions:
 
 
 def simulation_options(
-    *,
     step: float | str,
-    rtol: float,
-    atol: float,
-    method: str,
-    stabilization: str,
-    time_constant: float | None,
-    record_step: float | None,
-    compliance: float | None,
-    spectral_radius: float,
-    **others: Any,
+    tolerances: tuple[float, float],
+    method: str | Method,
+    solver: Solver | ForwardDynamics,
+    record: Recording,
 ) -> SimulationOptions:
     """Return the checked options; the time constant defaults to ten steps."""
+    chosen = method if isinstance(method, Method) else Method(method)
+    _check_type(solver, "dynamics", (Solver, ForwardDynamics), "Solver(ordering=...)")
+    _check_type(record, "record", (Recording,), "Recording(step=..., reactions=...)")
     is_adaptive = step == "auto"
     if is_adaptive:
-        _check_tolerances(rtol, atol, method)
-        step = _RECORD_STEP if record_step is None else record_step
+        if chosen.name not in _ADAPTIVE:
+            raise SimulationOptionError(
+                f"step is 'auto', but {chosen.name!r} does not tell its errors; take a step in "
+                f"seconds, or one of {', '.join(_ADAPTIVE)}"
+            )
+        check_positive(tolerances[0], "rtol", "errors relative to what there is")
+        check_positive(tolerances[1], "atol", "rad, m, rad/s and m/s")
+        step = _RECORD_STEP if record.step is None else record.step
     check_positive(step, "record step" if is_adaptive else "step")
     step = float(step)
-    check_name(method, (*INTEGRATORS, "auto"), "method")
-    check_name(stabilization, STABILIZATIONS, "stabilization")
-    if compliance is not None:
-        check_positive(compliance, "compliance", "metres per newton")
-    _check_share(spectral_radius, "spectral radius")
-    if time_constant is None:
-        time_constant = 10.0 * step
+    check_name(chosen.name, (*INTEGRATORS, "auto"), "method")
+    check_name(chosen.stabilization, STABILIZATIONS, "stabilization")
+    if chosen.compliance is not None:
+        check_positive(chosen.compliance, "compliance", "metres per newton")
+    radius: Any = chosen.spectral_radius
+    if not (isinstance(radius, Real) and 0.0 <= float(radius) <= 1.0):
+        raise SimulationOptionError(f"spectral radius is {radius!r}; give a number from 0 to 1")
+    time_constant = 10.0 * step if chosen.time_constant is None else chosen.time_constant
     check_positive(time_constant, "time constant")
     return SimulationOptions(
         step=step,
-        rtol=float(rtol) if is_adaptive else None,
-        atol=float(atol) if is_adaptive else None,
-        method=method,
-        stabilization=stabilization,
+        rtol=float(tolerances[0]) if is_adaptive else None,
+        atol=float(tolerances[1]) if is_adaptive else None,
+        method=chosen.name,
+        stabilization=chosen.stabilization,
         time_constant=float(time_constant),
-        record_every=1 if record_step is None else _whole_steps(record_step, step),
-        compliance=None if compliance is None else float(compliance),
-        spectral_radius=float(spectral_radius),
-        **others,
+        ordering=solver.ordering,
+        factorization=solver.factorization,
+        reduction=solver.reduction,
+        record_every=1 if record.step is None else _whole_steps(record.step, step),
+        record_reactions=bool(record.reactions),
+        compliance=None if chosen.compliance is None else float(chosen.compliance),
+        spectral_radius=float(radius),
     )
 
 
-def _check_tolerances(rtol: float, atol: float, method: str) -> None:
-    """Raise SimulationOptionError unless steps can be chosen by such errors."""
-    if method not in _ADAPTIVE:
+def check_dynamics(system: System, dynamics: ForwardDynamics, options: SimulationOptions) -> None:
+    """Raise SimulationOptionError unless the given dynamics fits the system and the method."""
+    if isinstance(INTEGRATORS.get(options.method), ImplicitIntegrator):
         raise SimulationOptionError(
-            f"step is 'auto', but {method!r} does not tell its errors; take a step in seconds, or "
-            f"one of {', '.join(_ADAPTIVE)}"
+            f"dynamics cannot be given: {options.method!r} makes its own equations; "
+            "Solver(ordering=..., factorization=...) says how they are solved"
         )
-    check_positive(rtol, "rtol", "errors relative to what there is")
-    check_positive(atol, "atol", "rad, m, rad/s and m/s")
+    if dynamics.system is not system:
+        raise SimulationOptionError(
+            f"dynamics was prepared for another system, {dynamics.system.name!r}; "
+            f"prepare it for {system.name!r}"
+        )
+    needs = STABILIZATIONS[options.stabilization].uses_time_constant
+    if needs != (dynamics.baumgarte is not None):
+        raise SimulationOptionError(
+            f"stabilization is {options.stabilization!r}, but the given dynamics has a Baumgarte "
+            f"time constant of {dynamics.baumgarte}; let both agree"
+        )
+
+
+def _check_type(value: object, name: str, kinds: tuple[type, ...], example: str) -> None:
+    if not isinstance(value, kinds):
+        raise SimulationOptionError(f"{name} is {value!r}; give {example}")
 
 
 def check_positive(value: object, what: str, unit: str = "seconds") -> None:
     """Raise SimulationOptionError unless `value` is a positive, finite number."""
     if not (isinstance(value, Real) and math.isfinite(float(value)) and float(value) > 0.0):
         raise SimulationOptionError(f"{what} is {value!r}; give a positive number of {unit}")
-
-
-def _check_share(value: object, what: str) -> None:
-    if not (isinstance(value, Real) and 0.0 <= float(value) <= 1.0):
-        raise SimulationOptionError(f"{what} is {value!r}; give a number from 0 to 1")
 
 
 def check_name(name: str, table: Iterable[str], what: str) -> None:

@@ -1,4 +1,4 @@
-"""Keeping the joints closed while time goes on; the table STABILIZATIONS."""
+"""Keeping the joints closed while time goes on: constraint errors, and the table STABILIZATIONS."""
 
 from __future__ import annotations
 
@@ -6,32 +6,111 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
+from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import Evaluation
-from sparsebody.errors import SingularSystemError
+from sparsebody.equations.initial_state import mechanism_size
+from sparsebody.equations.system_motion import NativeTerms, joint_table
+from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.kinematics.poses import displaced
-from sparsebody.model.system import State
-from sparsebody.simulation.constraint_errors import (
-    Scales,
-    constraint_errors,
-    largest,
-    row_sizes,
-    scales,
-)
+from sparsebody.model.system import State, System, with_joints
 
 Evaluate = Callable[[State], Evaluation]
 
+_CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
+_ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
+_OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step closes unasked
+_CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
 _OPEN = 1e6  # tolerances; a larger error after all corrections: rows are missing, or contradict
 _TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
 _ROUNDING = 1e-14  # of velocities, relative
 _DAMPED = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
+
+_JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
+_DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
+
+
+def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
+    """Return the position and the velocity errors (n_rows,) of all constraint rows."""
+    poses = state.position, state.orientation, state.velocity
+    errors = joint_errors(system)(poses)
+    tracked = system.coordinates
+    if len(tracked.prescribed):
+        if system not in _DRIVES:
+            _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
+        drives = _DRIVES[system]
+        drives.fill_known(state.time, drives.known)
+        drives.native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
+    return errors
+
+
+def joint_errors(system: System) -> simulation.JointErrors:
+    """Return the native function from positions, orientations and velocities to both errors.
+
+    It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
+    """
+    if system not in _JOINT_ERRORS:
+        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
+    return _JOINT_ERRORS[system]
+
+
+def row_sizes(system: System, state: State) -> FloatArray:
+    """Return (n_rows,) errors that are as large as the mechanism: 1 rad, its typical length."""
+    motion = joint_motion(system, state)
+    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
+    moment, force = rows.subspace[:, :3], rows.subspace[:, 3:]
+    return np.asarray(
+        np.linalg.norm(moment, axis=1) + mechanism_size(system) * np.linalg.norm(force, axis=1)
+    )
+
+
+def check_is_closed(system: System, state: State) -> None:
+    """Raise AssemblyError if a joint is open in the state from which a motion is to begin."""
+    error = np.abs(constraint_errors(system, state)[0])
+    sizes = row_sizes(system, state)
+    if np.any(error > _OPEN_START_TOLERANCE * sizes):
+        worst = int(np.argmax(error / sizes))
+        raise AssemblyError(
+            f"joint {system.joint_names[system.row_joint[worst]]!r} is open by {error[worst]:.3g} "
+            "(m or rad) in the given state; close it with consistent_state(system, state)"
+        )
+
+
+class Scales(NamedTuple):
+    """What is small in a mechanism."""
+
+    tolerance: FloatArray  # (n_rows,) position errors of joints that are closed [rad, m]; and
+    # velocity errors for velocities of 1 rad/s or m/s
+    creep: float = 0.0  # velocity that is hardly one [rad/s, m/s]
+
+    def relative(self, correction: float, speed: float) -> float:
+        """Return a correction of velocities relative to the largest of them."""
+        return correction / max(speed, self.creep) if correction > 0.0 else 0.0
+
+
+def scales(system: System, state: State, step: float = math.inf) -> Scales:
+    """Return what is small in a mechanism, for steps [s]."""
+    farthest = _ROUNDING_TOLERANCE * largest(state.position)
+    tolerance = _CLOSURE_TOLERANCE * row_sizes(system, state) + farthest
+    return Scales(tolerance, _CREEP * mechanism_size(system) / step)
+
+
+def largest(array: FloatArray) -> float:
+    """Return the largest magnitude, zero for an empty array."""
+    return simulation.largest(array.ravel())
+
+
+# ---- states of steps ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +120,11 @@ class Stabilized:
     state: State
     evaluation: Evaluation
     correction: float  # largest change of a velocity, relative to it
+
+    def solved(self) -> Solved:
+        """Return the state with its acceleration."""
+        acceleration = self.evaluation.acceleration()
+        return Solved(self.state, acceleration, self.correction, smallest_pivot(self.evaluation))
 
 
 class Pivot(NamedTuple):
@@ -58,8 +142,7 @@ def smallest_pivot(evaluation: Evaluation) -> Pivot:
     dynamics = evaluation.dynamics
     if dynamics.system.n_rows == 0:
         return NO_PIVOT
-    sine, row = dynamics.evaluator.smallest_pivot()
-    return Pivot(sine, row)
+    return Pivot(*dynamics.evaluator.smallest_pivot())
 
 
 class Solved(NamedTuple):
@@ -69,13 +152,6 @@ class Solved(NamedTuple):
     acceleration: FloatArray
     correction: float = 0.0  # largest change of a velocity, relative to it
     pivot: Pivot = NO_PIVOT  # smallest of the factors
-
-
-def solved(stabilized: Stabilized) -> Solved:
-    """Return the acceleration of a stabilized state."""
-    acceleration = stabilized.evaluation.acceleration()
-    pivot = smallest_pivot(stabilized.evaluation)
-    return Solved(stabilized.state, acceleration, stabilized.correction, pivot)
 
 
 class OpenJointError(SingularSystemError):
@@ -133,36 +209,27 @@ def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> 
     `small` are by default the `scales` of the state. Raises OpenJointError or SingularSystemError
     if the rows in use are too few, or dependent at this pose.
     """
-    evaluation = _retracted(evaluate(state))
+    evaluation = evaluate(state)
+    nearer = evaluation.dynamics.retracted(state)
+    if nearer is not state:  # bodies within their subgroups
+        evaluation = Evaluation(evaluation.dynamics, nearer, evaluation.body_force)
     if small is None:
         small = scales(evaluation.dynamics.system, state)
-    state, evaluation, errors = _pose_projected(evaluate, evaluation, small.tolerance)
-    state, correction = _velocity_projected(evaluation, state, errors[1], small)
+    state, evaluation, (error, rate_error) = _pose_projected(evaluate, evaluation, small.tolerance)
+    state, correction = _velocity_projected(evaluation, state, rate_error, small)
     stabilized = Stabilized(state, evaluate(state), correction)
-    _check_closed(errors[0], small.tolerance, stabilized)
+    if largest(error / small.tolerance) > _OPEN:
+        system = evaluation.dynamics.system
+        worst = int(np.argmax(np.abs(error) / small.tolerance))
+        raise OpenJointError(
+            f"joint {system.joint_names[system.row_joint[worst]]!r} cannot be closed at "
+            f"t = {state.time:.6g} s: it stays {largest(error):.1e} open; take smaller steps "
+            '(stiff springs and dampers need them, or method="auto" or "generalized-alpha"), or '
+            "see whether a drive blocks",
+            largest(error),
+            stabilized,
+        )
     return stabilized
-
-
-def _retracted(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation where bodies are within their subgroups."""
-    nearer = evaluation.dynamics.retracted(evaluation.state)
-    if nearer is evaluation.state:
-        return evaluation
-    return Evaluation(evaluation.dynamics, nearer, evaluation.body_force)
-
-
-def _check_closed(error: FloatArray, tolerance: FloatArray, stabilized: Stabilized) -> None:
-    if largest(error / tolerance) <= _OPEN:
-        return
-    system = stabilized.evaluation.dynamics.system
-    joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error) / tolerance))]]
-    raise OpenJointError(
-        f"joint {joint!r} cannot be closed at t = {stabilized.state.time:.6g} s: it stays "
-        f"{largest(error):.1e} open; take smaller steps (stiff springs and dampers need them, "
-        'or method="auto" or "generalized-alpha"), or see whether a drive blocks',
-        largest(error),
-        stabilized,
-    )
 
 
 def _pose_projected(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,22 +12,19 @@ from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State
-from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.constraint_errors import Scales, largest, scales
-from sparsebody.simulation.control import Control
-from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import Composition, Integrator
-from sparsebody.simulation.integrators.base import (
+from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
+from sparsebody.simulation.integrators import (
+    INTEGRATORS,
+    Composition,
+    Integrator,
     LocalError,
     Tableau,
-    at_time,
     moved,
     pose_derivatives,
     weighted,
 )
-from sparsebody.simulation.records.trajectory import Event, cause_of
-from sparsebody.simulation.row_choice import RowChoice
-from sparsebody.simulation.singular_poses import (
+from sparsebody.simulation.rank_changes import (
+    RowChoice,
     analyzed_at,
     carried,
     closed_by_all_rows,
@@ -37,16 +33,19 @@ from sparsebody.simulation.singular_poses import (
 )
 from sparsebody.simulation.stabilization import (
     NO_PIVOT,
+    STABILIZATIONS,
     Evaluate,
     OpenJointError,
     Pivot,
+    Scales,
     Solved,
-    Stabilization,
+    largest,
     projected,
+    scales,
     smallest_pivot,
-    solved,
 )
-from sparsebody.simulation.variational_steps import variational_step
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.trajectory import Event, cause_of
 
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
@@ -92,24 +91,15 @@ class Stepper:
     that become dependent where others are not are exchanged; see `RowChoice.exchange`.
     """
 
-    def __init__(
-        self,
-        dynamics: ForwardDynamics,
-        step: float,
-        integrator: Integrator,
-        stabilization: Stabilization,
-        control: Control | None,
-        note: Callable[[Event], None],
-        is_adaptive: bool = False,
-    ) -> None:
-        self._rows = RowChoice(dynamics, note)
-        self.nominal = step
-        self._integrator = integrator
-        self._stabilization = stabilization
+    def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
+        options = problem.options
+        integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
+        assert isinstance(integrator, Integrator)
+        self._integrator, self._stabilization = integrator, STABILIZATIONS[options.stabilization]
+        self._rows, self._first = RowChoice(dynamics, problem.note), problem.state
+        self._control, self._note, self.nominal = problem.control, problem.note, options.step
+        self._is_adaptive = options.is_adaptive  # local errors are asked for
         self._unsolvable, self._undetermined = 0.0, 0.0  # pivots
-        self._control = control
-        self._note = note
-        self._is_adaptive = is_adaptive  # local errors are asked for
         self._error: FloatArray | None = None  # of the mean y'' of the newest step
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
@@ -117,6 +107,7 @@ class Stepper:
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
+    memory_size = 1
     multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     @property
@@ -138,7 +129,7 @@ class Stepper:
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        self._set_scales(state)
+        self._set_scales()
         self._rows.tell_doubt(state)
         acceleration = self._rows.leave_by_velocity(state)
         if acceleration is None:
@@ -176,39 +167,38 @@ class Stepper:
         """Return the accelerations (n_bodies, 6) at a state."""
         return self.evaluate(state).acceleration()
 
-    def take_over(self, first: State, state: State, dynamics: ForwardDynamics) -> None:
-        """Go on with dynamics analyzed at a closed state, in a run that began at the first."""
-        self._set_scales(first)
+    def take_over(self, state: State, dynamics: ForwardDynamics) -> None:
+        """Go on with dynamics analyzed at a closed state."""
+        self._set_scales()
         self._rows.take_over(dynamics, state)
         self.state, self.acceleration = state, self.evaluate(state).acceleration()
 
-    def resume(self, first: State, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint of a run that began at a state."""
-        self._set_scales(first)
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
         self._rows.resume(checkpoint.rank)
         self._n_others = int(checkpoint.memory[0])
 
-    def _set_scales(self, first: State) -> None:
-        self._small = scales(self._rows.dynamics.system, first, self.nominal)
-        scheme = self._integrator.scheme
+    def _set_scales(self) -> None:
+        """Find out what is small, by the state that the run began at."""
+        first = self._first
+        system, scheme = self._rows.dynamics.system, self._integrator.scheme
+        self._small = scales(system, first, self.nominal)
         if scheme is not None and self._stabilization.closes:
-            system = self._rows.dynamics.system
             self._compiled = ExplicitSteps(
                 system, scheme, self._small, self._control, self._is_adaptive
             )
-        largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
-        unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
-        self._unsolvable = min(unsolvable, largest_limit)
-        self._undetermined = min(_UNDETERMINED, largest_limit)
-
-    def _first_pivot(self, first: State) -> float:
         evaluation = self._rows.dynamics.evaluate(first)
         try:
             evaluation.acceleration()
+            pivot = smallest_pivot(evaluation).sine
         except SingularSystemError:
-            return 0.0
-        return smallest_pivot(evaluation).sine
+            pivot = 0.0
+        largest_limit = max(_NEVER_USUAL, _USUAL * pivot)
+        unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
+        self._unsolvable = min(unsolvable, largest_limit)
+        self._undetermined = min(_UNDETERMINED, largest_limit)
 
     def evaluate(self, state: State) -> Evaluation:
         """Return the evaluation of the dynamics, control included."""
@@ -247,11 +237,15 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         best, trouble, is_open = None, "", False
         failure: SparsebodyError | None = None
-        for parts in (self._plain_parts(), *_CUTS)[1 if lag > 1.5 else 0 :]:
+        n = n_parts_after(self.state.time - self.rank.left_at, self.nominal)
+        whole = (1.0 / n,) * n  # in parts soon after a singular pose was left
+        for parts in (whole, *_CUTS)[1 if lag > 1.5 else 0 :]:
             try:
                 reached = self._in_parts(parts, time)
             except (SingularSystemError, SimulationError) as error:
-                failure, trouble, is_open = error, cause_of(error), not _is_of_pose(error)
+                failure, trouble = error, cause_of(error)
+                is_of_pose = isinstance(error, SingularSystemError)  # and not of the motion
+                is_open = isinstance(error, OpenJointError) or not is_of_pose
                 continue
             doubt = self._doubt_about(reached)
             if not doubt:
@@ -262,7 +256,11 @@ class Stepper:
         is_singular = best is None or best.worst_pivot.sine < self._unsolvable
         if lag < _LONGEST_LAG and is_singular and not is_open:
             self._note(Event(time, "passed pose", trouble))
-            return best.end.state if best is not None else self._extrapolated(time)
+            if best is not None:
+                return best.end.state
+            rate, curvature = pose_derivatives(self.state, self.acceleration)
+            end = moved(self.state, rate, curvature, curvature, time - self.state.time)
+            return self._with_coordinates(replace(end, time=time))  # nothing is evaluated there
         if best is None:
             if failure is not None and is_open and len(self._rows.dynamics.redundant_rows) == 0:
                 raise failure  # no other choice of rows closes what all of them do not
@@ -284,28 +282,14 @@ class Stepper:
         joint = system.joint_names[system.row_joint[pivot.row]]
         return f"near a singular pose at joint {joint!r}, pivot {pivot.sine:.1e}"
 
-    def _plain_parts(self) -> tuple[float, ...]:
-        """Return a whole step, or parts soon after a singular pose was left."""
-        n = n_parts_after(self.state.time - self.rank.left_at, self.nominal)
-        return (1.0 / n,) * n
-
-    def _here(self) -> _Reached:
-        return _Reached(Solved(self.state, self.acceleration))
-
     def _in_parts(self, parts: tuple[float, ...], time: float) -> _Reached:
         """Reach `time` in steps that are the given parts of the way."""
         start, done = self.state.time, 0.0
-        reached = self._here()
+        reached = _Reached(Solved(self.state, self.acceleration))
         for part in parts[:-1]:
             done += part
             reached = self._step(reached, start + done * (time - start))
         return self._step(reached, time)
-
-    def _extrapolated(self, time: float) -> State:
-        """Return the state at a singular pose, without evaluating anything there."""
-        rate, curvature = pose_derivatives(self.state, self.acceleration)
-        end = moved(self.state, rate, curvature, curvature, time - self.state.time)
-        return self._with_coordinates(at_time(end, time))
 
     def _adopt(self, reached: _Reached, n_parts: int, trouble: str) -> State:
         before, end = self.rank.sine, reached.end
@@ -351,7 +335,7 @@ class Stepper:
 
         Motions that rows left out forbid have gone no further than the parts by then.
         """
-        start = self._here()
+        start = _Reached(Solved(self.state, self.acceleration))
         try:
             reached = start
             for share in growing_parts():
@@ -382,7 +366,7 @@ class Stepper:
             if error.opening > _BEARABLE:
                 raise error from singular
             self._note(Event(end.time, "open joint", str(error)))
-            return self._reached_by_stages(start, solved(error.stabilized))
+            return self._reached_by_stages(start, error.stabilized.solved())
         self._rows.dynamics = before
         self._rows.adopt(dynamics, closed, str(error))
         return reached
@@ -394,14 +378,14 @@ class Stepper:
         end = self._integrator.step(
             lambda stage: self._stage(evaluate, stage), start.end.state, start.end.acceleration, h
         )
-        return at_time(end, time)
+        return replace(end, time=time)
 
     def _stage(self, evaluate: Evaluate, stage: State) -> tuple[State, FloatArray]:
         """Return a stage, as closed as the rows in use can, and its acceleration."""
         try:
             here = self._stabilized(evaluate, stage)
         except OpenJointError as error:  # more is required of the end of the step
-            here = solved(error.stabilized)
+            here = error.stabilized.solved()
         except SparsebodyError:
             self._check_finite(stage)  # otherwise that is what is wrong
             raise
@@ -409,7 +393,7 @@ class Stepper:
         return here.state, here.acceleration
 
     def _stabilized(self, evaluate: Evaluate, state: State) -> Solved:
-        return solved(self._stabilization.stabilize(evaluate, state, self._small))
+        return self._stabilization.stabilize(evaluate, state, self._small).solved()
 
     def _reached_by_stages(self, start: _Reached, end: Solved) -> _Reached:
         way = [end, *self._stages]
@@ -456,8 +440,3 @@ class Stepper:
             self._rows.choose(state, str(error))
             evaluation = self.evaluate(state)
         return evaluation
-
-
-def _is_of_pose(error: SparsebodyError) -> bool:
-    """Tell whether rows are dependent at a pose, and not that the motion goes wrong."""
-    return isinstance(error, SingularSystemError) and not isinstance(error, OpenJointError)

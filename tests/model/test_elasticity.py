@@ -6,7 +6,7 @@ from compliant_mechanisms import deformed
 
 import sparsebody as sb
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.simulation.records.samples import fingerprint
+from sparsebody.simulation.trajectory import fingerprint
 
 
 def one_body() -> sb.Mechanism:

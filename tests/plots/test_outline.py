@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import sparsebody as sb
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.bodies import Box, Cylinder, Sphere
 from sparsebody.model.gallery import GALLERY, build
@@ -135,3 +136,21 @@ def test_a_flipped_view_exchanges_its_axes():
     view = choose_view([in_plane(1)], DOWN_Z).flipped()
     assert view.labels == ("z [m]", "x [m]")
     assert np.allclose(view(in_plane(1)), SQUARE[:, ::-1])
+
+
+def test_beams_are_cubics_from_end_to_end_that_leave_along_their_frames():
+    mechanism = sb.Mechanism("cantilever")
+    mechanism.add_body("tip", mass=1.0, inertia=[1, 1, 1], position=[2, 0, 0])
+    section = {"E": 1e7, "G": 1e7, "A": 1e-2, "I_y": 1e-5, "I_z": 1e-5, "J": 1e-5}
+    mechanism.add_beam("beam", sb.WORLD, "tip", start=[0, 0, 0], end=[2, 0, 0], **section)
+    system = mechanism.compile()
+    outline = mechanism_outline(mechanism, system)
+    (straight,) = outline.beam_curves(system.initial_state)
+    np.testing.assert_allclose(straight[[0, -1]], [[0, 0, 0], [2, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(straight[:, 1:], 0.0, atol=1e-15)
+    bent = sb.displaced(system.initial_state, np.array([[0, 0.3, 0, 0, 0, -0.4]]))
+    (curve,) = outline.beam_curves(bent)
+    along = np.diff(curve, axis=0)
+    np.testing.assert_allclose(curve[-1], [2, 0, -0.4], atol=1e-15)
+    assert abs(along[0, 2] / along[0, 0]) < 0.1
+    assert along[-1, 2] / along[-1, 0] == pytest.approx(-np.tan(0.3), rel=0.1)

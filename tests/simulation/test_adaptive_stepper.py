@@ -13,11 +13,18 @@ from sparsebody.model.gallery import build
 @pytest.mark.parametrize("name", ["four-bar", "bricard"])
 def test_errors_fall_with_the_tolerance(name):
     system = build(name).compile()
-    exact = sb.simulate(system, duration=1.0, step=5e-4, record_step=0.05, method="rk4")
+    exact = sb.simulate(
+        system, duration=1.0, step=5e-4, record=sb.Recording(step=0.05), method="rk4"
+    )
     errors = []
     for rtol in (1e-4, 1e-6, 1e-8):
         run = sb.simulate(
-            system, duration=1.0, step="auto", rtol=rtol, atol=1e-2 * rtol, record_step=0.05
+            system,
+            duration=1.0,
+            step="auto",
+            rtol=rtol,
+            atol=1e-2 * rtol,
+            record=sb.Recording(step=0.05),
         )
         np.testing.assert_allclose(run.time, exact.time, atol=1e-15)
         errors.append(np.abs(run.position - exact.position).max())
@@ -30,7 +37,9 @@ def test_errors_fall_with_the_tolerance(name):
 def test_records_between_steps_lie_on_the_parabola_of_a_free_fall():
     mechanism = sb.Mechanism("ball")
     mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1], linear_velocity=[1, 0, 2])
-    run = sb.simulate(mechanism.compile(), duration=1.0, step="auto", record_step=0.003)
+    run = sb.simulate(
+        mechanism.compile(), duration=1.0, step="auto", record=sb.Recording(step=0.003)
+    )
     t = run.time
     np.testing.assert_allclose(run.position[:, 0, 2], 2.0 * t - 4.905 * t**2, atol=1e-13)
     np.testing.assert_allclose(run.velocity[:, 0, 5], 2.0 - 9.81 * t, atol=1e-12)
@@ -52,10 +61,12 @@ def test_implicit_steps_become_as_short_as_their_errors_ask_for():
 )
 def test_a_run_resumes_bit_for_bit(name, parameters, tmp_path):
     system = build(name, **parameters).compile()
-    options = {"step": "auto", "rtol": 1e-5, "record_step": 0.007}
+    options = {"step": "auto", "rtol": 1e-5, "record": sb.Recording(step=0.007)}
     whole = sb.simulate(system, duration=0.21, **options)
     sb.simulate(system, duration=0.105, output=tmp_path / "part", **options)
-    resumed = sb.simulate(system, duration=0.21, output=tmp_path / "part", resume=True, **options)
+    resumed = sb.simulate(
+        system, duration=0.21, output=sb.Output(tmp_path / "part", resume=True), **options
+    )
     np.testing.assert_array_equal(resumed.time, whole.time)
     np.testing.assert_array_equal(resumed.position, whole.position)
 
@@ -66,7 +77,7 @@ def test_a_run_resumes_bit_for_bit(name, parameters, tmp_path):
         ({"method": "semi-implicit-euler"}, "does not tell its errors"),
         ({"rtol": 0.0}, "rtol is 0.0"),
         ({"atol": -1.0}, "atol is -1.0"),
-        ({"record_step": -1.0}, "record step is -1.0"),
+        ({"record": sb.Recording(step=-1.0)}, "record step is -1.0"),
     ],
 )
 def test_tolerances_are_checked(changes, message):

@@ -106,7 +106,7 @@ def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
     errors = []
     for step in (0.02, 0.01):
         runs = [
-            simulate(other, duration=10.0, step=step, record_step=0.1)
+            simulate(other, duration=10.0, step=step, record=sb.Recording(step=0.1))
             for other in orientations(system)
         ]
         for run in runs:
@@ -121,7 +121,7 @@ def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():
     system = build("bricard").compile()
     dynamics = sb.ForwardDynamics(system, redundancy="krylov")
     runs = [
-        simulate(system, duration=2.0, step=0.0025, record_step=0.1, dynamics=given)
+        simulate(system, duration=2.0, step=0.0025, record=sb.Recording(step=0.1), dynamics=given)
         for given in (None, dynamics)
     ]
     np.testing.assert_allclose(runs[1].position, runs[0].position, atol=1e-10)
@@ -159,7 +159,7 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
     """They grow as the inverse of the distance; next to the pose, they are not given."""
     loops = 20
     system = build("n-four-bar", loops=loops).compile()
-    run = simulate(system, duration=1.25, step=1e-3, record_reactions=True)
+    run = simulate(system, duration=1.25, step=1e-3, record=sb.Recording(reactions=True))
     assert run.joint_wrench is not None
     phi = crank_angle(loops, run.time)
     near = np.flatnonzero(np.abs(np.sin(phi)) < 0.02)
@@ -203,6 +203,6 @@ def test_stiff_springs_are_named_where_steps_are_too_long_for_them():
 def test_long_lifts_are_not_singular():
     """Their pivots are small everywhere, as those of everything long and slender."""
     system = build("scissor", pairs=150, drive=True).compile()
-    run = simulate(system, duration=0.05, step=0.005, record_reactions=True)
+    run = simulate(system, duration=0.05, step=0.005, record=sb.Recording(reactions=True))
     assert not [event for event in run.events if "singular" in event.message]
     assert np.isfinite(run.joint_wrench).all()

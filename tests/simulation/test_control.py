@@ -12,8 +12,7 @@ from scipy import LowLevelCallable
 
 import sparsebody as sb
 from sparsebody.model.gallery import build
-from sparsebody.simulation import StoppedSimulationError, explicit_steps
-from sparsebody.simulation.control import CONTROL_FUNCTION
+from sparsebody.simulation import CONTROL_FUNCTION, StoppedSimulationError, explicit_steps
 
 SOURCE = """
 #include <stddef.h>

@@ -11,8 +11,8 @@ import pytest
 from sparsebody.errors import SparsebodyError
 from sparsebody.model.gallery import build
 from sparsebody.plots import Options, trajectory_subject
-from sparsebody.simulation import Trajectory, simulate
-from sparsebody.simulation.records.trajectory_structure import (
+from sparsebody.simulation import Output, Recording, Trajectory, simulate
+from sparsebody.simulation.trajectory_reading import (
     CHANNELS,
     EVENTS,
     OPTIONAL_CHANNELS,
@@ -20,7 +20,7 @@ from sparsebody.simulation.records.trajectory_structure import (
 )
 
 N_SEEDS = int(os.environ.get("SPARSEBODY_DAMAGED_FILES", "80"))  # more on demand
-RUN = {"duration": 0.05, "step": 0.005, "record_reactions": True}
+RUN = {"duration": 0.05, "step": 0.005, "record": Recording(reactions=True)}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def system():
 @pytest.fixture(scope="module")
 def sound(system, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("sound") / "run.h5"
-    simulate(system, output=path, source="{}", **RUN)
+    simulate(system, output=Output(path, source="{}"), **RUN)
     return path
 
 
@@ -103,7 +103,7 @@ def test_damage_is_told(sound, system, tmp_path, seed):
         assert trajectory.events[-1].kind == "recovery"
 
     def resumed():
-        simulate(system, output=path, source="{}", resume=True, **RUN)
+        simulate(system, output=Output(path, source="{}", resume=True), **RUN)
 
     for use in (lambda: Trajectory.load(path), pictures, recovered, resumed):
         assert path.name in (message(use) or path.name)
@@ -161,5 +161,5 @@ def test_a_run_of_another_version_is_not_overwritten(sound, system, tmp_path):
         file["checkpoint"] = slots
     content = path.read_bytes()
     with pytest.raises(SparsebodyError, match="which this version does not read"):
-        simulate(system, output=path, source="{}", resume=True, **RUN | {"duration": 0.1})
+        simulate(system, output=Output(path, source="{}", resume=True), **RUN | {"duration": 0.1})
     assert path.read_bytes() == content

@@ -36,7 +36,7 @@ def kill_after(moment: float, system: sb.System, path: Path, options: dict[str, 
 
     child = os.fork()
     if child == 0:
-        sb.simulate(system, output=path, resume=True, progress=report, **options)
+        sb.simulate(system, output=sb.Output(path, resume=True), progress=report, **options)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
@@ -44,14 +44,14 @@ def kill_after(moment: float, system: sb.System, path: Path, options: dict[str, 
 
 @pytest.mark.parametrize(("method", "step"), RUNS)
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.simulation.progress._PERIOD", 0.0)
-    monkeypatch.setattr("sparsebody.simulation.records.recorder._FLUSH_PERIOD", 0.0)
+    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
+    monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)
     system, path = four_bars(), tmp_path / "run.h5"
-    options = {"duration": 0.9, "step": step, "method": method, "record_step": 0.01}
+    options = {"duration": 0.9, "step": step, "method": method, "record": sb.Recording(step=0.01)}
     undisturbed = sb.simulate(system, **options)
     for moment in (0.3, 0.725):
         kill_after(moment, system, path, options)
-    resumed = sb.simulate(system, output=path, resume=True, **options)
+    resumed = sb.simulate(system, output=sb.Output(path, resume=True), **options)
     for name in CHANNELS:
         np.testing.assert_array_equal(getattr(resumed, name), getattr(undisturbed, name))
     assert resumed.events == undisturbed.events

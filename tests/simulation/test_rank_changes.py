@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 import sparsebody as sb
 from sparsebody.cli.group import main
 from sparsebody.model.gallery import build
-from sparsebody.simulation.constraint_errors import constraint_errors
-from sparsebody.simulation.singular_poses import closed_by_all_rows, growing_parts, n_parts_after
+from sparsebody.simulation.rank_changes import closed_by_all_rows, growing_parts, n_parts_after
+from sparsebody.simulation.stabilization import constraint_errors
 
 G = 9.81
 
@@ -135,7 +135,7 @@ def test_the_folded_branch_is_taken_where_the_velocity_points_along_it(rates):
 def lattice_runs(steps: tuple[float, ...], **parameters: int) -> list[sb.Trajectory]:
     """Cubes on ball joints, beginning at rest: their velocity points nowhere."""
     system = build("lattice", **parameters).compile()
-    return [simulate(system, duration=0.3, step=h, record_step=0.1) for h in steps]
+    return [simulate(system, duration=0.3, step=h, record=sb.Recording(step=0.1)) for h in steps]
 
 
 def test_the_branch_from_rest_does_not_depend_on_the_step():
@@ -168,7 +168,7 @@ def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
 def test_rows_left_out_at_the_start_are_found_where_they_matter(stabilization):
     system = build("lattice", rows=3, columns=4).compile()
     start = sb.ForwardDynamics(system)
-    run = simulate(system, duration=0.5, step=0.005, stabilization=stabilization)
+    run = simulate(system, duration=0.5, step=0.005, method=sb.Method("rk4", stabilization))
     change = next(event for event in run.events if event.kind == "re-analysis")
     assert change.time < 0.011
     assert f"{start.rank + 2} independent constraint rows" in change.message
@@ -179,9 +179,9 @@ def test_rows_left_out_at_the_start_are_found_where_they_matter(stabilization):
 
 def test_a_run_from_a_singular_pose_resumes_bit_for_bit(tmp_path):
     system, state = figure(0.0, 2.0, 0.0)
-    options = {"step": 0.01, "output": tmp_path / "run.h5"}
-    simulate(system, state, duration=0.05, **options)
-    resumed = simulate(system, state, duration=0.2, resume=True, **options)
+    output = sb.Output(tmp_path / "run.h5", resume=True)
+    simulate(system, state, duration=0.05, step=0.01, output=output)
+    resumed = simulate(system, state, duration=0.2, step=0.01, output=output)
     whole = simulate(system, state, duration=0.2, step=0.01)
     np.testing.assert_array_equal(resumed.position, whole.position)
     assert resumed.events == whole.events

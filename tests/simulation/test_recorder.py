@@ -18,13 +18,13 @@ from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
 from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.model.gallery.lattices import lattice
 from sparsebody.model.gallery.open_chains import chain, pendulum
-from sparsebody.simulation.records import trajectory_files
+from sparsebody.simulation import trajectory_files
 
 CHANNELS = (
     *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
     *("potential_energy", "momentum", "position_error", "velocity_error"),
 )
-OPTIONS = {"step": 0.01, "record_step": 0.02}
+OPTIONS = {"step": 0.01, "record": sb.Recording(step=0.02)}
 
 
 def system() -> sb.System:
@@ -49,8 +49,8 @@ def interrupt_at(moment: float):
 
 def test_file_holds_what_memory_would_hold(tmp_path):
     path = tmp_path / "run.h5"
-    options = OPTIONS | {"duration": 0.5, "record_reactions": True}
-    written = sb.simulate(system(), output=path, source="four_bar.json", **options)
+    options = OPTIONS | {"duration": 0.5, "record": sb.Recording(step=0.02, reactions=True)}
+    written = sb.simulate(system(), output=sb.Output(path, source="four_bar.json"), **options)
     memory = sb.simulate(system(), **options)
     assert_same(written, memory)
     np.testing.assert_array_equal(written.joint_wrench, memory.joint_wrench)
@@ -67,7 +67,7 @@ def test_file_holds_what_memory_would_hold(tmp_path):
 
 
 def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.simulation.progress._PERIOD", 0.0)  # [s] between reports
+    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)  # [s] between reports
     path = tmp_path / "run.h5"
     options = OPTIONS | {"duration": 1.5}
     undisturbed = sb.simulate(system(), **options)
@@ -75,10 +75,12 @@ def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkey
     for moment in (0.3, 0.7, 1.1):
         stop = interrupt_at(moment)
         with pytest.warns(InterruptionWarning):
-            run = sb.simulate(system(), output=path, resume=True, progress=stop, **options)
+            run = sb.simulate(
+                system(), output=sb.Output(path, resume=True), progress=stop, **options
+            )
         assert run.interrupted
         assert run.events[-1].kind == "interruption"
-    resumed = sb.simulate(system(), output=path, resume=True, **options)
+    resumed = sb.simulate(system(), output=sb.Output(path, resume=True), **options)
     assert not resumed.interrupted
     assert_same(resumed, undisturbed)
     assert list(tmp_path.iterdir()) == [path]
@@ -88,9 +90,9 @@ def test_finished_run_can_be_prolonged(tmp_path):
     path = tmp_path / "run.h5"
     short = sb.simulate(system(), output=path, duration=0.155, **OPTIONS)  # ends within a step
     assert short.time[-1] == pytest.approx(0.155)
-    again = sb.simulate(system(), output=path, duration=0.155, resume=True, **OPTIONS)
+    again = sb.simulate(system(), output=sb.Output(path, resume=True), duration=0.155, **OPTIONS)
     assert_same(short, again)
-    long = sb.simulate(system(), output=path, duration=0.3, resume=True, **OPTIONS)
+    long = sb.simulate(system(), output=sb.Output(path, resume=True), duration=0.3, **OPTIONS)
     assert_same(long, sb.simulate(system(), duration=0.3, **OPTIONS))
 
 
@@ -99,7 +101,7 @@ def test_run_whose_rows_were_chosen_anew_resumes_bit_for_bit(tmp_path):
     start = lattice(rows=3, columns=4).compile()  # its flat pose is singular
     options = OPTIONS | {"method": "rk4"}
     sb.simulate(start, output=path, duration=0.04, **options)
-    resumed = sb.simulate(start, output=path, duration=0.08, resume=True, **options)
+    resumed = sb.simulate(start, output=sb.Output(path, resume=True), duration=0.08, **options)
     assert resumed.events[0].kind == "re-analysis"
     assert_same(resumed, sb.simulate(start, duration=0.08, **options))
 
@@ -139,7 +141,7 @@ def test_killed_run_is_readable_and_resumes_bit_for_bit(tmp_path):
     assert len(killed) >= killed.steps + 1
     duration = 0.01 * (killed.steps + 5)
     options = {"duration": duration, "step": 0.01}
-    resumed = sb.simulate(pendulum().compile(), output=path, resume=True, **options)
+    resumed = sb.simulate(pendulum().compile(), output=sb.Output(path, resume=True), **options)
     assert_same(resumed, sb.simulate(pendulum().compile(), **options))
 
 
@@ -157,7 +159,7 @@ def small_disk(size: int):
 
 @pytest.mark.parametrize("period", [0.0, 1e9])
 def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
-    monkeypatch.setattr("sparsebody.simulation.records.recorder._FLUSH_PERIOD", period)  # [s]
+    monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", period)  # [s]
     monkeypatch.setattr(trajectory_files, "_CHUNK_BYTES", 1 << 12)
     path, start, give_up = tmp_path / "run.h5", pendulum().compile(), trajectory_files._give_up
     options = {"duration": 5.0, "step": 0.01}
@@ -171,7 +173,7 @@ def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, 
     assert (len(kept) > 50) == (period == 0.0)
     np.testing.assert_array_equal(kept.position, undisturbed.position[: len(kept)])
     np.testing.assert_array_equal(kept.velocity, undisturbed.velocity[: len(kept)])
-    assert_same(sb.simulate(start, output=path, resume=True, **options), undisturbed)
+    assert_same(sb.simulate(start, output=sb.Output(path, resume=True), **options), undisturbed)
 
 
 def test_disk_without_space_for_a_new_file_leaves_none(tmp_path):
@@ -195,11 +197,11 @@ def test_output_that_cannot_be_written_is_refused_before_anything_is_computed(tm
 def test_torn_checkpoint_is_not_used(tmp_path):
     path = tmp_path / "run.h5"
     sb.simulate(system(), output=path, duration=0.2, **OPTIONS)
-    sb.simulate(system(), output=path, duration=0.4, resume=True, **OPTIONS)
+    sb.simulate(system(), output=sb.Output(path, resume=True), duration=0.4, **OPTIONS)
     with h5py.File(path, "r+") as file:
         newest = int(np.argmax(file["checkpoint"][:, 0]))
         file["checkpoint"][newest, 20] += 1.0
-    resumed = sb.simulate(system(), output=path, duration=0.4, resume=True, **OPTIONS)
+    resumed = sb.simulate(system(), output=sb.Output(path, resume=True), duration=0.4, **OPTIONS)
     assert_same(resumed, sb.simulate(system(), duration=0.4, **OPTIONS))
 
 
@@ -208,17 +210,19 @@ def test_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
     sb.simulate(system(), output=path, duration=0.2, **OPTIONS)
     with h5py.File(path, "r+") as file:
         file["checkpoint"][:] = 0.0
-    resumed = sb.simulate(system(), output=path, duration=0.2, resume=True, **OPTIONS)
+    resumed = sb.simulate(system(), output=sb.Output(path, resume=True), duration=0.2, **OPTIONS)
     assert_same(resumed, sb.simulate(system(), duration=0.2, **OPTIONS))
 
 
 def test_existing_file_is_only_replaced_on_request(tmp_path):
     path = tmp_path / "run.h5"
     path.write_text("precious")
-    with pytest.raises(SimulationError, match=r"exists; give another name, resume it or overwrite"):
+    with pytest.raises(
+        SimulationError, match=r"exists; give another name, Output.path, resume=True"
+    ):
         sb.simulate(system(), output=path, duration=0.1)
     assert path.read_text() == "precious"
-    run = sb.simulate(system(), output=path, duration=0.1, overwrite=True)
+    run = sb.simulate(system(), output=sb.Output(path, overwrite=True), duration=0.1)
     assert len(run) == 101
 
 
@@ -227,9 +231,12 @@ def test_existing_file_is_only_replaced_on_request(tmp_path):
     [
         ({"step": 0.005}, "its step is 0.01, not 0.005"),
         ({"method": "semi-implicit-euler"}, "its method is 'auto'"),
-        ({"record_step": 0.01}, "its record every is 2, not 1"),
-        ({"record_reactions": True}, "its record reactions is False, not True"),
-        ({"stabilization": "none"}, "its stabilization is 'projection'"),
+        ({"record": sb.Recording(step=0.01)}, "its record every is 2, not 1"),
+        (
+            {"record": sb.Recording(step=0.02, reactions=True)},
+            "its record reactions is False, not True",
+        ),
+        ({"method": sb.Method(stabilization="none")}, "its stabilization is 'projection'"),
     ],
 )
 def test_resuming_with_other_options_is_refused(tmp_path, changes, message):
@@ -237,7 +244,9 @@ def test_resuming_with_other_options_is_refused(tmp_path, changes, message):
     sb.simulate(system(), output=path, duration=0.1, **OPTIONS)
     content = path.read_bytes()
     with pytest.raises(SimulationError, match=message):
-        sb.simulate(system(), output=path, resume=True, **(OPTIONS | {"duration": 0.2} | changes))
+        sb.simulate(
+            system(), output=sb.Output(path, resume=True), **(OPTIONS | {"duration": 0.2} | changes)
+        )
     assert path.read_bytes() == content
 
 
@@ -245,11 +254,13 @@ def test_resuming_another_mechanism_or_start_is_refused(tmp_path):
     path = tmp_path / "run.h5"
     sb.simulate(system(), output=path, duration=0.1, **OPTIONS)
     with pytest.raises(SimulationError, match="mechanism 'n-four-bar' with other bodies"):
-        sb.simulate(n_four_bar(2).compile(), output=path, duration=0.2, resume=True, **OPTIONS)
+        sb.simulate(
+            n_four_bar(2).compile(), output=sb.Output(path, resume=True), duration=0.2, **OPTIONS
+        )
     state = sb.consistent_state(system())
     faster = state.with_(velocity=1.1 * state.velocity)
     with pytest.raises(SimulationError, match="began with another velocity"):
-        sb.simulate(system(), faster, output=path, duration=0.2, resume=True, **OPTIONS)
+        sb.simulate(system(), faster, output=sb.Output(path, resume=True), duration=0.2, **OPTIONS)
 
 
 def test_files_that_are_no_trajectories_are_refused(tmp_path):

@@ -28,7 +28,7 @@ def read(name: str) -> np.ndarray:
 def test_simple_pendulum_follows_the_published_curve_and_the_elliptic_functions():
     reference = read("iftomm_a01")
     system = pendulum().compile()
-    run = sb.simulate(system, duration=10.0, step=0.01, record_step=0.5)
+    run = sb.simulate(system, duration=10.0, step=0.01, record=sb.Recording(step=0.5))
     np.testing.assert_allclose(run.time, reference["t"], atol=1e-12)
     x, y = run.position[:, 0, 0], run.position[:, 0, 1]
     np.testing.assert_allclose(x, reference["x"], rtol=0, atol=1e-5)
@@ -41,7 +41,7 @@ def test_simple_pendulum_follows_the_published_curve_and_the_elliptic_functions(
 def test_forty_four_bars_stay_on_the_parallelogram_branch_through_singular_poses():
     reference = read("iftomm_a02_n40")
     system = n_four_bar(40).compile()
-    run = sb.simulate(system, duration=20.0, step=0.005, record_step=0.05)
+    run = sb.simulate(system, duration=20.0, step=0.005, record=sb.Recording(step=0.05))
     B0 = [sb.point_position(system, run.state(i), "vertical-0", [0.5, 0, 0]) for i in range(401)]
     np.testing.assert_allclose(run.time, reference["t"], atol=1e-9)
     expected = np.column_stack([reference["x_B0"], reference["y_B0"]])
@@ -53,7 +53,7 @@ def test_forty_four_bars_stay_on_the_parallelogram_branch_through_singular_poses
 
 def test_andrews_squeezer_reaches_the_published_positions():
     system = andrews().compile()
-    run = sb.simulate(system, duration=0.03, step=5e-5, record_step=0.03)
+    run = sb.simulate(system, duration=0.03, step=5e-5, record=sb.Recording(step=0.03))
     beta, theta, gamma, phi, delta, omega, epsilon = ANDREWS
     angles = (beta, beta + theta, gamma, phi + delta, delta, omega + epsilon, epsilon)
     R = body_rotations(run.state(-1))
@@ -83,7 +83,9 @@ def test_swinging_bar_moves_and_loads_its_joint_as_adams_says(joint_type, frame_
         successor_frame=sb.Frame((-2, 0, 0), turned),
     )
     system = mechanism.compile()
-    run = sb.simulate(system, duration=5.0, step=0.01, record_step=0.05, record_reactions=True)
+    run = sb.simulate(
+        system, duration=5.0, step=0.01, record=sb.Recording(step=0.05, reactions=True)
+    )
     np.testing.assert_allclose(run.time, reference["t"], atol=1e-9)
     for axis, x in enumerate("xyz"):
         np.testing.assert_allclose(run.position[:, 0, axis], reference[x], rtol=0, atol=1e-3)

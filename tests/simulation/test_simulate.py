@@ -52,7 +52,9 @@ def test_momentum_and_energy_of_free_bodies_are_constant():
 
 
 def test_energy_of_a_chain_is_constant():
-    run = sb.simulate(chain(bodies=5).compile(), duration=1.0, step=0.002, record_step=0.1)
+    run = sb.simulate(
+        chain(bodies=5).compile(), duration=1.0, step=0.002, record=sb.Recording(step=0.1)
+    )
     assert run.energy_error < 1e-6
     assert run.position_error.max() < 1e-11
 
@@ -64,7 +66,7 @@ def test_last_step_is_shortened_to_meet_the_duration():
 
 
 def test_records_are_taken_every_record_step_and_at_the_end():
-    run = sb.simulate(pendulum().compile(), duration=0.1, step=0.01, record_step=0.04)
+    run = sb.simulate(pendulum().compile(), duration=0.1, step=0.01, record=sb.Recording(step=0.04))
     np.testing.assert_allclose(run.time, [0, 0.04, 0.08, 0.1])
     fine = sb.simulate(pendulum().compile(), duration=0.1, step=0.01)
     np.testing.assert_array_equal(run.position[1], fine.position[4])
@@ -103,7 +105,9 @@ def test_reactions_of_a_resting_body_carry_its_weight():
     mechanism = sb.Mechanism("shelf")
     mechanism.add_body("book", mass=3.0, inertia=[1, 1, 1])
     mechanism.add_joint("shelf", sb.Fixed(), sb.WORLD, "book")
-    run = sb.simulate(mechanism.compile(), duration=0.02, step=0.01, record_reactions=True)
+    run = sb.simulate(
+        mechanism.compile(), duration=0.02, step=0.01, record=sb.Recording(reactions=True)
+    )
     expected = np.tile([0, 0, 0, 0, 0, 29.43], (3, 1, 1))
     np.testing.assert_allclose(run.joint_wrench, expected, atol=1e-12)
     assert sb.simulate(mechanism.compile(), duration=0.01).joint_wrench is None
@@ -202,14 +206,28 @@ def test_error_of_a_force_on_the_way_names_the_time():
         ({"duration": -1.0}, SimulationError, r"duration is -1.0; give a positive"),
         ({"duration": float("inf")}, SimulationError, r"duration is inf"),
         ({"method": "rk5"}, UnknownNameError, r"method is 'rk5'; give one of .*rk4"),
-        ({"stabilization": "glue"}, UnknownNameError, r"'glue'; give one of projection"),
-        ({"time_constant": 0.0}, SimulationError, r"time constant is 0.0"),
-        ({"record_step": -0.1}, SimulationError, r"record step is -0.1"),
-        ({"record_step": 0.0125}, SimulationError, r"not a multiple of the step 0.01; try 0.01"),
-        ({"record_step": 0.001}, SimulationError, r"not a multiple of the step 0.01; try 0.01"),
+        (
+            {"method": sb.Method(stabilization="glue")},
+            UnknownNameError,
+            r"'glue'; give one of projection",
+        ),
+        ({"method": sb.Method(time_constant=0.0)}, SimulationError, r"time constant is 0.0"),
+        ({"record": sb.Recording(step=-0.1)}, SimulationError, r"record step is -0.1"),
+        (
+            {"record": sb.Recording(step=0.0125)},
+            SimulationError,
+            r"not a multiple of the step 0.01; try 0.01",
+        ),
+        (
+            {"record": sb.Recording(step=0.001)},
+            SimulationError,
+            r"not a multiple of the step 0.01; try 0.01",
+        ),
         ({"control": 3}, SimulationError, r"control is 3; give a function"),
-        ({"ordering": "best"}, UnknownNameError, r"best"),
-        ({"factorization": "best"}, UnknownNameError, r"best"),
+        ({"dynamics": sb.Solver(ordering="best")}, UnknownNameError, r"best"),
+        ({"dynamics": sb.Solver(factorization="best")}, UnknownNameError, r"best"),
+        ({"dynamics": "best"}, SimulationError, r"dynamics is 'best'; give Solver"),
+        ({"record": 0.1}, SimulationError, r"record is 0.1; give Recording"),
         ({"output": "missing/run.h5"}, SimulationError, r"there is no directory 'missing'"),
         ({"output": "."}, SimulationError, r"is a directory; give a file name"),
     ],
@@ -240,7 +258,9 @@ def test_dynamics_of_another_system_or_stabilization_is_refused():
     with pytest.raises(SimulationError, match="another system"):
         sb.simulate(pendulum().compile(), duration=1.0, dynamics=dynamics)
     with pytest.raises(SimulationError, match="Baumgarte"):
-        sb.simulate(system, duration=1.0, dynamics=dynamics, stabilization="baumgarte")
+        sb.simulate(
+            system, duration=1.0, dynamics=dynamics, method=sb.Method(stabilization="baumgarte")
+        )
 
 
 def test_control_of_the_wrong_shape_is_refused():

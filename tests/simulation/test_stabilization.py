@@ -6,8 +6,13 @@ import pytest
 import sparsebody as sb
 from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.simulation import STABILIZATIONS
-from sparsebody.simulation.constraint_errors import constraint_errors, scales
-from sparsebody.simulation.stabilization import OpenJointError, projected, pulled
+from sparsebody.simulation.stabilization import (
+    OpenJointError,
+    constraint_errors,
+    projected,
+    pulled,
+    scales,
+)
 
 
 def swinging_four_bar() -> sb.System:
@@ -21,9 +26,7 @@ def runs():
             swinging_four_bar(),
             duration=0.3,  # ends before the bars are level
             step=0.01,
-            method="semi-implicit-euler",
-            stabilization=name,
-            time_constant=0.02,
+            method=sb.Method("semi-implicit-euler", stabilization=name, time_constant=0.02),
         )
         for name in STABILIZATIONS
     }
@@ -69,7 +72,7 @@ def test_drives_are_followed_and_time_advances_within_the_stages():
         "motor", sb.Revolute(), sb.WORLD, "bar", point=[0, 0, 0], axis=[0, 1, 0], prescribed=motion
     )
     system = arm.compile()
-    run = sb.simulate(system, duration=1.0, step=0.02, stabilization="none")
+    run = sb.simulate(system, duration=1.0, step=0.02, method=sb.Method(stabilization="none"))
     given = np.array([motion(t)[0] for t in run.time])
     np.testing.assert_allclose(run.coordinate[:, 0], given, atol=2e-6)
     assert not run.conservative
@@ -140,7 +143,7 @@ def test_baumgarte_terms_may_close_a_joint_that_begins_wide_open():
         sb.displaced(state, shift).with_(velocity=np.zeros_like(state.velocity)),
         duration=0.2,
         step=0.005,
-        stabilization="baumgarte",
+        method=sb.Method(stabilization="baumgarte"),
         dynamics=sb.ForwardDynamics(system, state, baumgarte=0.02),
     )
     assert run.position_error[0] > 0.2

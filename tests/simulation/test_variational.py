@@ -96,4 +96,6 @@ def test_singular_poses_are_passed_and_told_of():
 
 def test_another_stabilization_is_refused():
     with pytest.raises(SimulationOptionError, match="closes the joints itself"):
-        sb.simulate(brick(), duration=1.0, method="variational", stabilization="baumgarte")
+        sb.simulate(
+            brick(), duration=1.0, method=sb.Method("variational", stabilization="baumgarte")
+        )

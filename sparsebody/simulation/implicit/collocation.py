@@ -23,13 +23,12 @@ import numpy as np
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationError
-from sparsebody.model.system import State, System
-from sparsebody.simulation.control import Control
-from sparsebody.simulation.implicit.compliance import uniform_compliance
-from sparsebody.simulation.implicit.stage_matrix import StageMatrix, coupled_solve
-from sparsebody.simulation.implicit.start import row_motion
-from sparsebody.simulation.implicit.step_equations import StepEquations
-from sparsebody.simulation.integrators.base import Collocation, LocalError
+from sparsebody.model.system import State
+from sparsebody.simulation.implicit.generalized_alpha import row_motion
+from sparsebody.simulation.implicit.newton import StageMatrix, coupled_solve
+from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
+from sparsebody.simulation.integrators import Collocation, LocalError
+from sparsebody.simulation.stepping import Problem
 
 # Contractions up to which factors are reused, and beyond which a step is given up.
 _FAST, _SLOW = 0.05, 0.8
@@ -64,19 +63,12 @@ class CollocationState:
 
 
 class CollocationSteps:
-    """Steps of a collocation method, with Newton's `matrix`; row sizes are those at `state`."""
+    """Steps of a collocation method, with Newton's `matrix`."""
 
-    def __init__(
-        self,
-        system: System,
-        state: State,
-        scheme: Collocation,
-        matrix: StageMatrix,
-        control: Control | None,
-    ) -> None:
-        self._system, self._scheme, self._matrix = system, scheme, matrix
-        none = uniform_compliance(system, state, 0.0)
-        self._stages = [StepEquations(system, none, control) for _ in scheme.node]
+    def __init__(self, problem: Problem, scheme: Collocation, matrix: StageMatrix) -> None:
+        self._system, self._scheme, self._matrix = problem.system, scheme, matrix
+        system, none = problem.system, uniform_compliance(problem.system, problem.state, 0.0)
+        self._stages = [StepEquations(system, none, problem.control) for _ in scheme.node]
         self._n_joint_rows = system.n_rows
         self.is_whole = len(system.elastic) > 0  # each of Newton's matrices has its factors
         self.point: CollocationState | None = None  # where they were made, with `point_step`
@@ -96,13 +88,15 @@ class CollocationSteps:
         """
         if not h > 0.0:
             raise SimulationError("steps have become too short")
-        self._begin(now, h, time)
+        self._now, self._h, self._rates = now, h, []
+        for node, stage in zip(self._scheme.node, self._stages, strict=True):
+            stage.start_from(now.state, time if node == 1.0 else now.state.time + node * h)
+            self._rates.append(stage.prescribed_rates())
         limit = min(accuracy[0], h * accuracy[1])
-        for is_coupled in self._attempts(now, h):
-            Y, L = self._predicted(now, h)
-            X = np.zeros_like(Y)
+        for is_coupled in self._attempts():
+            self._predict()
             try:
-                V, A = self._newton(now, h, Y, L, X, limit, is_coupled)
+                V, A = self._newton(limit, is_coupled)
                 break
             except SimulationError as error:
                 failure = error
@@ -110,21 +104,11 @@ class CollocationSteps:
             self.point_step = 0.0
             raise failure
         self.n_coupled *= is_coupled
-        self._set_error(now, h, Y, V)
-        L = np.array([self._matrix.shortest(of_stage) for of_stage in L])
+        self._set_error(V)
         state = self._stages[-1].state()
-        step = Polynomials(now.state, h, Y, np.concatenate([now.state.velocity[None], V]), L)
+        L = np.array([self._matrix.shortest(of_stage) for of_stage in self._L])
+        step = Polynomials(now.state, h, self._Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
-
-    def factorize_within(self, now: CollocationState, h: float) -> None:
-        """Make the factors at about the middle of a step, as predicted."""
-        Y, L = self._predicted(now, h)
-        k = int(np.argmin(np.abs(self._scheme.node - 0.5)))
-        V, _ = self._velocities(now, h, Y, np.zeros_like(Y))
-        stage = self._stages[k]
-        stage.displacement[:], stage.velocity[:] = Y[k], V[k]
-        stage.native.evaluate()
-        self.factorize(CollocationState(stage.state(), now.acceleration, L[k], None), h)
 
     def factorize(self, at: CollocationState, h: float) -> None:
         """Make the factors at a state."""
@@ -132,43 +116,47 @@ class CollocationSteps:
         self.point, self.point_step = at, h
         self.n_factorizations += 1
 
-    # ---- one step -----------------------------------------------------------------------------
+    # ---- one step: unknowns Y, L, and X, the corrections of velocities ------------------------
 
-    def _attempts(self, now: CollocationState, h: float) -> Iterator[bool]:
+    def _attempts(self) -> Iterator[bool]:
         """Factorize more and more exactly; yield whether all stages are to be coupled."""
-        if self.point_step == h and self.contraction <= _FAST:
+        if self.point_step == self._h and self.contraction <= _FAST:
             yield False
-        self.factorize_within(now, h)
+        self._factorize_within()
         yield False
         self.n_coupled += 1
         if self.n_coupled > _MOST_COUPLED and not self.is_whole:
             self.is_whole = True
-            self.factorize_within(now, h)
+            self._factorize_within()
             yield False
             self.is_whole = False
-            self.factorize_within(now, h)
+            self._factorize_within()
         yield True
 
-    def _begin(self, now: CollocationState, h: float, time: float) -> None:
-        self._rates = []
-        for node, stage in zip(self._scheme.node, self._stages, strict=True):
-            at = time if node == 1.0 else now.state.time + node * h
-            stage.start_from(now.state, at)
-            self._rates.append(stage.prescribed_rates())
+    def _factorize_within(self) -> None:
+        """Make the factors at about the middle of the step, as predicted."""
+        self._predict()
+        k = int(np.argmin(np.abs(self._scheme.node - 0.5)))
+        stage, (V, _) = self._stages[k], self._velocities()
+        stage.displacement[:], stage.velocity[:] = self._Y[k], V[k]
+        stage.native.evaluate()
+        at = CollocationState(stage.state(), self._now.acceleration, self._L[k], None)
+        self.factorize(at, self._h)
 
-    def _predicted(self, now: CollocationState, h: float) -> tuple[FloatArray, FloatArray]:
-        """Return displacements and multipliers at the nodes, extrapolated from the newest step."""
-        node, last = self._scheme.node, now.step
+    def _predict(self) -> None:
+        """Extrapolate displacements and multipliers at the nodes from the newest step."""
+        node, now, h, last = self._scheme.node, self._now, self._h, self._now.step
         if last is None:
             V = now.state.velocity + (h * node)[:, None, None] * now.acceleration
-            L = np.tile(now.multiplier, (len(node), 1))
+            self._L = np.tile(now.multiplier, (len(node), 1))
         else:
             at = 1.0 + node * h / last.h
             V = np.array([self._mix(last.velocity, t, True) for t in at])
-            L = np.array([self._mix(last.multiplier, t, False) for t in at])
+            self._L = np.array([self._mix(last.multiplier, t, False) for t in at])
         tableau = h * self._scheme.tableau
         Y = _each(tableau, V)
-        return _each(tableau, self._apply(native.inverse_tangent_products, Y, V)), L
+        self._Y = _each(tableau, self._apply(native.inverse_tangent_products, Y, V))
+        self._X = np.zeros_like(self._Y)
 
     def _mix(self, values: FloatArray, at: float, with_start: bool) -> FloatArray:
         return np.asarray(np.tensordot(self._scheme.weights(at, with_start), values, 1))
@@ -177,39 +165,26 @@ class CollocationSteps:
         shape = Y.shape
         return product(Y.reshape(-1, 6), np.ascontiguousarray(V).reshape(-1, 6)).reshape(shape)  # type: ignore[operator]
 
-    def _velocities(
-        self, now: CollocationState, h: float, Y: FloatArray, X: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _velocities(self) -> tuple[FloatArray, FloatArray]:
         """Return v and dv/dt at the nodes."""
-        W = self._scheme.rates / h
-        V = self._apply(native.tangent_products, Y, _each(W, Y)) + X
-        return V, _each(W, V - now.state.velocity)
+        W = self._scheme.rates / self._h
+        V = self._apply(native.tangent_products, self._Y, _each(W, self._Y)) + self._X
+        return V, _each(W, V - self._now.state.velocity)
 
-    def _newton(
-        self,
-        now: CollocationState,
-        h: float,
-        Y: FloatArray,
-        L: FloatArray,
-        X: FloatArray,
-        accuracy: float,
-        is_coupled: bool,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Iterate on displacements, multipliers and corrections of velocities, in place."""
+    def _newton(self, accuracy: float, is_coupled: bool) -> tuple[FloatArray, FloatArray]:
+        """Iterate on the unknowns; return v and dv/dt at the nodes."""
         size, contraction, self._noise = 0.0, 0.0, 0.0
         rounding = (_COUPLED_ROUNDING if is_coupled else _ROUNDING) * self._matrix.length
         for iteration in range(1, _MOST_ITERATIONS + 1):
             self.n_iterations += 1
-            V, A = self._velocities(now, h, Y, X)
-            force, row, rate = self._residuals(Y, V, A, L)
+            force, row, rate = self._residuals()
             if is_coupled:
-                twist, multiplier = self._coupled_correction(h, force, row)
-                slip = np.zeros_like(X)
+                twist, multiplier = self._coupled_correction(force, row)
             else:
-                twist, multiplier, slip = self._correction(h, force, row, rate)
-            Y += self._apply(native.inverse_tangent_products, Y, twist)
-            L += multiplier
-            X += self._slips(now, h, Y, L, X) if is_coupled else slip
+                twist, multiplier, slip = self._correction(force, row, rate)
+            self._Y += self._apply(native.inverse_tangent_products, self._Y, twist)
+            self._L += multiplier
+            self._X += self._slips() if is_coupled else slip
             last, size = size, self._matrix.size(twist)
             if not size < _FARTHEST * self._matrix.length:
                 raise SimulationError(
@@ -228,26 +203,33 @@ class CollocationSteps:
         else:
             raise SimulationError(f"Newton's method does not converge (correction {size:.1e} m)")
         self.contraction = contraction
-        return self._closed(now, h, Y, L, X)
+        V, A = self._velocities()
+        rate = self._evaluate(-1, V, A)  # joints are closed at the last node once more
+        V[-1] += self._matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
+        return V, A
 
-    def _residuals(
-        self, Y: FloatArray, V: FloatArray, A: FloatArray, L: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _evaluate(self, k: int, V: FloatArray, A: FloatArray) -> FloatArray:
+        """Evaluate the equations of a stage; return the errors of its joints' velocities."""
+        stage, rate = self._stages[k], np.empty_like(self._L[k])
+        stage.displacement[:], stage.velocity[:], stage.acceleration[:] = self._Y[k], V[k], A[k]
+        stage.multiplier[:] = self._L[k]
+        stage.evaluate()
+        stage.native.velocity_errors(self._rates[k], rate)
+        return rate
+
+    def _residuals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return those of forces, of positions, and of the velocities of joints."""
-        force, row, rate = np.empty_like(Y), np.empty_like(L), np.empty_like(L)
-        for k, stage in enumerate(self._stages):
-            stage.displacement[:], stage.velocity[:], stage.acceleration[:] = Y[k], V[k], A[k]
-            stage.multiplier[:] = L[k]
-            stage.evaluate()
-            force[k], row[k] = stage.force_residual, stage.row_residual
-            stage.native.velocity_errors(self._rates[k], rate[k])
-        return force, row, rate
+        V, A = self._velocities()
+        rate = np.array([self._evaluate(k, V, A) for k in range(len(V))])
+        force = np.array([stage.force_residual for stage in self._stages])
+        return force, np.array([stage.row_residual for stage in self._stages]), rate
 
     def _correction(
-        self, h: float, force: FloatArray, row: FloatArray, rate: FloatArray
+        self, force: FloatArray, row: FloatArray, rate: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return twists, multipliers and corrections of velocities by the matrix of each mode."""
         s = len(force)
-        W = self._scheme.rates / h
+        W = self._scheme.rates / self._h
         open_rate = rate - _each(W, row)
         open_rate[:, self._n_joint_rows :] = 0.0
         zero = np.zeros(force[0].size)
@@ -266,48 +248,31 @@ class CollocationSteps:
         return twist.reshape(force.shape), multiplier, slip
 
     def _coupled_correction(
-        self, h: float, force: FloatArray, row: FloatArray
+        self, force: FloatArray, row: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return twists and multipliers by the matrix of all stages."""
         rhs = -np.concatenate([force.reshape(len(force), -1), row], axis=1)
         compliance = np.append(self._matrix.compliance, np.zeros(row.shape[1] - self._n_joint_rows))
-        x = coupled_solve(self._stages, self._scheme.rates / h, compliance, rhs)
+        x = coupled_solve(self._stages, self._scheme.rates / self._h, compliance, rhs)
         twist, multiplier = np.split(x, [force[0].size], axis=1)
         return twist.reshape(force.shape), multiplier
 
-    def _slips(
-        self, now: CollocationState, h: float, Y: FloatArray, L: FloatArray, X: FloatArray
-    ) -> FloatArray:
+    def _slips(self) -> FloatArray:
         """Return corrections of velocities by the matrices of the stages themselves."""
-        V, A = self._velocities(now, h, Y, X)
-        _, _, rate = self._residuals(Y, V, A, L)
-        slip = np.empty_like(X)
+        _, _, rate = self._residuals()
+        slip = np.empty_like(self._X)
         for k, stage in enumerate(self._stages):
-            self._matrix.factorize(stage.state(), L[k], h, False)
-            slip[k] = self._matrix.solve(0, np.zeros(X[k].size), rate[k])[0].reshape(-1, 6)
+            self._matrix.factorize(stage.state(), self._L[k], self._h, False)
+            slip[k] = self._matrix.solve(0, np.zeros(slip[k].size), rate[k])[0].reshape(-1, 6)
         return slip
 
-    def _closed(
-        self, now: CollocationState, h: float, Y: FloatArray, L: FloatArray, X: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return v and dv/dt at the nodes, with joints closed at the last one once more."""
-        V, A = self._velocities(now, h, Y, X)
-        end = self._stages[-1]
-        end.displacement[:], end.velocity[:], end.acceleration[:] = Y[-1], V[-1], A[-1]
-        end.multiplier[:] = L[-1]
-        end.evaluate()
-        rate = np.empty_like(L[-1])
-        end.native.velocity_errors(self._rates[-1], rate)
-        V[-1] += self._matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
-        return V, A
-
-    def _set_error(self, now: CollocationState, h: float, Y: FloatArray, V: FloatArray) -> None:
+    def _set_error(self, V: FloatArray) -> None:
         """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.
 
         Without what rounding, where poses are nearly singular, moves them by.
         """
-        e, rate = self._scheme.error / h, self._matrix.rate
-        velocity = now.state.velocity + np.tensordot(e, Y, 1)
+        now, e, rate = self._now, self._scheme.error / self._h, self._matrix.rate
+        velocity = now.state.velocity + np.tensordot(e, self._Y, 1)
         acceleration = now.acceleration + np.tensordot(e, V - now.state.velocity, 1)
         rows = np.zeros(self._stages[0].n_rows)
         pose, turning = (

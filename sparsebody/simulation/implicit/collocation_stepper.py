@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.model.system import State, System
-from sparsebody.simulation.checkpoint import (
-    Checkpoint,
-    RankWatch,
-    pack_state,
-    state_size,
-    unpack_state,
-)
-from sparsebody.simulation.control import Control
+from sparsebody.model.system import State
 from sparsebody.simulation.implicit.collocation import (
     CollocationState,
     CollocationSteps,
     Polynomials,
 )
-from sparsebody.simulation.implicit.halved_steps import HalvedSteps
-from sparsebody.simulation.implicit.stage_matrix import StageMatrix
+from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps
+from sparsebody.simulation.implicit.newton import StageMatrix
 from sparsebody.simulation.implicit.step_equations import n_rows
-from sparsebody.simulation.integrators.base import Collocation, LocalError
-from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.integrators import INTEGRATORS, Collocation, LocalError
+from sparsebody.simulation.stepping import (
+    Checkpoint,
+    Problem,
+    pack_state,
+    state_size,
+    unpack_state,
+)
+from sparsebody.simulation.trajectory import Event
 
-_MOST_HALVINGS = 10
 _SHARE = 0.01  # of tolerances, that Newton's method may leave
 _PRECISE = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
 _N_SCALARS = 7  # of the memory
-
-
-def memory_size(system: System, scheme: Collocation) -> int:
-    """Return the numbers of a CollocationStepper's memory."""
-    s = len(scheme.node)
-    rows, twists = n_rows(system), 6 * system.n_bodies
-    return _N_SCALARS + 2 * state_size(system) + 2 * s * twists + (s + 2) * rows
 
 
 class CollocationStepper(HalvedSteps):
@@ -49,25 +37,22 @@ class CollocationStepper(HalvedSteps):
     A step that Newton's method cannot take is taken in halves.
     """
 
-    def __init__(
-        self,
-        system: System,
-        state: State,
-        scheme: Collocation,
-        options: SimulationOptions,
-        control: Control | None,
-        note: Callable[[Event], None],
-    ) -> None:
-        super().__init__(options.step, 0 if options.is_adaptive else _MOST_HALVINGS, note)
-        self._system, self._scheme = system, scheme
-        self._matrix = StageMatrix(system, state, scheme, options.ordering, options.factorization)
-        self._method = CollocationSteps(system, state, scheme, self._matrix, control)
-        self._tolerance = (options.rtol, options.atol) if options.is_adaptive else None
-        self._now: CollocationState | None = None
-        self.error_order = len(scheme.node) + 1
-
-    rank = RankWatch()
+    _now: CollocationState | None
     multiplier: FloatArray | None = None  # of compliant joints: these are rigid
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        system, options = problem.system, problem.options
+        scheme = INTEGRATORS[options.method].scheme
+        assert isinstance(scheme, Collocation)
+        self._n_stages = s = len(scheme.node)
+        solver = options.ordering, options.factorization
+        self._matrix = StageMatrix(system, problem.state, scheme, *solver)
+        self._method = CollocationSteps(problem, scheme, self._matrix)
+        self._tolerance = (options.rtol, options.atol) if options.is_adaptive else None
+        self.error_order = s + 1
+        twists, rows = 6 * system.n_bodies, n_rows(system)
+        self.memory_size = _N_SCALARS + 2 * state_size(system) + 2 * s * twists + (s + 2) * rows
 
     @property
     def now(self) -> CollocationState:
@@ -78,31 +63,23 @@ class CollocationStepper(HalvedSteps):
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         if self._now is None:
-            self._now = CollocationState(state, *self._accelerations(state), None)
-
-    def restart(self, state: State) -> None:
-        """Go on from another state."""
-        self._now = None
-        self.start(state)
+            self._now = CollocationState(state, *self._method.accelerations(state), None)
 
     def acceleration_at(self, state: State) -> FloatArray:
         """Return the accelerations (n_bodies, 6) at a consistent state."""
-        return self._accelerations(state)[0]
+        return self._method.accelerations(state)[0]
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a consistent state."""
         subspace = SystemMotion(self._system, state).constraint.subspace
-        multiplier = self._accelerations(state)[1][: self._system.n_rows]
+        multiplier = self._method.accelerations(state)[1][: self._system.n_rows]
         return joint_reactions(self._system, state, subspace, -multiplier)
-
-    def _accelerations(self, state: State) -> tuple[FloatArray, FloatArray]:
-        return self._method.accelerations(state)
 
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on: the polynomials, and where factors were made."""
         now, method = self.now, self._method
-        n, s = self._system.n_bodies, len(self._scheme.node)
+        n, s = self._system.n_bodies, self._n_stages
         last = now.step or Polynomials(
             now.state,
             0.0,
@@ -111,19 +88,18 @@ class CollocationStepper(HalvedSteps):
             np.zeros((s, n_rows(self._system))),
         )
         point = method.point or now
-        scalars = [last.h, float(self._halvings), float(self._n_calm)]
-        scalars += [float(method.is_whole), method.point_step, method.contraction]
-        scalars += [float(method.n_coupled)]
+        scalars = [last.h, self._halvings, self._n_calm, method.is_whole]
+        scalars += [method.point_step, method.contraction, method.n_coupled]
         newest = pack_state(last.start), last.displacement.ravel(), last.velocity[1:].ravel()
         made_at = pack_state(point.state), point.multiplier
         return np.concatenate([scalars, now.multiplier, *newest, last.multiplier.ravel(), *made_at])
 
-    def resume(self, _first: State, checkpoint: Checkpoint) -> None:
+    def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         system, method = self._system, self._method
-        twists, m, s = 6 * system.n_bodies, n_rows(system), len(self._scheme.node)
-        sizes = [_N_SCALARS, m, state_size(system), s * twists, s * twists, s * m]
-        sizes += [state_size(system)]
+        twists, m, s = 6 * system.n_bodies, n_rows(system), self._n_stages
+        of_state = state_size(system)
+        sizes = [_N_SCALARS, m, of_state, s * twists, s * twists, s * m, of_state]
         scalars, multiplier, start, Y, V, L, at, of_point = np.split(
             checkpoint.memory, np.cumsum(sizes)
         )
@@ -158,10 +134,6 @@ class CollocationStepper(HalvedSteps):
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step."""
         return self._method.error
-
-    def closed(self, state: State) -> State:
-        """Return the state."""
-        return state
 
     def between(self, time: float) -> State:
         """Return the state at a time in the newest step."""

@@ -7,7 +7,7 @@ Numerical Continuation Methods, ch. 2 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,8 +18,8 @@ from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.equilibrium import Vibrations, vibrations
 from sparsebody.simulation.implicit.statics import StaticEquations, StaticPoint
-from sparsebody.simulation.implicit.vibration import vibrations
 
 _CORRECTIONS = 12  # Newton iterations of a point
 _EASY, _HARD = 4, 8  # iterations after which steps become longer, or shorter
@@ -119,16 +119,12 @@ def follow(
         raise SimulationError(
             f"step is {step} and max_points {max_points}; give a step towards stop, 2 points"
         )
-    walk = _Walk(equations, abs(step))
-    if branch is None:
-        begin = walk.corrected(equations.start(first, start), None)
-        tangent = walk.balanced(begin, np.sign(stop - start))
-        special: list[Special] = []
-    else:
-        begin = branch.point
-        tangent = walk.tangent_along(branch.directions[direction], sign)
-        special = [branch]
-    return walk.run(begin, tangent, (start, stop), max_points, special)
+    walk = _Walk(equations, abs(step), (start, stop))
+    if branch is not None:
+        tangent = walk.tangent_along(sign * branch.directions[direction])
+        return walk.run(branch.point, tangent, max_points, [branch])
+    begin = walk.corrected(equations.start(first, start), None)[0]
+    return walk.run(begin, walk.balanced(begin), max_points, [])
 
 
 class _Walk:
@@ -139,8 +135,9 @@ class _Walk:
     both parts are equal at the beginning, or else what is soft later would count for nothing.
     """
 
-    def __init__(self, equations: StaticEquations, step: float) -> None:
-        self._equations, self._unit = equations, step
+    def __init__(self, equations: StaticEquations, step: float, ends: tuple[float, float]) -> None:
+        self._equations, self._unit, self._stop = equations, step, ends[1]
+        self._way = np.sign(ends[1] - ends[0])
         n = equations.system.n_bodies
         weight = np.tile(np.repeat([1.0, 1.0 / equations.length**2], 3), n) / n
         rows = np.zeros(len(equations.rigid) + equations.n_elastic)
@@ -148,14 +145,13 @@ class _Walk:
 
     # ---- one point --------------------------------------------------------------------------
 
-    def corrected(self, point: StaticPoint, plane: FloatArray | None) -> StaticPoint:
-        """Return the equilibrium at constant parameter, or in the plane across a tangent."""
-        return self._correct(point, plane)[0]
-
-    def _correct(
+    def corrected(
         self, point: StaticPoint, plane: FloatArray | None
     ) -> tuple[StaticPoint, int, float]:
-        """Return the point, the iterations, and the length of all corrections."""
+        """Return the equilibrium at constant parameter, or in the plane across a tangent.
+
+        And the iterations, and the length of all corrections.
+        """
         equations = self._equations
         across = np.zeros(len(self._weight))
         across[-1] = self._unit**-1
@@ -201,40 +197,31 @@ class _Walk:
             ) from error
         return scale * factors.solve(scale * rhs)
 
-    def tangent(
-        self, point: StaticPoint, last: FloatArray | None, towards: float = 1.0
-    ) -> FloatArray:
-        """Return the unit tangent of the path that goes on from the last one, or in the parameter.
+    def tangent(self, point: StaticPoint, across: FloatArray) -> FloatArray:
+        """Return the unit tangent of the path that a row `across` it tells the direction of.
 
         The residual must not be evaluated anywhere else before the next step.
         """
-        across = np.zeros(len(self._weight))
-        across[-1] = 1.0
-        across = across if last is None else self._weight * last
-        rhs = np.zeros(len(across))
-        rhs[-1] = 1.0
         self._equations.evaluate(point)
-        tangent = self._unit_length(self._bordered(point, across, rhs))
-        return tangent * towards if last is None else tangent
+        rhs = np.append(np.zeros(len(across) - 1), 1.0)
+        tangent = self._bordered(point, across, rhs)
+        return tangent / self._length(tangent)
 
-    def balanced(self, point: StaticPoint, towards: float) -> FloatArray:
+    def balanced(self, point: StaticPoint) -> FloatArray:
         """Return the first tangent, in units in which poses and parameter have equal parts."""
-        tangent = self.tangent(point, None, towards)
+        towards_parameter = np.append(np.zeros(len(self._weight) - 1), 1.0)
+        tangent = self.tangent(point, towards_parameter) * self._way
         of_pose = self._length(np.append(tangent[:-1], 0.0)) / abs(tangent[-1]) * self._unit
         self._weight[:-1] /= max(of_pose, _STIFFEST) ** 2
-        return self._unit_length(tangent)
+        return tangent / self._length(tangent)
 
-    def tangent_along(self, twist: FloatArray, sign: float) -> FloatArray:
+    def tangent_along(self, twist: FloatArray) -> FloatArray:
         """Return the unit tangent of a branch that leaves along twists (n_bodies, 6)."""
-        tangent = np.zeros(len(self._weight))
-        tangent[: twist.size] = sign * twist.ravel()
-        return self._unit_length(tangent)
+        tangent = np.append(twist.ravel(), np.zeros(len(self._weight) - twist.size))
+        return tangent / self._length(tangent)
 
     def _length(self, change: FloatArray) -> float:
         return float(np.sqrt(np.sum(self._weight * change**2)))
-
-    def _unit_length(self, tangent: FloatArray) -> FloatArray:
-        return tangent / self._length(tangent)
 
     def n_unstable(self, point: StaticPoint) -> int:
         self._equations.evaluate(point)
@@ -243,33 +230,27 @@ class _Walk:
     # ---- the path ---------------------------------------------------------------------------
 
     def run(
-        self,
-        point: StaticPoint,
-        tangent: FloatArray,
-        ends: tuple[float, float],
-        max_points: int,
-        special: list[Special],
+        self, point: StaticPoint, tangent: FloatArray, max_points: int, special: list[Special]
     ) -> Path:
-        """Return the path from a point until it passes one of the ends."""
-        way = np.sign(ends[1] - ends[0])
-        length = 1.0
+        """Return the path from a point until it passes the end."""
+        way, length = self._way, 1.0
         points, unstable = [point], [self.n_unstable(point)]
         while len(points) < max_points:
             rate = way * tangent[-1]
-            if 0.0 < way * (ends[1] - point.parameter) < rate * length:
-                length = way * (ends[1] - point.parameter) / rate
+            if 0.0 < way * (self._stop - point.parameter) < rate * length:
+                length = way * (self._stop - point.parameter) / rate
             following, next_tangent, reach, length = self._step(point, tangent, length)
             unstable.append(self.n_unstable(following))
             begins_at = len(points) == 1 and bool(special)
-            if not begins_at and (
-                unstable[-1] != unstable[-2] or tangent[-1] * next_tangent[-1] < 0
-            ):
-                special += self._special(point, tangent, next_tangent, reach, unstable[-2:])
+            n_crossing = abs(unstable[-1] - unstable[-2])
+            is_fold = bool(tangent[-1] * next_tangent[-1] < 0.0)
+            if not begins_at and (n_crossing or is_fold):
+                special += self._special(point, tangent, reach, is_fold, n_crossing)
             point, tangent = following, next_tangent
-            missing = ends[1] - point.parameter
+            missing = self._stop - point.parameter
             is_over = abs(missing) < _ENDING * self._unit or way * missing <= 0.0
             if is_over and abs(missing) < self._unit:
-                point = self.corrected(replace(point, parameter=ends[1]), None)
+                point = self.corrected(replace(point, parameter=self._stop), None)[0]
             points.append(point)
             if is_over:
                 break
@@ -287,7 +268,7 @@ class _Walk:
         while length > _SHORTEST:
             try:
                 following, iterations, astray = self._at(point, tangent, length)
-                next_tangent = self.tangent(following, tangent)
+                next_tangent = self.tangent(following, self._weight * tangent)
             except SimulationError:
                 length /= 2.0
                 continue
@@ -308,32 +289,25 @@ class _Walk:
     ) -> tuple[StaticPoint, int, float]:
         """Return the point of the path in the plane at this distance along a tangent."""
         change = length * tangent
-        return self._correct(self._equations.moved(point, change[:-1], change[-1]), tangent)
+        return self.corrected(self._equations.moved(point, change[:-1], change[-1]), tangent)
 
     # ---- folds and bifurcations -------------------------------------------------------------
 
     def _special(
-        self,
-        point: StaticPoint,
-        tangent: FloatArray,
-        next_tangent: FloatArray,
-        reach: float,
-        unstable: list[int],
-    ) -> list[Special]:
+        self, point: StaticPoint, tangent: FloatArray, reach: float, is_fold: bool, n_crossing: int
+    ) -> Iterator[Special]:
         """Locate what lies between a point and the next, at some distance along its tangent."""
-        is_fold = tangent[-1] * next_tangent[-1] < 0.0
-        n_crossing = abs(unstable[1] - unstable[0])
-        located = []
         if is_fold:
+            across = self._weight * tangent
             fold = self._located(
-                point, tangent, reach, lambda other: self.tangent(other, tangent)[-1]
+                point, tangent, reach, lambda other: float(self.tangent(other, across)[-1])
             )
-            located.append(Special("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold))
+            yield Special("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold)
         if n_crossing > is_fold:
             place = self._located(point, tangent, reach, self._nearest_eigenvalue)
-            modes = self._critical_modes(place, n_crossing)
-            located.append(Special("bifurcation", place.parameter, place.state, modes, place))
-        return located
+            modes = self._modes(place, n_crossing + 3)
+            critical = np.argsort(np.abs(modes.square))[:n_crossing]  # the stiffness is zero along
+            yield Special("bifurcation", place.parameter, place.state, modes.mode[critical], place)
 
     def _located(
         self,
@@ -362,20 +336,14 @@ class _Walk:
         return place
 
     def _nearest_eigenvalue(self, point: StaticPoint) -> float:
-        self._equations.evaluate(point)
-        square = vibrations(self._equations, self._n_modes(4)).square
+        square = self._modes(point, 4).square
         return float(square[np.argmin(np.abs(square))])
 
-    def _n_modes(self, n: int) -> int:
+    def _modes(self, point: StaticPoint, n: int) -> Vibrations:
+        """Return the softest vibrations at a point."""
         system = self._equations.system
-        return max(1, min(n, 6 * system.n_bodies - system.n_rows - 1))
-
-    def _critical_modes(self, point: StaticPoint, n_crossing: int) -> FloatArray:
-        """Return the twists (k, n_bodies, 6) along which the stiffness is zero."""
         self._equations.evaluate(point)
-        modes = vibrations(self._equations, self._n_modes(n_crossing + 3))
-        order = np.argsort(np.abs(modes.square))[:n_crossing]
-        return modes.mode[order]
+        return vibrations(self._equations, max(1, min(n, 6 * system.n_bodies - system.n_rows - 1)))
 
 
 __all__ = ["Path", "Special", "follow"]

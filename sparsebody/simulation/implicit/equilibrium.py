@@ -1,24 +1,28 @@
-"""Static equilibrium by damped Newton steps."""
+"""Static equilibrium by damped Newton steps, and small vibrations about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import csc_array, diags_array
-from scipy.sparse.linalg import splu
+from scipy.linalg import eigh
+from scipy.sparse import block_array, bsr_array, csc_array, diags_array
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.statics import StaticEquations, StaticPoint
+from sparsebody.simulation.implicit.statics import StaticEquations
 
 _LARGEST_TURN = 0.2  # [rad] of a Newton step
 _LARGEST_MOVE = 0.2  # of the mechanism's extent
 _BALANCED = 1e-13  # forces left over, of those that act: rounding
 _KICK = 1e-2  # of typical lengths, away from an unstable equilibrium
 _SHIFTS = 60  # by which the matrix is made positive, each twice the last
+_NEUTRAL = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
+_AT_REST, _NOISE = 1e-6, 1e-11  # forces left over, of weights and of a stiffness times a length
+_SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,26 +75,34 @@ def equilibrium(
     equations = StaticEquations(system, start)
     extent = equations.length + float(np.linalg.norm(np.ptp(start.position, axis=0)))
     point, shift, has_moved = equations.start(start), 0.0, False
+    n = 6 * system.n_bodies
     for iteration in range(1, max_iterations + 1):
         residual = equations.evaluate(point)
         matrix = equations.matrix()
         shift = _shift(equations, matrix, shift) if stable else 0.0
-        least = equations.least_shift(matrix, point)
-        change = -static_solve(equations, matrix, residual, shift + least)
+        acting = equations.acting(matrix, point)
+        least = _NEUTRAL * acting / (system.mass.mean() * equations.length)
+        change = -_solution(equations, matrix, residual, shift + least)
         turn, move = equations.size(change)
         size = equations.length * turn + move
         if not np.isfinite(size):
             break
         is_small = size < tolerance * equations.length
-        if is_small or (iteration > 1 and _is_balanced(equations, matrix, point, residual)):
+        moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
+        unbalanced = max(moment / equations.length, force) / (acting or 1.0)
+        unbalanced = max(unbalanced, np.abs(residual[n:]).max(initial=0.0))
+        if is_small or (iteration > 1 and unbalanced < _BALANCED):  # the rest is rounding
             if shift == 0.0 or has_moved or not _has_potential(system):
                 last = equations.moved(point, change) if is_small else point
-                return _report(equations, last, iteration)
+                parts = equations.evaluate(last)[:n].reshape(-1, 2, 3)
+                largest = np.linalg.norm(parts, axis=2).max(axis=0)
+                unbalanced = float(max(largest[0] / equations.length, largest[1]))
+                n_unstable = equations.n_unstable(equations.matrix())
+                return Equilibrium(last.state, n_unstable, unbalanced, iteration)
             has_moved = True  # away from a maximum of the potential
             change = equations.random_change(_KICK)
         else:
-            largest = max(turn / _LARGEST_TURN, move / (_LARGEST_MOVE * extent))
-            change /= max(1.0, largest)
+            change /= max(1.0, turn / _LARGEST_TURN, move / (_LARGEST_MOVE * extent))
         point = equations.moved(point, change)
     raise SimulationError(
         f"no equilibrium after {max_iterations} iterations (the last correction was {move:.1e} m, "
@@ -111,16 +123,6 @@ def _shift(equations: StaticEquations, matrix: csc_array, last: float) -> float:
     raise SimulationError("no inertia makes the equations positive: a stiffness is not finite")
 
 
-def _is_balanced(
-    equations: StaticEquations, matrix: csc_array, point: StaticPoint, residual: FloatArray
-) -> bool:
-    """Whether what is left is rounding, as where neutral motions let corrections not vanish."""
-    n = len(equations.mass)
-    moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
-    left = max(moment / equations.length, force) / (equations.acting(matrix, point) or 1.0)
-    return max(left, np.abs(residual[n:]).max(initial=0.0)) < _BALANCED
-
-
 def _has_potential(system: System) -> bool:
     """Whether all loads have one: neither moments fixed in space nor forces that turn with bodies.
 
@@ -130,25 +132,12 @@ def _has_potential(system: System) -> bool:
     return not (loads.wrench[loads.in_world, :3].any() or loads.wrench[~loads.in_world].any())
 
 
-def _report(equations: StaticEquations, point: StaticPoint, iterations: int) -> Equilibrium:
-    residual = equations.evaluate(point)
-    force = residual[: 6 * equations.system.n_bodies].reshape(-1, 2, 3)
-    largest = np.linalg.norm(force, axis=2).max(axis=0)
-    return Equilibrium(
-        point.state,
-        equations.n_unstable(equations.matrix()),
-        float(max(largest[0] / equations.length, largest[1])),
-        iterations,
-    )
-
-
-def static_solve(
-    equations: StaticEquations, matrix: csc_array, rhs: FloatArray, shift: float = 0.0
+def _solution(
+    equations: StaticEquations, matrix: csc_array, rhs: FloatArray, shift: float
 ) -> FloatArray:
     """Return the solution of [K + shift M, A'; A -C], scaled, by LU factors."""
-    mass = np.zeros(len(rhs))
-    mass[: len(equations.mass)] = equations.mass
-    matrix = matrix + diags_array(shift * mass)
+    n_rows = len(rhs) - len(equations.mass)
+    matrix = matrix + diags_array(np.append(shift * equations.mass, np.zeros(n_rows)))
     scale = equations.scale(matrix)
     try:
         factors = splu((diags_array(scale) @ matrix @ diags_array(scale)).tocsc())
@@ -158,3 +147,77 @@ def static_solve(
             "a spring or a beam"
         ) from error
     return scale * factors.solve(scale * rhs)
+
+
+# ---- vibrations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Vibrations(BriefRepr):
+    """Natural frequencies without damping, the lowest first."""
+
+    square: FloatArray  # (n,) omega^2 [1/s^2], negative where the equilibrium is unstable
+    mode: FloatArray  # (n, n_bodies, 6) twists in body coordinates, of unit M-norm
+
+    @property
+    def frequency(self) -> FloatArray:
+        """(n,) omega / 2 pi [Hz], NaN where unstable; rounding about zero is zero."""
+        noise = 1e-9 * float(np.abs(self.square).max())
+        square = np.where(np.abs(self.square) < noise, 0.0, self.square)
+        return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
+
+
+def natural_frequencies(system: System, state: State | None = None, count: int = 6) -> Vibrations:
+    """Return the lowest natural frequencies about a state of equilibrium.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        At equilibrium, as `equilibrium` finds it; default: the consistent initial state.
+    count : int
+        Of frequencies.
+
+    Raises
+    ------
+    SimulationError
+        If there are not so many, or forces do not balance at the state.
+    """
+    state = consistent_state(system) if state is None else state
+    equations = StaticEquations(system, state)
+    residual = equations.evaluate(equations.with_reactions(equations.start(state)))
+    force = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 6)[:, 3:]).max()
+    weight = float(system.mass.max() * np.abs(system.gravity).max())
+    if force > _AT_REST * weight + _NOISE * equations.stiffness * equations.length:
+        raise SimulationError(
+            f"forces of up to {force:.3g} N do not balance at this state; give one that "
+            "`equilibrium` returns"
+        )
+    return vibrations(equations, count)
+
+
+def vibrations(equations: StaticEquations, count: int) -> Vibrations:
+    """Return the eigenvalues nearest to zero at the point evaluated last, by Lanczos steps.
+
+    Those of the inverse of [K - sigma M, A'; A, -C] in the metric of M, sigma just below zero.
+    """
+    matrix = equations.matrix()
+    K, rows = equations.tangent_stiffness(matrix)
+    n = K.shape[0]
+    if not 0 < count < n - rows.shape[0]:
+        raise SimulationError(f"count is {count}; give 1 to {n - rows.shape[0] - 1}")
+    inertia = equations.system.spatial_inertia
+    index = np.arange(len(inertia) + 1)
+    M = bsr_array((inertia, index[:-1], index), shape=(n, n)).tocsc()
+    sigma = -_SHIFT * equations.largest_rate(matrix)
+    bordered = block_array([[K - sigma * M, rows.T], [rows, diags_array(-equations.rigid)]])
+    factors = splu(bordered.tocsc())
+    padding = np.zeros(rows.shape[0])
+    inverse = LinearOperator(
+        (n, n), matvec=lambda x: factors.solve(np.concatenate([x.ravel(), padding]))[:n]
+    )
+    start = np.random.default_rng(0).standard_normal(n)
+    _, basis = eigsh(K, count, M=M, sigma=sigma, OPinv=inverse, v0=start, which="LM")
+    values, mixture = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))  # Ritz: no noise of sigma
+    return Vibrations(values, (basis @ mixture).T.reshape(count, -1, 6))

@@ -1,10 +1,10 @@
-"""Implicit steps in the time loop: starting values, steps in parts, reactions, checkpoints."""
+"""Implicit steps in the time loop: in halves where need be, starting values, reactions, memory."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,30 +14,30 @@ from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
-from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.constraint_errors import largest
-from sparsebody.simulation.control import Control
-from sparsebody.simulation.implicit.compliance import (
-    NEGLIGIBLE_OPENING,
-    all_loads,
-    extent_of,
-    least_compliance,
-    negligible_compliance,
-    uniform_compliance,
-)
 from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaState,
     GeneralizedAlpha,
     StabilizedAlpha,
+    StartingValues,
 )
-from sparsebody.simulation.implicit.halved_steps import HalvedSteps
 from sparsebody.simulation.implicit.newton import NewtonMatrix
-from sparsebody.simulation.implicit.start import StartingValues
-from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows
-from sparsebody.simulation.integrators.base import LocalError
-from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.implicit.step_equations import (
+    NEGLIGIBLE_OPENING,
+    StepEquations,
+    all_loads,
+    extent_of,
+    least_compliance,
+    n_rows,
+    negligible_compliance,
+    uniform_compliance,
+)
+from sparsebody.simulation.integrators import INTEGRATORS, LocalError
+from sparsebody.simulation.stabilization import largest
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.trajectory import Event, cause_of
 
+_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
+_CALM = 8  # steps without trouble, after which parts become longer
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
@@ -47,7 +47,91 @@ _STIFFER, _OTHER = 0.1, 0.02  # a compliance on trial, and the change of loads t
 _MOST_TRIALS = 8  # of starting with ever stiffer joints
 
 
-def memory_size(system: System, is_controlled: bool) -> int:
+class HalvedSteps:
+    """Halves steps where Newton's method cannot take them, and lengthens them after calm ones."""
+
+    rank = RankWatch()
+
+    def __init__(self, problem: Problem) -> None:
+        self._system, self._note, self.nominal = problem.system, problem.note, problem.options.step
+        self._most_halvings = 0 if problem.options.is_adaptive else _MOST_HALVINGS
+        self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
+        self._now: Any = None
+
+    @property
+    def now(self) -> Any:
+        """The newest values of the method, with a state and an acceleration."""
+        return self._now
+
+    @property
+    def state(self) -> State:
+        """The state that the next step starts from."""
+        state: State = self._now.state
+        return state
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Its accelerations (n_bodies, 6)."""
+        acceleration: FloatArray = self._now.acceleration
+        return acceleration
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        raise NotImplementedError
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        self._now = None
+        self.start(state)
+
+    def closed(self, state: State) -> State:
+        """Return the state, which these methods close, or leave open by compliance, themselves."""
+        return state
+
+    def advance(self, time: float) -> State:
+        """Return the state at `time`.
+
+        Raises SimulationError if Newton's method does not converge however short the step is, or
+        joints are torn.
+        """
+        before = self._halvings
+        self._advance(time, 0)
+        self._check_closed()
+        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
+        if self._n_calm == _CALM:
+            self._halvings, self._n_calm = max(0, self._halvings - 1), 0
+        return self.state
+
+    def _advance(self, time: float, halvings: int) -> None:
+        """Reach `time`, in halves where that is known or turns out to be too far."""
+        if halvings >= self._halvings:
+            try:
+                h, nominal = time - self.state.time, self.nominal / 2**halvings
+                h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+                self._step(time, h, halvings)
+                return
+            except SimulationError as error:
+                if halvings == self._most_halvings:
+                    raise SimulationError(self._explained(error)) from error
+                self._halvings = halvings + 1
+                parts = f"{2**self._halvings} parts: {cause_of(error)}"
+                self._note(Event(time, "step in parts", parts))
+        self._advance(0.5 * (self.state.time + time), halvings + 1)
+        self._advance(time, halvings + 1)
+
+    def _step(self, time: float, h: float, halvings: int) -> None:
+        """Take one step of `h` [s] to `time`."""
+        raise NotImplementedError
+
+    def _check_closed(self) -> None:
+        """Raise SimulationError where joints are torn."""
+
+    def _explained(self, error: SimulationError) -> str:
+        """Return an error with what may have caused it."""
+        return str(error)
+
+
+def implicit_memory(system: System, is_controlled: bool) -> int:
     """Return the numbers of an ImplicitStepper's memory."""
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
@@ -64,46 +148,38 @@ class ImplicitStepper(HalvedSteps):
     that it was sized by; their shocks would be harder by stiffer joints.
     """
 
-    def __init__(
-        self,
-        system: System,
-        state: State,
-        options: SimulationOptions,
-        control: Control | None,
-        note: Callable[[Event], None],
-        closes_velocities: bool = False,
-    ) -> None:
+    _now: AlphaState | None
+    error_order = 3  # of local errors
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        system, state, options = problem.system, problem.state, problem.options
+        integrator = INTEGRATORS.get(options.method)
+        self._is_rigid = getattr(integrator, "closes_velocities", False)
+        self._is_negligible = options.compliance is None and not self._is_rigid
         compliance = options.compliance
-        self._is_negligible = compliance is None and not closes_velocities
         if compliance is None:
             compliance = negligible_compliance(system, state)
-        self._is_rigid = closes_velocities
-        if closes_velocities:
+        if self._is_rigid:
             compliance = _RIGID * options.step**2 / float(system.mass.mean())
-        super().__init__(options.step, 0 if options.is_adaptive else _MOST_HALVINGS, note)
-        self._system = system
         self.compliance = compliance  # [m/N]
         self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
-        self._equations = StepEquations(
-            system, uniform_compliance(system, state, compliance), control
-        )
+        blocks = uniform_compliance(system, state, compliance)
+        self._equations = StepEquations(system, blocks, problem.control)
+        self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
         self._newton, self._size = matrix.native, matrix.length
-        self._first, self._first_compliance = copy.deepcopy(self._equations.compliance), compliance
+        self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
         self._work = all_loads(system, state) * self._extent  # [J]
-        method = StabilizedAlpha if closes_velocities else GeneralizedAlpha
+        method = StabilizedAlpha if self._is_rigid else GeneralizedAlpha
         self._method = method(self._equations, matrix, options.spectral_radius)
         b = self._method.coefficients.of_newton(options.step)[0]
         self._least = least_compliance(system, b) if self._is_negligible else compliance
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
-        self._now: AlphaState | None = None
-        self._is_driven = control is not None or not is_conservative(system)
+        self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
         self._jump: FloatArray | None = None  # of a in the newest step
-
-    rank = RankWatch()
-    error_order = 3  # of local errors
 
     @property
     def now(self) -> AlphaState:
@@ -157,11 +233,6 @@ class ImplicitStepper(HalvedSteps):
             return True
         self._set_compliance(compliance)
         return False
-
-    def restart(self, state: State) -> None:
-        """Go on from another state."""
-        self._now = None
-        self.start(state)
 
     def _opening_by(self, multiplier: FloatArray) -> FloatArray:
         """Return C lambda (n_rows,) of the joints [m, rad]."""
@@ -218,15 +289,11 @@ class ImplicitStepper(HalvedSteps):
         )
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
 
-    def closed(self, state: State) -> State:
-        """Return the state: compliant joints are open."""
-        return state
-
     def acceleration_at(self, state: State) -> FloatArray:
         """Return the accelerations (n_bodies, 6) at a state from which steps could start."""
         return self._starting.at(state, self.nominal).acceleration
 
-    def resume(self, _first: State, checkpoint: Checkpoint) -> None:
+    def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
         ends = np.cumsum(

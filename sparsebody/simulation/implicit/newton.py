@@ -1,48 +1,46 @@
-"""Newton's method on the equations of a step, by factors of a quasi-definite matrix.
+"""Newton's matrices of implicit steps, and their factors.
 
-The matrix without what couples bodies beside their joints, and without the skew part of each
-body's own block, has factors in every order; they are kept as long as Newton's method converges
-(core/simulation/newton.hpp). Where it does not, the whole matrix is factorized by SuperLU.
+That of one step, [J A'; A -C], without what couples bodies beside their joints, and without the
+skew part of each body's own block, has factors in every order; they are kept as long as Newton's
+method converges (core/simulation/newton.hpp). Where it does not, the whole matrix is factorized by
+SuperLU.
+
+A collocation method has one for each eigenvalue of its rates: with gamma = value / h they are
+[gamma^2 M + gamma D + K, A'; A, -C], C a regularization: rows that depend on others, always or at a
+pose, need no decision. Where inertia outweighs D and K, as in steps that resolve the motion, all
+are multiples of one another but for what Newton's method makes up for, and the factors of the real
+one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec. IV.8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, diags_array
+from numpy.typing import NDArray
+from scipy.sparse import block_array, coo_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
+from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.equations.initial_state import mechanism_size
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import SimulationError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
-from sparsebody.model.system import System
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
+from sparsebody.simulation.integrators import Collocation
 from sparsebody.sparse.pattern import BlockPattern
 
 _SOLVERS = ("block-ldl", "multifrontal")  # take [1 A'; A -1] for any rows
+_REGULARIZATION = 1e-10  # C over that of the inertia in a step
+_DEPENDENT = 1e-5  # part of a row's residual that no twist takes away, where it depends on others
 
-Solve = Callable[[FloatArray], FloatArray]
-
-
-def solver_choice(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
-    """Return the order and the factorization with the least predicted time.
-
-    Raises UnknownNameError for a factorization that cannot do it.
-    """
-    if factorization not in ("auto", *_SOLVERS):
-        raise UnknownNameError(
-            f"factorization is {factorization!r}; implicit steps take one of auto, "
-            f"{', '.join(_SOLVERS)}"
-        )
-    names = _SOLVERS if factorization == "auto" else (factorization,)
-    choices = [choose_solver(pattern, ordering, name) for name in names]
-    return min(choices, key=lambda c: c.seconds[c.ordering][c.factorization])
+Values = NDArray[np.inexact[Any]]
+Solve = Callable[[Values], Values]
 
 
 def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
@@ -67,7 +65,14 @@ class NewtonMatrix:
     def __init__(self, equations: StepEquations, ordering: str, factorization: str) -> None:
         self._equations, system = equations, equations.system
         pattern = step_pattern(system, equations)
-        self.choice = choice = solver_choice(pattern, ordering, factorization)
+        if factorization not in ("auto", *_SOLVERS):
+            raise UnknownNameError(
+                f"factorization is {factorization!r}; implicit steps take one of auto, "
+                f"{', '.join(_SOLVERS)}"
+            )
+        names = _SOLVERS if factorization == "auto" else (factorization,)
+        choices = [choose_solver(pattern, ordering, name) for name in names]
+        self.choice = choice = min(choices, key=lambda c: c.seconds[c.ordering][c.factorization])
         symbolic = FACTORIZATIONS[choice.factorization].analyze(pattern, choice.order)
         assert isinstance(symbolic, BlockLDLSymbolic | MultifrontalSymbolic)
         self.length = mechanism_size(system)  # [m], that makes an angle a distance
@@ -98,8 +103,8 @@ class NewtonMatrix:
 
     def solve_whole(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
-        solve = scaled_lu(self.assembled(b, c), self.twist.size)
-        equations = self._equations
+        equations, matrix = self._equations, self.assembled(b, c)
+        solve = _scaled_lu(matrix, np.arange(matrix.shape[0]) < self.twist.size)
         rhs = -np.concatenate([equations.force_residual.ravel(), equations.row_residual])
         twist, self.multiplier[:] = np.split(solve(rhs), [self.twist.size])
         self.twist[:] = twist.reshape(-1, 6)
@@ -112,15 +117,154 @@ class NewtonMatrix:
         return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 
 
-def scaled_lu(matrix: csc_array, n_primal: int) -> Solve:
-    """Return the solution by LU factors of [J A'; A -C], rows and columns scaled.
+# ---- collocation --------------------------------------------------------------------------------
 
-    So that J has a diagonal of ones, and A rows of at most that length.
+
+class StageMatrix:
+    """The matrices at one pose, for one step.
+
+    Row sizes are those at `state`; `ordering` and `factorization` are of the real matrix.
     """
-    scale = np.ones(matrix.shape[0])
-    scale[:n_primal] = 1.0 / np.sqrt(np.abs(matrix.diagonal()[:n_primal]))
-    rows = matrix[n_primal:, :n_primal].multiply(scale[:n_primal])
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        scheme: Collocation,
+        ordering: str,
+        factorization: str,
+    ) -> None:
+        self._values = scheme.modes[0]
+        self.equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
+        compliance = self.equations.compliance
+        self._unit = compliance.entries.copy()  # of one m/N
+        self._real = NewtonMatrix(self.equations, ordering, factorization)
+        self.length, self.size = self._real.length, self._real.size
+        self._whole: list[Solve] = []
+        self._n_primal = 6 * system.n_bodies
+        self.rate = 0.0  # [1/s] the real gamma
+        self._is_redundant = False
+
+    def factorize(self, state: State, multiplier: FloatArray, h: float, is_whole: bool) -> None:
+        """Factorize at the start of a step of `h` [s]; each of them by itself if `is_whole`."""
+        equations = self.equations
+        equations.start_from(state, state.time)
+        equations.displacement[:] = equations.acceleration[:] = 0.0
+        equations.velocity[:], equations.multiplier[:] = state.velocity, multiplier
+        self.rate = float(self._values[0].real) / h
+        C = _REGULARIZATION / self.rate**2 / float(equations.system.mass.mean())
+        self.compliance = C * equations.compliance.diagonal  # (n_rows of joints,)
+        equations.compliance.entries[:] = C * self._unit
+        equations.evaluate()
+        if not is_whole:
+            self._real.factorize(self.rate**2, self.rate)
+            self._whole = []
+            self._probe()
+            return
+        K, D, M = matrix_parts(equations)
+        self._whole = []
+        for value in self._values:
+            gamma = complex(value) / h
+            g = gamma.real if gamma.imag == 0.0 else gamma
+            data = K.data + g * D.data + g * g * M.data
+            matrix = csc_array((data, K.indices, K.indptr), shape=K.shape)
+            self._whole.append(_scaled_lu(matrix, np.arange(K.shape[0]) < self._n_primal))
+        self._probe()
+
+    def solve(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
+        """Return twists and multipliers (flat) that a residual of a mode asks for."""
+        if mode == 0:
+            force, row = force.real, row.real
+        if mode == 0 or self._whole:
+            return self._consistent(mode, force, row)
+        ratio = (self._values[mode] / self._values[0].real) ** 2
+        scaled = force / ratio
+        real, imaginary = (
+            self._consistent(0, part(scaled), part(row)) for part in (np.real, np.imag)
+        )
+        return real[0] + 1j * imaginary[0], ratio * (real[1] + 1j * imaginary[1])
+
+    def _by_factors(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
+        if self._whole:
+            x = self._whole[mode](-np.concatenate([force, row]))
+            return x[: self._n_primal], x[self._n_primal :]
+        self.equations.force_residual.ravel()[:] = force
+        self.equations.row_residual[:] = row
+        self._real.solve()
+        return self._real.twist.ravel().copy(), self._real.multiplier.copy()
+
+    def _consistent(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
+        """Solve without what dependent rows contradict each other by: C lambda, as small as C is.
+
+        Multipliers that do nothing at this pose would push at the poses of the stages.
+        """
+        twist, multiplier = self._by_factors(mode, force, row)
+        if not self._is_redundant:
+            return twist, multiplier
+        n = len(self.compliance)
+        row = np.append(row[:n] - self.compliance * multiplier[:n], row[n:])
+        return self._by_factors(mode, force, row)
+
+    def shortest(self, multiplier: FloatArray) -> FloatArray:
+        """Return multipliers (flat) of the same forces, but what dependent rows do to one another.
+
+        That part is (C + A J^-1 A')^-1 C lambda, to the order of C. Nothing else determines it: it
+        would grow from step to step.
+        """
+        if not self._is_redundant:
+            return multiplier
+        n = len(self.compliance)
+        row = np.append(self.compliance * multiplier[:n], np.zeros(multiplier.size - n))
+        return multiplier - self._by_factors(0, np.zeros(self._n_primal), row)[1].real
+
+    def _probe(self) -> None:
+        """Look whether rows depend on others, at this pose."""
+        self._is_redundant = False
+        n = len(self.compliance)
+        row = np.zeros(self.equations.n_rows)
+        row[:n] = np.cos(np.arange(n))
+        contradiction = self.compliance * self.solve(0, np.zeros(self._n_primal), row)[1][:n]
+        self._is_redundant = bool(np.abs(contradiction).max(initial=0.0) > _DEPENDENT)
+
+
+def matrix_parts(equations: StepEquations) -> tuple[csc_array, csc_array, csc_array]:
+    """Return K, with all rows, D and M at the present unknowns, of one pattern."""
+    row, column, *values = equations.native.assemble()
+    n = equations.displacement.size + equations.n_rows
+    K, D, M = (coo_array((value, (row, column)), shape=(n, n)).tocsc() for value in values)
+    return K, D, M
+
+
+def coupled_solve(
+    stages: Sequence[StepEquations], rates: FloatArray, compliance: FloatArray, rhs: FloatArray
+) -> FloatArray:
+    """Return Newton's correction (s, n) of all stages, each with the matrix of its own pose.
+
+    That passes poses where rows lose rank: there they change signs within a step.
+    """
+    s, square = len(stages), rates @ rates
+    n = stages[0].displacement.size
+    regular = np.append(np.zeros(n), compliance)
+    blocks: list[list[Any]] = []
+    for i, stage in enumerate(stages):
+        K, D, M = matrix_parts(stage)
+        blocks.append([square[i, j] * M + rates[i, j] * D for j in range(s)])
+        blocks[i][i] = blocks[i][i] + K - diags_array(regular)
+    is_primal = np.tile(np.arange(rhs.shape[1]) < n, s)
+    x = _scaled_lu(block_array(blocks).tocsc(), is_primal)(rhs.ravel())
+    return np.asarray(x.real).reshape(s, -1)
+
+
+def _scaled_lu(matrix: csc_array, is_primal: BoolArray) -> Solve:
+    """Return the solution by LU factors, rows and columns scaled."""
+    diagonal = np.abs(matrix.diagonal())
+    scale = np.ones(len(diagonal))
+    scale[is_primal] = 1.0 / np.sqrt(diagonal[is_primal])
+    rows = abs(matrix[~is_primal][:, is_primal]).multiply(scale[is_primal])
     size = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    scale[n_primal:] = 1.0 / np.sqrt(size - matrix.diagonal()[n_primal:])
-    factors = splu((diags_array(scale) @ matrix @ diags_array(scale)).tocsc())
+    scale[~is_primal] = 1.0 / np.sqrt(size + diagonal[~is_primal])
+    try:
+        factors = splu((diags_array(scale) @ matrix @ diags_array(scale)).tocsc())
+    except RuntimeError as error:
+        raise SimulationError("Newton's matrix is singular; take smaller steps") from error
     return lambda rhs: scale * factors.solve(scale * rhs)

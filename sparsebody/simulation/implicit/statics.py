@@ -25,11 +25,9 @@ from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, SimulationError
 from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.compliance import uniform_compliance
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
 
 _ZERO = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
-_NEUTRAL = 1e-6  # of forces over a length, as a stiffness: well above the same for what is neutral
 _RIGID = 1e-9  # compliance of rigid rows over that of the rest
 
 
@@ -77,7 +75,10 @@ class StaticEquations:
         units = np.repeat([self.length**2, 1.0], 3)
         self.mass = (system.mass[:, None] * units).ravel()  # of spheres: what shifts are of
         self.rigid = self._equations.compliance.diagonal
-        self.stiffness = self._natural_stiffness(state)
+        self.evaluate(StaticPoint(state, np.zeros(self._equations.n_rows), 1.0))
+        across = np.abs(self.tangent_stiffness(self.matrix())[0].diagonal()).reshape(-1, 6)[:, 3:]
+        load = np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum()
+        self.stiffness = float(across.max() + load / self.length) or 1.0  # [N/m] a typical one
         self.rigid = _RIGID / self.stiffness * self._equations.compliance.diagonal
         self._equations.compliance.entries[:] *= _RIGID / self.stiffness
         self._order: IntArray | None = None
@@ -93,9 +94,9 @@ class StaticEquations:
         """Return a point at rest, with the forces of its stretches."""
         at_rest = state.with_(velocity=np.zeros_like(state.velocity))
         point = StaticPoint(at_rest, np.zeros(self._equations.n_rows), parameter)
-        stretch = self.rows(point)[self.system.n_rows :]
-        multiplier = np.concatenate([np.zeros(self.system.n_rows), stretch])
-        return replace(point, multiplier=multiplier)
+        n = 6 * self.system.n_bodies + self.system.n_rows
+        stretch = self.evaluate(point)[n:]
+        return replace(point, multiplier=np.append(np.zeros(self.system.n_rows), stretch))
 
     def with_reactions(self, point: StaticPoint) -> StaticPoint:
         """Return the point with the forces of rigid rows that balance best, in least squares."""
@@ -120,18 +121,9 @@ class StaticEquations:
             array[:] = 0.0
         equations.multiplier[:] = point.multiplier
         equations.evaluate()
-        return np.concatenate([equations.force_residual.ravel(), self._closure()])
-
-    def rows(self, point: StaticPoint) -> FloatArray:
-        """Return delta, and z - mu of elastic elements."""
-        return self.evaluate(point)[6 * self.system.n_bodies :]
-
-    def _closure(self) -> FloatArray:
-        """Position errors without the compliance of rigid rows."""
-        equations = self._equations
         rows, n = equations.row_residual.copy(), self.system.n_rows
-        rows[:n] += self.rigid * equations.multiplier[:n]
-        return rows
+        rows[:n] += self.rigid * equations.multiplier[:n]  # rigid without their compliance
+        return np.concatenate([equations.force_residual.ravel(), rows])
 
     def parameter_rate(self, point: StaticPoint) -> FloatArray:
         """Return d(residual)/dp, of which the residual is a linear function."""
@@ -170,12 +162,8 @@ class StaticEquations:
     def scale(self, matrix: csc_array) -> FloatArray:
         """Return factors that bring rows and columns of [K A'; A -C] to similar sizes."""
         K, _ = self.tangent_stiffness(matrix)
-        diagonal = (
-            np.abs(K.diagonal())
-            + self.stiffness
-            * np.tile(np.repeat([self.length**2, 1.0], 3), self.system.n_bodies)
-            * 1e-3
-        )
+        units = np.tile(np.repeat([self.length**2, 1.0], 3), self.system.n_bodies)
+        diagonal = np.abs(K.diagonal()) + self.stiffness * units * 1e-3
         scale = np.ones(matrix.shape[0])
         scale[: len(diagonal)] = 1.0 / np.sqrt(diagonal)
         rows = matrix[len(diagonal) :, : len(diagonal)].multiply(scale[: len(diagonal)])
@@ -189,10 +177,6 @@ class StaticEquations:
         forces = abs(matrix[:n, n:]) @ np.abs(point.multiplier)
         weight = float(self.system.mass.max() * np.linalg.norm(self.system.gravity))
         return float(forces.reshape(-1, 6)[:, 3:].max(initial=0.0)) + weight
-
-    def least_shift(self, matrix: csc_array, point: StaticPoint) -> float:
-        """Return a b [1/s^2] with which b M keeps rounding from moving what is neutral."""
-        return _NEUTRAL * self.acting(matrix, point) / (self.system.mass.mean() * self.length)
 
     def largest_rate(self, matrix: csc_array) -> float:
         """Return the largest diagonal entry of K over that of M [1/s^2]."""
@@ -273,16 +257,6 @@ class StaticEquations:
             f"there is no parameter {name!r}; give 'gravity', the name of an external force or of "
             "a joint with a prescribed coordinate"
         )
-
-    # ---- sizes ------------------------------------------------------------------------------
-
-    def _natural_stiffness(self, state: State) -> float:
-        """Return a typical stiffness [N/m]: of elements and springs, or of loads over a length."""
-        self.evaluate(StaticPoint(state, np.zeros(self._equations.n_rows), 1.0))
-        K, _ = self.tangent_stiffness(self.matrix())
-        across = np.abs(K.diagonal()).reshape(-1, 6)[:, 3:]
-        load = np.linalg.norm(SystemMotion(self.system, state).applied[:, 3:], axis=1).sum()
-        return float(across.max() + load / self.length) or 1.0
 
 
 def _multiple(array: FloatArray) -> Setter:

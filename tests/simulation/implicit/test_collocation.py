@@ -10,8 +10,10 @@ import sparsebody as sb
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.gallery import build
 from sparsebody.simulation.implicit.collocation import CollocationState, CollocationSteps
-from sparsebody.simulation.implicit.stage_matrix import StageMatrix
-from sparsebody.simulation.integrators.radau_iia import RADAU_IIA
+from sparsebody.simulation.implicit.newton import StageMatrix
+from sparsebody.simulation.integrators import RADAU_IIA
+from sparsebody.simulation.options import simulation_options
+from sparsebody.simulation.stepping import Problem
 
 RADAU = {"method": "radau-iia"}
 
@@ -74,7 +76,11 @@ def test_poses_and_velocities_are_of_order_five_and_joints_stay_closed(name):
     ends = []
     for steps in (n, 2 * n, 4 * n, 16 * n):
         run = sb.simulate(
-            system, duration=duration, step=duration / steps, record_step=duration, **RADAU
+            system,
+            duration=duration,
+            step=duration / steps,
+            record=sb.Recording(step=duration),
+            **RADAU,
         )
         assert run.position_error.max() < 1e-13
         assert run.velocity_error.max() < 1e-11
@@ -88,7 +94,7 @@ def test_poses_and_velocities_are_of_order_five_and_joints_stay_closed(name):
 
 def test_motion_is_that_of_runge_kutta_steps():
     system = spatial_chain().compile()
-    options = {"duration": 0.4, "record_reactions": True, "record_step": 0.1}
+    options = {"duration": 0.4, "record": sb.Recording(step=0.1, reactions=True)}
     run = sb.simulate(system, step=0.01, **RADAU, **options)
     exact = sb.simulate(system, step=2.5e-4, method="rk4", **options)
     for name in ("position", "velocity", "joint_wrench"):
@@ -97,7 +103,7 @@ def test_motion_is_that_of_runge_kutta_steps():
 
 def test_tolerances_are_kept_and_records_lie_on_the_motion():
     system = spatial_chain().compile()
-    exact = sb.simulate(system, duration=1.0, step=0.0025, record_step=0.05, **RADAU)
+    exact = sb.simulate(system, duration=1.0, step=0.0025, record=sb.Recording(step=0.05), **RADAU)
     errors, steps = [], []
     for tolerance in (1e-5, 1e-7, 1e-9):
         run = sb.simulate(
@@ -106,7 +112,7 @@ def test_tolerances_are_kept_and_records_lie_on_the_motion():
             step="auto",
             rtol=tolerance,
             atol=tolerance,
-            record_step=0.05,
+            record=sb.Recording(step=0.05),
             **RADAU,
         )
         errors.append(np.abs(run.position - exact.position).max() / tolerance)
@@ -124,7 +130,7 @@ def test_squeezer_agrees_with_the_ivp_test_set_to_seven_digits():
         step="auto",
         rtol=1e-10,
         atol=1e-10,
-        record_step=0.03,
+        record=sb.Recording(step=0.03),
         **RADAU,
     )
     beta, theta, gamma, phi, delta, omega, epsilon = (
@@ -148,7 +154,13 @@ def test_four_bars_pass_their_flat_poses_whatever_the_steps():
     system = build("n-four-bar", loops=4).compile()
     fixed = sb.simulate(system, duration=1.5, step=0.01, **RADAU)
     chosen = sb.simulate(
-        system, duration=1.5, step="auto", rtol=1e-8, atol=1e-8, record_step=0.01, **RADAU
+        system,
+        duration=1.5,
+        step="auto",
+        rtol=1e-8,
+        atol=1e-8,
+        record=sb.Recording(step=0.01),
+        **RADAU,
     )
     for run in (fixed, chosen):
         assert run.energy_error < 1e-7
@@ -156,12 +168,19 @@ def test_four_bars_pass_their_flat_poses_whatever_the_steps():
     np.testing.assert_allclose(chosen.position, fixed.position, atol=1e-5)
 
 
+def radau_steps(system: sb.System, state: sb.State) -> CollocationSteps:
+    options = simulation_options(1e-3, (0.0, 0.0), "radau-iia", sb.Solver(), sb.Recording())
+    problem = Problem(system, state, options, None, print)
+    return CollocationSteps(
+        problem, RADAU_IIA, StageMatrix(system, state, RADAU_IIA, "auto", "auto")
+    )
+
+
 def test_multipliers_of_dependent_rows_do_not_grow():
     """A row too many, all along: nothing but their smallness determines some multipliers."""
     system = build("bricard").compile()
     state = sb.consistent_state(system)
-    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
-    method = CollocationSteps(system, state, RADAU_IIA, matrix, None)
+    method = radau_steps(system, state)
     now = CollocationState(state, *method.accelerations(state), None)
     least = [np.linalg.norm(now.multiplier)]
     for k in range(1, 60):
@@ -183,8 +202,7 @@ def test_newtons_method_converges_fast_by_either_matrix(is_whole):
     rng = np.random.default_rng(2)
     system = random_loops(rng, 5, 3, ("revolute", "spherical", "universal")).compile()
     state = sb.consistent_state(system)
-    matrix = StageMatrix(system, state, RADAU_IIA, "auto", "auto")
-    steps = CollocationSteps(system, state, RADAU_IIA, matrix, None)
+    steps = radau_steps(system, state)
     steps.is_whole = is_whole
     now = CollocationState(state, *steps.accelerations(state), None)
     for k in range(4):
@@ -196,10 +214,10 @@ def test_newtons_method_converges_fast_by_either_matrix(is_whole):
 @pytest.mark.parametrize("step", [0.01, "auto"])
 def test_a_run_goes_on_from_its_file_bit_for_bit(tmp_path, step):
     system = build("n-four-bar", loops=2).compile()
-    options = {"step": step, "record_step": 0.01, **RADAU}
+    options = {"step": step, "record": sb.Recording(step=0.01), **RADAU}
     whole = sb.simulate(system, duration=0.4, **options)
     path = tmp_path / "run.h5"
     sb.simulate(system, duration=0.2, output=path, **options)
-    resumed = sb.simulate(system, duration=0.4, output=path, resume=True, **options)
+    resumed = sb.simulate(system, duration=0.4, output=sb.Output(path, resume=True), **options)
     np.testing.assert_array_equal(resumed.position, whole.position)
     np.testing.assert_array_equal(resumed.velocity, whole.velocity)

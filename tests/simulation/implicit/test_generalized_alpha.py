@@ -54,16 +54,16 @@ def test_coefficients_are_of_second_order_and_dissipate_as_asked(radius):
 
 
 @pytest.mark.parametrize(
-    "options", [{"compliance": 1e-13, **ALPHA}, {"method": "generalized-alpha-2"}]
+    "method", [sb.Method("generalized-alpha", compliance=1e-13), "generalized-alpha-2"]
 )
-def test_poses_velocities_and_reactions_are_of_order_two_from_the_first_step_on(options):
+def test_poses_velocities_and_reactions_are_of_order_two_from_the_first_step_on(method):
     """Against Runge-Kutta steps of order 4 with projection, forty times shorter."""
     system, state = moving_chain()
-    shared = {"duration": 0.4, "record_step": 0.02, "record_reactions": True}
+    shared = {"duration": 0.4, "record": sb.Recording(step=0.02, reactions=True)}
     exact = sb.simulate(system, state, step=0.4 / 1600, **shared)
     errors = []
     for step in (0.02, 0.01, 0.005):
-        run = sb.simulate(system, state, step=step, **options, **shared)
+        run = sb.simulate(system, state, step=step, method=method, **shared)
         errors.append(
             [
                 np.abs(getattr(run, name) - getattr(exact, name)).max()
@@ -95,9 +95,7 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
         mechanism.compile(),
         duration=200 * step,
         step=step,
-        compliance=C,
-        spectral_radius=1,
-        **ALPHA,
+        method=sb.Method("generalized-alpha", compliance=C, spectral_radius=1),
     )
     exact = -mass * 9.81 * C * (1.0 - np.cos(run.time / np.sqrt(C * mass)))
     np.testing.assert_allclose(run.position[:, 0, 2], exact, atol=2e-3 * np.ptp(exact))
@@ -109,7 +107,10 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
 @pytest.mark.parametrize("radius", [0.0, 0.7, 1.0])
 def test_a_pendulum_keeps_its_energy_but_for_what_steps_dissipate(radius):
     run = sb.simulate(
-        pendulum().compile(), duration=2.0, step=0.01, spectral_radius=radius, **ALPHA
+        pendulum().compile(),
+        duration=2.0,
+        step=0.01,
+        method=sb.Method("generalized-alpha", spectral_radius=radius),
     )
     assert run.energy_error < 2e-3
     assert run.position_error.max() < 4e-7
@@ -186,7 +187,9 @@ def test_an_interrupted_run_resumes_bit_for_bit(tmp_path):
     whole = sb.simulate(system, duration=0.3, step=0.005, output=tmp_path / "whole", **ALPHA)
     part = tmp_path / "part"
     sb.simulate(system, duration=0.17, step=0.005, output=part, **ALPHA)
-    resumed = sb.simulate(system, duration=0.3, step=0.005, output=part, resume=True, **ALPHA)
+    resumed = sb.simulate(
+        system, duration=0.3, step=0.005, output=sb.Output(part, resume=True), **ALPHA
+    )
     np.testing.assert_array_equal(resumed.position, whole.position)
     np.testing.assert_array_equal(resumed.velocity, whole.velocity)
 
@@ -194,14 +197,23 @@ def test_an_interrupted_run_resumes_bit_for_bit(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"compliance": -1.0}, "compliance is -1.0; give a positive number of metres per newton"),
-        ({"spectral_radius": 1.5}, "spectral radius is 1.5; give a number from 0 to 1"),
-        ({"factorization": "dense"}, "implicit steps take one of auto, block-ldl, multifrontal"),
+        (
+            {"method": sb.Method(compliance=-1.0)},
+            "compliance is -1.0; give a positive number of metres per newton",
+        ),
+        (
+            {"method": sb.Method(spectral_radius=1.5)},
+            "spectral radius is 1.5; give a number from 0 to 1",
+        ),
+        (
+            {"dynamics": sb.Solver(factorization="dense")},
+            "implicit steps take one of auto, block-ldl, multifrontal",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_errors(options, message):
     with pytest.raises(sb.SparsebodyError, match=message):
-        sb.simulate(pendulum().compile(), duration=0.1, **options, **ALPHA)
+        sb.simulate(pendulum().compile(), duration=0.1, **(ALPHA | options))
 
 
 def test_a_prepared_dynamics_does_not_fit():
@@ -262,7 +274,9 @@ def test_half_the_default_compliance_changes_no_motion():
     run = sb.simulate(system, duration=0.15, step=0.005, **ALPHA)
     assert share_of_extent(run) < 1e-8
     half = 0.5 * float(run.events[-1].message.split()[-2])
-    other = sb.simulate(system, duration=0.15, step=0.005, compliance=half, **ALPHA)
+    other = sb.simulate(
+        system, duration=0.15, step=0.005, method=sb.Method("generalized-alpha", compliance=half)
+    )
     np.testing.assert_allclose(other.position[-1], run.position[-1], atol=1e-4)
 
 
@@ -271,7 +285,9 @@ def test_a_driven_motion_with_joints_that_become_stiffer_resumes_bit_for_bit(tmp
     options = {"step": 0.01, **ALPHA}
     whole = sb.simulate(system, duration=0.8, **options)
     sb.simulate(system, duration=0.4, output=tmp_path / "part", **options)
-    resumed = sb.simulate(system, duration=0.8, output=tmp_path / "part", resume=True, **options)
+    resumed = sb.simulate(
+        system, duration=0.8, output=sb.Output(tmp_path / "part", resume=True), **options
+    )
     np.testing.assert_array_equal(resumed.position, whole.position)
 
 

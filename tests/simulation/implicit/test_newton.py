@@ -10,9 +10,8 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State
-from sparsebody.simulation.implicit.compliance import uniform_compliance
 from sparsebody.simulation.implicit.newton import NewtonMatrix
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
 
 B, C = 700.0, 25.0
 

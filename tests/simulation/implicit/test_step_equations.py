@@ -8,8 +8,11 @@ import sparsebody as sb
 from sparsebody.equations.system_motion import SystemMotion, joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.simulation.implicit.compliance import Compliance, uniform_compliance
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import (
+    Compliance,
+    StepEquations,
+    uniform_compliance,
+)
 
 
 @pytest.mark.parametrize("seed", range(3))

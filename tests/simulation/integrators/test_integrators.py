@@ -7,7 +7,7 @@ from scipy.special import ellipj
 import sparsebody as sb
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.simulation import INTEGRATORS
-from sparsebody.simulation.integrators.base import ImplicitIntegrator, moved, pose_derivatives
+from sparsebody.simulation.integrators import ImplicitIntegrator, moved, pose_derivatives
 
 INERTIA = np.array([1.0, 2.0, 3.0])
 START = np.array([1.0, 0.0, 1.0])  # [rad/s]; above the separatrix
@@ -75,7 +75,9 @@ def test_error_of_a_constrained_motion_falls_with_the_stated_order(name, stabili
     mechanism.add_joint("hook", sb.Spherical(), sb.WORLD, "ball", point=[0, 0, 0])
     system, steps, errors = mechanism.compile(), [0.04, 0.02, 0.01], []
     for step in steps:
-        run = sb.simulate(system, duration=1.0, step=step, method=name, stabilization=stabilization)
+        run = sb.simulate(
+            system, duration=1.0, step=step, method=sb.Method(name, stabilization=stabilization)
+        )
         end = [np.sin(tilt) * np.cos(rate), np.sin(tilt) * np.sin(rate), -np.cos(tilt)]
         errors.append(np.abs(run.position[-1, 0] - end).max())
     order = INTEGRATORS[name].order

@@ -1,9 +1,10 @@
-"""Checkpoint: all that a run needs to go on bit for bit; packed as one row of numbers."""
+"""What all steppers share: the problem that they solve, and checkpoints to go on from."""
 
 from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,8 +12,24 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State, System
+from sparsebody.simulation.callbacks import Control
+from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.trajectory import Event
+
+Note = Callable[[Event], None]
 
 _N_SCALARS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A motion to compute, and what is told of events on the way."""
+
+    system: System
+    state: State  # in which it begins
+    options: SimulationOptions
+    control: Control | None
+    note: Note
 
 
 @dataclass
@@ -42,28 +59,13 @@ class Checkpoint:
 
     def pack(self) -> FloatArray:
         """Return the checkpoint as one row that ends with its checksum."""
-        analyzed = self.rank.analysis_state
-        scalars = [
-            float(self.step),
-            float(self.n_events),
-            self.wall_time,
-            float(self.rank.full_rank),
-            float(self.rank.wait),
-            float(self.rank.countdown),
-            float(analyzed is not None),
-            self.rank.left_at,
-            self.rank.sine,
-            self.rank.best_sine,
-        ]
-        parts = [
-            np.array(scalars),
-            pack_state(self.state),
-            self.acceleration.ravel(),
-            pack_state(self.state if analyzed is None else analyzed),
-            self.memory,
-        ]
-        row = np.concatenate(parts)
-        return np.append(row, _checksum(row))
+        rank, analyzed = self.rank, self.rank.analysis_state
+        scalars = [self.step, self.n_events, self.wall_time, rank.full_rank, rank.wait]
+        scalars += [rank.countdown, analyzed is not None, rank.left_at, rank.sine, rank.best_sine]
+        states = [pack_state(self.state), self.acceleration.ravel()]
+        states += [pack_state(self.state if analyzed is None else analyzed)]
+        row = np.concatenate([np.array(scalars, dtype=float), *states, self.memory])
+        return np.append(row, zlib.crc32(row.tobytes()))
 
 
 def row_size(system: System, memory_size: int) -> int:
@@ -73,7 +75,7 @@ def row_size(system: System, memory_size: int) -> int:
 
 def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     """Return the checkpoint of a row; None if it was written only in part, or never."""
-    if len(row) < row_size(system, 0) or row[-1] != _checksum(row[:-1]) or not row.any():
+    if len(row) < row_size(system, 0) or row[-1] != zlib.crc32(row[:-1].tobytes()) or not row.any():
         return None
     step, n_events, wall_time, full_rank, wait, countdown, analyzed, *others = row[:_N_SCALARS]
     ends = np.cumsum([_N_SCALARS, state_size(system), 6 * system.n_bodies, state_size(system)])
@@ -97,7 +99,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
 
 
 def state_size(system: System) -> int:
-    """Return how many they are."""
+    """Return of how many numbers a state is."""
     return 1 + 13 * system.n_bodies + len(system.coordinates.joint)
 
 
@@ -119,7 +121,3 @@ def unpack_state(system: System, row: FloatArray) -> State:
         coordinate,
         float(time[0]),
     )
-
-
-def _checksum(row: FloatArray) -> float:
-    return float(zlib.crc32(row.tobytes()))

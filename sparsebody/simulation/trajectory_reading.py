@@ -1,4 +1,4 @@
-"""Structure of trajectory files, checked before anything of them is used.
+"""Trajectory files read: their structure, checked before anything of them is used, and content.
 
 HDF5 checks its own metadata by checksums, but tells a reader nothing of what is missing, retyped
 or cut off, and waits for minutes for the rest of a file that a killed run has left open.
@@ -7,17 +7,23 @@ or cut off, and waits for minutes for the rest of a file that a killed run has l
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import h5py
 import numpy as np
 
-from sparsebody.errors import SimulationOptionError
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import SimulationOptionError, SparsebodyError
+from sparsebody.simulation.trajectory import OPTIONAL_CHANNELS, Event, Trajectory
 
 FORMAT = "sparsebody-trajectory"
 FORMAT_VERSION = 1
@@ -40,7 +46,6 @@ CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
     "velocity_error": (),
     "joint_wrench": ("joints", 6),
 }
-OPTIONAL_CHANNELS: Final = ("elastic_energy", "joint_wrench")
 STATE_CHANNELS: Final = ("time", "position", "orientation", "velocity", "coordinate")
 TEXTS: Final = {"source": 0, "body_names": 1, "joint_names": 1}  # datasets of text: dimensions
 ATTRIBUTES: Final[dict[str, tuple[type, ...]]] = {
@@ -54,6 +59,11 @@ ATTRIBUTES: Final[dict[str, tuple[type, ...]]] = {
     "wall_time": (float, np.floating),
 }
 QUATERNION_TOLERANCE: Final = 1e-6  # of a recorded quaternion's length; rounding makes it 1e-15
+
+RECOVERY: Final = (
+    "Trajectory.load(path, recover=True) and `sparsebody plot --recover` read the rest"
+)
+COPY_ROWS = 256  # at a time
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _SECONDS_TO_OPEN = 10.0
@@ -219,3 +229,177 @@ def _channel_fault(
                 f"has records of {size} {of if isinstance(of, str) else 'numbers'}, not {expected}"
             )
     return ""
+
+
+# ---- content ------------------------------------------------------------------------------------
+
+
+def load_trajectory(path: Path) -> Trajectory:
+    """Read a trajectory file; `Trajectory.load` is its public name."""
+    with open_trajectory(path) as file:
+        n = _n_whole_records(file)
+        channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
+        channels |= {name: file[name][:n] for name in _channel_names(file)}
+        if (damaged := first_damaged(channels)) < n:
+            raise SimulationOptionError(
+                f"{str(path)!r} is damaged: record {damaged} is no state; {RECOVERY}"
+            )
+        attributes = file.attrs
+        steps, wall_time = int(attributes["steps"]), float(attributes["wall_time"])
+        if steps < 0:  # killed: the checkpoint knows more
+            steps, wall_time = _last_checkpoint(file)
+        return Trajectory(
+            **channels,
+            events=_events(file),
+            name=str(attributes["name"]),
+            body_names=tuple(file["body_names"].asstr()[:]),
+            joint_names=tuple(file["joint_names"].asstr()[:]),
+            options=json.loads(attributes["options"]),
+            conservative=bool(attributes["conservative"]),
+            interrupted=bool(attributes["interrupted"]),
+            steps=steps,
+            wall_time=wall_time,
+            source=file["source"].asstr()[()] or None,
+            path=path,
+        )
+
+
+def recovered_trajectory(path: Path) -> Trajectory:
+    """Read what can be read of a damaged trajectory file."""
+    with TemporaryDirectory() as folder:
+        whole = path
+        if path.is_file() and (missing := missing_bytes(path)):
+            whole = Path(folder) / path.name
+            shutil.copyfile(path, whole)
+            os.truncate(whole, path.stat().st_size + missing)  # zeros are no state
+        with _opened(whole, path) as file:
+            return _recovered(file, path)
+
+
+def _recovered(file: h5py.File, path: Path) -> Trajectory:
+    lost = dict(faults(file))
+    rows = {
+        name: _readable_rows(file[name]) for name in CHANNELS if name in file and name not in lost
+    }
+    if absent := [name for name in STATE_CHANNELS if name not in rows]:
+        raise SimulationOptionError(f"nothing of {str(path)!r} can be recovered: {lost[absent[0]]}")
+    n = min(len(rows[name]) for name in STATE_CHANNELS)
+    n = first_damaged({name: rows[name][:n] for name in STATE_CHANNELS})
+    if n == 0:
+        raise SimulationOptionError(f"nothing of {str(path)!r} can be recovered: no whole record")
+    optional: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
+    channels: dict[str, Any] = {
+        name: _padded(rows[name], n) if name in rows else np.full((n, *record), np.nan)
+        for name, record in CHANNELS.items()
+        if name in rows or name not in OPTIONAL_CHANNELS
+    }
+    lost["records"] = f"records from {n} on are lost, if there were any"
+    read = {name: file.attrs[name] for name in ATTRIBUTES if name not in lost}
+    return Trajectory(
+        **optional | channels,
+        events=(Event(float(channels["time"][-1]), "recovery", "; ".join(lost.values())),),
+        name=str(read.get("name", path.stem)),
+        body_names=_names(file, lost, "body_names", channels["position"].shape[1]),
+        joint_names=_names(file, lost, "joint_names", 0),
+        options=json.loads(read.get("options", "{}")),
+        conservative=bool(read.get("conservative", False)),
+        interrupted=True,
+        steps=max(n - 1, int(read.get("steps", -1))),
+        wall_time=float(read.get("wall_time", np.nan)),
+        source=None if "source" in lost else file["source"].asstr()[()] or None,
+        path=path,
+    )
+
+
+def _readable_rows(dataset: h5py.Dataset) -> FloatArray:
+    """Return the rows before the first one that HDF5 cannot read."""
+    blocks = [np.empty((0, *dataset.shape[1:]))]
+    for first in range(0, dataset.shape[0], COPY_ROWS):
+        try:
+            blocks.append(dataset[first : first + COPY_ROWS])
+        except (OSError, RuntimeError):
+            break
+    return np.concatenate(blocks)
+
+
+def _padded(rows: FloatArray, n: int) -> FloatArray:
+    """Return n rows, with NaN for those that are not there."""
+    missing = np.full((max(0, n - len(rows)), *rows.shape[1:]), np.nan)
+    return np.concatenate([rows[:n], missing])
+
+
+def _names(file: h5py.File, lost: dict[str, str], name: str, n: int) -> tuple[str, ...]:
+    if name in lost:
+        return tuple(f"{name.partition('_')[0]} {i}" for i in range(n))
+    return tuple(file[name].asstr()[:])
+
+
+@contextmanager
+def open_trajectory(path: Path) -> Iterator[h5py.File]:
+    """Open a trajectory file for reading, whether it was closed or not, its structure checked."""
+    if path.is_file() and (missing := missing_bytes(path)) and not is_left_open(path):
+        raise SimulationOptionError(
+            f"{str(path)!r} was cut: {missing} bytes are missing; {RECOVERY}"
+        )
+    with _opened(path, path) as file:
+        if fault := next(iter(faults(file)), None):
+            raise SimulationOptionError(f"{str(path)!r} is damaged: {fault[1]}; {RECOVERY}")
+        yield file
+
+
+@contextmanager
+def _opened(whole: Path, path: Path) -> Iterator[h5py.File]:
+    """Open the file `whole`, which holds what is left of the one at `path`."""
+    if not path.is_file():
+        raise SimulationOptionError(f"there is no trajectory file {str(path)!r}")
+    left_open = is_left_open(whole)
+    if left_open:
+        check_readable(whole, path)
+    try:
+        with h5py.File(whole, "r", swmr=left_open) as file:
+            header = file.attrs.get("format"), file.attrs.get("format_version")
+            if header != (FORMAT, FORMAT_VERSION):
+                raise SimulationOptionError(
+                    f"{str(path)!r} is no sparsebody trajectory of version {FORMAT_VERSION} "
+                    f"(it says {header[0]!r}, version {header[1]!r})"
+                )
+            yield file
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        if isinstance(error, SparsebodyError):
+            raise
+        raise SimulationOptionError(
+            f"{str(path)!r} cannot be read as a trajectory: {error}"
+        ) from error
+
+
+def _channel_names(file: h5py.File) -> list[str]:
+    other = {EVENTS, CHECKPOINTS, "source", "body_names", "joint_names"}
+    return [name for name in file if name not in other]
+
+
+def n_records(file: h5py.File) -> int:
+    """Rows that every channel has: a kill can come between two of them."""
+    return min(file[name].shape[0] for name in _channel_names(file))
+
+
+def _n_whole_records(file: h5py.File) -> int:
+    """Records that were written for sure: all of a run that is over, else up to a checkpoint."""
+    if file.attrs["steps"] >= 0:
+        return n_records(file)
+    if not file[CHECKPOINTS][:].any():
+        return 0
+    every = json.loads(file.attrs["options"])["record_every"]
+    return min(n_records(file), 1 + _last_checkpoint(file)[0] // every)
+
+
+def _last_checkpoint(file: h5py.File) -> tuple[int, float]:
+    """Return the steps and the wall time [s] of the newest checkpoint."""
+    step, _, wall_time = max(file[CHECKPOINTS][:, :3].tolist())
+    return int(step), wall_time
+
+
+def _events(file: h5py.File) -> tuple[Event, ...]:
+    return tuple(
+        Event(float(row["time"]), row["kind"].decode(), row["message"].decode())
+        for row in file[EVENTS][:]
+    )

@@ -1,0 +1,300 @@
+"""Functions of a user that a run calls: control, events, progress; and requests to stop it.
+
+A control returns wrenches that act besides the forces of a model. A compiled one is a C function,
+which explicit steps call without Python::
+
+    int control(double time, ptrdiff_t n_bodies, const double *position, const double *orientation,
+                const double *velocity, const double *coordinate, double *wrench, void *data);
+
+It fills `wrench` (n_bodies, 6), zero before, about the centers of mass in body axes, moment first
+[N m, N], at positions (n_bodies, 3), unit quaternions (n_bodies, 4), velocities (n_bodies, 6) in
+body axes, and tracked coordinates. Anything but 0 ends the motion. Give a ctypes function, a Numba
+cfunc, or a scipy.LowLevelCallable, which takes functions of cffi and Cython, too.
+
+Events are zeros of functions of time and state, which can end or change a motion, with the
+conventions of scipy.integrate.solve_ivp.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Protocol
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from scipy.optimize import brentq
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.assembler import is_plain
+from sparsebody.equations.system_motion import checked_vectors
+from sparsebody.errors import SimulationError, SimulationOptionError
+from sparsebody.model.system import State, System
+from sparsebody.simulation.integrators import interpolated
+
+Control = Callable[[float, State], FloatArray]
+"""control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
+
+_FUNCTION: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
+_POINTERS = [ctypes.c_void_p] * 6
+CONTROL_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, ctypes.c_ssize_t, *_POINTERS)
+
+
+class CompiledControl:
+    """A control that is a C function at an address, with the pointer that it is given."""
+
+    def __init__(self, address: int, data: int, owner: object) -> None:
+        self.address, self.data, self._owner = address, data, owner
+        self._function = CONTROL_FUNCTION(address)
+
+    def __call__(self, time: float, state: State) -> FloatArray:
+        """Return the wrenches (n_bodies, 6) at a state."""
+        arrays = state.position, state.orientation, state.velocity, state.coordinate
+        filled = *map(np.ascontiguousarray, arrays), np.zeros(state.velocity.shape)
+        pointers = [array.ctypes.data for array in filled]
+        self.check(self._function(time, len(state.position), *pointers, self.data), time)
+        return filled[-1]
+
+    def check(self, status: int, time: float) -> None:
+        """Raise SimulationError for a status that is not 0."""
+        if status != 0:
+            raise SimulationError(f"the control returned {status} at t = {time:.6g} s, not 0")
+
+
+class ControlArguments:
+    """The C function of a control, Python or not, and the memory of what it is called with.
+
+    Errors of Python are kept, for C knows none.
+    """
+
+    def __init__(self, control: Control, system: System) -> None:
+        self._control, self._system, n = control, system, system.n_bodies
+        shapes = (n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),), (n, 6)
+        position, orientation, velocity, coordinate, wrench = map(np.zeros, shapes)
+        self.memory = position, orientation, velocity, coordinate, wrench
+        self._error: BaseException | None = None
+        if isinstance(control, CompiledControl):
+            address, data = control.address, control.data
+        else:
+            self._function = CONTROL_FUNCTION(self._fill)
+            address, data = ctypes.cast(self._function, ctypes.c_void_p).value or 0, 0
+        self.function = address, data
+
+    def _fill(self, time: float, *_: object) -> int:
+        position, orientation, velocity, coordinate, wrench = self.memory
+        try:
+            state = State(
+                position.copy(), orientation.copy(), velocity.copy(), coordinate.copy(), time
+            )
+            force = self._control(time, state)
+            if not is_plain(force, wrench.shape):
+                force = checked_vectors(self._system, force, "body_force")
+            wrench[:] = force
+        except BaseException as error:
+            self._error = error
+            return 1
+        return 0
+
+    def raise_failure(self, time: float) -> None:
+        """Raise what ended the newest call."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        if isinstance(self._control, CompiledControl):
+            self._control.check(1, time)
+
+
+def control_of(given: Any) -> Control | None:
+    """Return what the user gives as a control, ready to be called.
+
+    Raises SimulationOptionError if it is no function.
+    """
+    if isinstance(given, _FUNCTION):
+        return CompiledControl(ctypes.cast(given, ctypes.c_void_p).value or 0, 0, given)
+    if isinstance(getattr(given, "address", None), int):  # a Numba cfunc
+        return CompiledControl(given.address, 0, given)
+    if type(given).__name__ == "LowLevelCallable":
+        return CompiledControl(*_in_capsule(tuple.__getitem__(given, 0)), given)
+    if given is not None and not callable(given):
+        raise SimulationOptionError(
+            f"control is {given!r}; give a function of time and state, or a C function"
+        )
+    return given
+
+
+def _in_capsule(capsule: object) -> tuple[int, int]:
+    """Return the pointers to the function and to its data of a scipy.LowLevelCallable."""
+    api = ctypes.pythonapi
+    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
+    context = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyCapsule_GetContext", api))
+    return pointer(capsule, name(capsule)) or 0, context(capsule) or 0
+
+
+# ---- events -------------------------------------------------------------------------------------
+
+EventFunction = Callable[[float, State], float]
+
+_ROUNDING = 4.0 * np.finfo(float).eps  # of times, relative
+
+
+class Motion(Protocol):
+    """What a stepper tells of states on its way."""
+
+    def acceleration_at(self, state: State) -> FloatArray: ...  # noqa: D102
+    def closed(self, state: State) -> State: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class UserEvent:
+    """A function of time and state, and what its zeros do."""
+
+    function: EventFunction
+    name: str
+    is_terminal: bool  # zeros end the motion
+    direction: float  # of the changes of sign that count; 0 for both
+    change: Callable[[float, State], State] | None  # the state that the motion goes on from
+
+
+def user_events(events: Any) -> list[UserEvent]:
+    """Return one or several functions with their attributes.
+
+    Raises SimulationOptionError if one of them is no function.
+    """
+    functions = [] if events is None else events if isinstance(events, Sequence) else [events]
+    for function in functions:
+        if not callable(function):
+            raise SimulationOptionError(
+                f"an event is {function!r}; give a function of time and state, or several"
+            )
+    return [
+        UserEvent(
+            function,
+            str(getattr(function, "__name__", type(function).__name__)),
+            bool(getattr(function, "terminal", False)),
+            getattr(function, "direction", 0),
+            getattr(function, "change", None),
+        )
+        for function in functions
+    ]
+
+
+class EventFinder:
+    """Finds the zeros of functions between the states of a motion, in their order.
+
+    Zeros at the very first state, or at one that an event has made, are none: functions have to
+    change their signs.
+    """
+
+    def __init__(self, events: list[UserEvent]) -> None:
+        self.events, self._values = events, [0.0] * len(events)
+        self.changes_states = any(event.change is not None for event in events)
+
+    def begin(self, state: State, made_by: UserEvent | None = None) -> None:
+        """Begin at a state, maybe one that an event has made, at which its function is zero."""
+        values = zip(self.events, self._at(state), strict=True)
+        self._values = [0.0 if event is made_by else value for event, value in values]
+
+    def find(self, motion: Motion, before: State, after: State) -> list[tuple[UserEvent, State]]:
+        """Return what happens between the state before and one after it."""
+        old, self._values = self._values, self._at(after)
+        crossed = [
+            event
+            for event, a, b in zip(self.events, old, self._values, strict=True)
+            if (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
+        ]
+        if not crossed:
+            return []
+        accelerations = motion.acceleration_at(before), motion.acceleration_at(after)
+
+        def zero_of(event: UserEvent) -> State:
+            def value(time: float) -> float:
+                return event.function(time, interpolated(before, after, accelerations, time))
+
+            time = brentq(value, before.time, after.time, xtol=_ROUNDING, rtol=_ROUNDING)
+            return motion.closed(interpolated(before, after, accelerations, float(time)))
+
+        zeros = [(event, zero_of(event)) for event in crossed]
+        return sorted(zeros, key=lambda zero: zero[1].time)
+
+    def _at(self, state: State) -> list[float]:
+        return [float(event.function(state.time, state)) for event in self.events]
+
+
+# ---- progress, and requests to stop -------------------------------------------------------------
+
+Report = Callable[[float, float], None]
+"""report(time, end): simulated time reached, and where it ends [s]."""
+
+_PERIOD = 0.1  # [s] of wall time between two reports
+
+
+@contextmanager
+def progress_report(progress: bool | Report, end: float) -> Iterator[Report]:
+    """Yield a function to call after every step; it passes on about ten calls a second."""
+    if progress is False:
+        yield lambda now, end: None
+        return
+    last = -float("inf")
+
+    def rarely(now: float, end: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _PERIOD or now >= end:
+            last = time.monotonic()
+            report(now, end)
+
+    if progress is not True:
+        report = progress
+        yield rarely
+        return
+    text = TextColumn("{task.completed:.3f} of {task.total:.3f} s")
+    columns = text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=end)
+
+        def report(now: float, end: float) -> None:
+            bar.update(task, completed=now)
+
+        yield rarely
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopRequest:
+    """Whether a signal has asked to stop, and which."""
+
+    def __init__(self) -> None:
+        self.signal: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.signal is not None
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:  # the second time: at once
+            raise KeyboardInterrupt
+        self.signal = signal.Signals(number).name
+
+
+@contextmanager
+def stop_request() -> Iterator[StopRequest]:
+    """Turn SIGINT and SIGTERM into a request; outside the main thread, do nothing."""
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+    before = {number: signal.signal(number, request._ask) for number in _SIGNALS}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,336 @@
+"""Trajectory: what is recorded of a motion, in memory or in an HDF5 file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.dynamics.energy import energy_and_momentum
+from sparsebody.errors import SimulationError
+from sparsebody.model.system import State, System
+from sparsebody.model.time_functions import TimeFunction
+from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.stabilization import constraint_errors, largest
+
+Sample = dict[str, Any]  # channel name -> number or array
+OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")
+
+_SAMPLED_TIMES = (0.0, 0.1, 0.7, 3.1)  # [s] where given functions of time are compared
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something out of the ordinary that happened on the way."""
+
+    time: float  # [s]
+    kind: str  # such as "re-analysis", "rank in doubt", "passed pose", "interruption"
+    message: str
+
+    def __str__(self) -> str:
+        return f"t = {self.time:.6g} s: {self.kind}: {self.message}"
+
+
+def cause_of(error: Exception) -> str:
+    """Return the message of an error without the advice that an event has already followed."""
+    return str(error).split("; take smaller steps")[0]
+
+
+class Summary(dict[str, Any]):
+    """The numbers that tell how a run went, by name; printed as a table."""
+
+    def __str__(self) -> str:
+        per_step = self["wall_time"] / max(self["steps"], 1)
+        drift = self["energy_error"]
+        rows = {
+            "mechanism": self["mechanism"],
+            "time": f"{self['start']:.6g} to {self['end']:.6g} s",
+            "steps": f"{self['steps']}, {self['records']} recorded",
+            "wall time": f"{self['wall_time']:.3g} s, {1e3 * per_step:.3g} ms a step",
+            "energy": f"{self['energy_start']:.6g} J to {self['energy_end']:.6g} J",
+            "energy error": "not defined: it is not constant" if drift is None else f"{drift:.1e}",
+            "position error": f"{self['position_error']:.1e} at most [m, rad]",
+            "velocity error": f"{self['velocity_error']:.1e} at most [m/s, rad/s]",
+            "events": str(self["events"]),
+        }
+        rows |= {"interrupted": "before its end"} if self["interrupted"] else {}
+        return "\n".join(f"{name:<14}  {value}" for name, value in rows.items())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(BriefRepr):
+    """States at n times, with energies and constraint errors.
+
+    Body coordinates as in State: axes of the body frame, origin at the center of mass.
+    """
+
+    time: FloatArray  # (n,) [s]
+    position: FloatArray  # (n, n_bodies, 3) centers of mass in the world [m]
+    orientation: FloatArray  # (n, n_bodies, 4) unit quaternions (w, x, y, z), body to world
+    velocity: FloatArray  # (n, n_bodies, 6) body coordinates, angular first [rad/s, m/s]
+    coordinate: FloatArray  # (n, n_coordinates) tracked joint coordinates, whole turns included
+    kinetic_energy: FloatArray  # (n,) [J]
+    potential_energy: FloatArray  # (n,) of gravity and springs [J]
+    elastic_energy: FloatArray | None  # (n,) in compliance of joints [J]; None if rigid
+    momentum: FloatArray  # (n, 6) about the world's origin, angular first [kg m^2/s, kg m/s]
+    position_error: FloatArray  # (n,) largest constraint error [rad, m]
+    velocity_error: FloatArray  # (n,) [rad/s, m/s]
+    joint_wrench: FloatArray | None  # (n, n_joints, 6) on the successor in S coordinates, if asked
+    events: tuple[Event, ...]
+    name: str  # of the mechanism
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    options: Mapping[str, Any]
+    conservative: bool  # no drive, effort, damper, external force or control: energy is constant
+    interrupted: bool  # stopped before the duration was over
+    steps: int
+    wall_time: float  # [s] spent in the time loop
+    source: str | None = None  # the mechanism file that it was made from
+    path: Path | None = None  # where it is stored
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def state(self, index: int) -> State:
+        """Return the recorded state `index` (negative: from the end)."""
+        if not -len(self.time) <= index < len(self.time):
+            raise SimulationError(f"there is no record {index}; the trajectory has {len(self)}")
+        return State(
+            self.position[index],
+            self.orientation[index],
+            self.velocity[index],
+            self.coordinate[index],
+            float(self.time[index]),
+        )
+
+    def body(self, name: str) -> int:
+        """Return the index of a body."""
+        return self._index(self.body_names, name, "body")
+
+    def joint(self, name: str) -> int:
+        """Return the index of a joint."""
+        return self._index(self.joint_names, name, "joint")
+
+    @staticmethod
+    def _index(names: tuple[str, ...], name: str, what: str) -> int:
+        if name not in names:
+            raise SimulationError(f"the trajectory has no {what} {name!r}")
+        return names.index(name)
+
+    @property
+    def energy(self) -> FloatArray:
+        """(n,) kinetic, potential and elastic energy [J]."""
+        energy = self.kinetic_energy + self.potential_energy
+        return energy if self.elastic_energy is None else energy + self.elastic_energy
+
+    @property
+    def energy_error(self) -> float | None:
+        """Largest change of the energy, relative to the energy that moves; None if driven.
+
+        The energy that moves is the larger of the largest kinetic energy and the largest change
+        of the potential energy, so that the choice of the zero level has no influence.
+        """
+        if not self.conservative:
+            return None
+        change = np.abs(self.energy - self.energy[0]).max()
+        exchanged = np.abs(self.potential_energy - self.potential_energy[0]).max()
+        scale = max(float(exchanged), float(np.abs(self.kinetic_energy).max()))
+        noise = 64.0 * np.finfo(float).eps * float(np.abs(self.potential_energy).max())
+        return float(change) / scale if scale > noise else 0.0
+
+    def summary(self) -> Summary:
+        """Return the numbers that tell how the run went, by name; printed, they are a table."""
+        return Summary(
+            mechanism=self.name,
+            start=float(self.time[0]),
+            end=float(self.time[-1]),
+            steps=self.steps,
+            records=len(self),
+            wall_time=self.wall_time,
+            interrupted=self.interrupted,
+            energy_start=float(self.energy[0]),
+            energy_end=float(self.energy[-1]),
+            energy_error=self.energy_error,
+            position_error=float(self.position_error.max()),
+            velocity_error=float(self.velocity_error.max()),
+            events=len(self.events),
+        )
+
+    @staticmethod
+    def load(path: str | Path, *, recover: bool = False) -> Trajectory:
+        """Read a trajectory file, also one whose run was killed or is still under way.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        recover : bool
+            Take what can be read of a damaged file: the records before the first one that is not
+            whole, NaN for other channels than those of states, no events. An event of kind
+            "recovery" lists what is lost.
+
+        Raises
+        ------
+        SimulationError
+            If the file does not exist, is no trajectory or is damaged; it names the dataset and
+            what is wrong with it.
+        """
+        from sparsebody.simulation.trajectory_reading import load_trajectory, recovered_trajectory
+
+        return recovered_trajectory(Path(path)) if recover else load_trajectory(Path(path))
+
+
+class StoppedSimulationError(SimulationError):
+    """The motion could not be continued; `trajectory` holds what was computed before."""
+
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
+
+
+# ---- what is recorded ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Header:
+    """What a recording says about its run before the first record."""
+
+    system: System
+    options: SimulationOptions
+    conservative: bool
+    source: str | None
+
+    @cached_property
+    def channels(self) -> dict[str, tuple[int, ...]]:
+        """The shape of one record of each channel."""
+        n, options = self.system.n_bodies, self.options
+        is_compliant = options.method in ("auto", "generalized-alpha")
+        return {
+            "time": (),
+            "position": (n, 3),
+            "orientation": (n, 4),
+            "velocity": (n, 6),
+            "coordinate": (len(self.system.coordinates.joint),),
+            "kinetic_energy": (),
+            "potential_energy": (),
+            "momentum": (6,),
+            "position_error": (),
+            "velocity_error": (),
+            **({"elastic_energy": ()} if is_compliant else {}),
+            **({"joint_wrench": (self.system.n_joints, 6)} if options.record_reactions else {}),
+        }
+
+
+def sample(
+    system: System,
+    state: State,
+    multiplier: FloatArray | None,
+    joint_wrench: Callable[[State], FloatArray] | None,
+) -> Sample:
+    """Return one record.
+
+    Multipliers are those of compliant joints, which are open by delta = C lambda; `joint_wrench`
+    computes the reactions where they are asked for.
+    """
+    now, momentum = energy_and_momentum(system, state)
+    position_error, velocity_error = constraint_errors(system, state)
+    record: Sample = {
+        "time": state.time,
+        "position": state.position,
+        "orientation": state.orientation,
+        "velocity": state.velocity,
+        "coordinate": state.coordinate,
+        "kinetic_energy": now.kinetic,
+        "potential_energy": now.potential,
+        "elastic_energy": 0.0 if multiplier is None else 0.5 * float(multiplier @ position_error),
+        "momentum": momentum,
+        "position_error": largest(position_error),
+        "velocity_error": largest(velocity_error),
+    }
+    if joint_wrench is not None:
+        record["joint_wrench"] = joint_wrench(state)
+    return record
+
+
+def fingerprint(system: System) -> str:
+    """Return a hash of all that decides how the system moves, and of its names."""
+    digest = hashlib.sha256()
+    for part in (system.body_names, system.joint_names, system.joint_types):
+        digest.update(repr(part).encode())
+    for array in _numbers(system):
+        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr(array.shape).encode())
+    return digest.hexdigest()
+
+
+def _numbers(system: System) -> list[np.ndarray[Any, Any]]:
+    def sampled(functions: Iterable[TimeFunction]) -> FloatArray:
+        return np.array([[f(time) for time in _SAMPLED_TIMES] for f in functions], dtype=float)
+
+    joint, point, load = system.joint_forces, system.point_forces, system.external_forces
+    elastic = system.elastic
+    motions = [f for f in system.coordinates.motion if f is not None]
+    return [
+        *(system.gravity, system.mass, system.inertia, system.center_of_mass),
+        *(system.predecessor, system.successor, system.parameter, system.first_row),
+        *(system.predecessor_rotation, system.predecessor_point),
+        *(system.successor_rotation, system.successor_point),
+        *(system.coordinates.joint, system.coordinates.index, system.coordinates.row),
+        *(joint.item, joint.stiffness, joint.rest, joint.damping),
+        *(point.first, point.second, point.first_point, point.second_point),
+        *(point.stiffness, point.rest_length, point.damping),
+        *(load.body, load.wrench, load.point, load.in_world),
+        *((elastic.joint, *elastic.arrays[0], *elastic.arrays[1:]) if len(elastic) else ()),
+        *(sampled(motions), sampled(joint.effort), sampled(point.effort)),
+    ]
+
+
+class MemoryRecorder:
+    """Keeps everything in memory."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._samples: list[Sample] = []
+        self._events: list[Event] = []
+
+    def append(self, sample: Sample) -> None:
+        """Keep one sample; its arrays must not change any more."""
+        self._samples.append(sample)
+
+    def note(self, event: Event) -> None:
+        """Keep an event."""
+        self._events.append(event)
+
+    def is_flush_due(self) -> bool:
+        """Never: there is nothing safer than memory here."""
+        return False
+
+    def flush(self, checkpoint: object) -> None:
+        """Do nothing."""
+
+    def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
+        """Return the trajectory."""
+        header, n = self._header, len(self._samples)
+        channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
+        for name, shape in header.channels.items():
+            rows = [sample[name] for sample in self._samples]
+            channels[name] = np.array(rows, dtype=float).reshape(n, *shape)
+        return Trajectory(
+            **channels,
+            events=tuple(self._events),
+            name=header.system.name,
+            body_names=tuple(header.system.body_names),
+            joint_names=tuple(header.system.joint_names),
+            options=header.options.as_dict(),
+            conservative=header.conservative,
+            interrupted=interrupted,
+            steps=steps,
+            wall_time=wall_time,
+            source=header.source,
+        )

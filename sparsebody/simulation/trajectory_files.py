@@ -1,0 +1,299 @@
+"""Trajectory files written and resumed: HDF5, one dataset per channel, one row per record."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import OutputError, SimulationError, SimulationOptionError, SparsebodyError
+from sparsebody.model.system import State, System
+from sparsebody.simulation.stepping import Checkpoint, unpack
+from sparsebody.simulation.trajectory import Event, Header, Sample, Trajectory, fingerprint
+from sparsebody.simulation.trajectory_reading import (
+    CHECKPOINTS,
+    COPY_ROWS,
+    EVENT_TYPE,
+    EVENTS,
+    FORMAT,
+    FORMAT_VERSION,
+    load_trajectory,
+    n_records,
+    open_trajectory,
+)
+from sparsebody.writing import write_errors
+
+_CHUNK_BYTES, _BLOCK_BYTES = 1 << 18, 1 << 22
+_FLUSH_PERIOD = 0.5  # [s] of wall time
+
+
+@contextmanager
+def hdf5_errors(path: Path, file: h5py.File | None = None) -> Iterator[None]:
+    """Raise OutputError, naming `path` and the reason, where HDF5 cannot write; give up `file`."""
+    try:
+        yield
+    except SparsebodyError:
+        raise
+    except (OSError, RuntimeError) as error:
+        if file:
+            _give_up(file)
+        code = re.search(r"errno = (\d+)", str(error))
+        reason = os.strerror(int(code[1])) if code else str(error)
+        raise OutputError(f"cannot write {str(path)!r}: {reason}") from error
+
+
+def _give_up(file: h5py.File) -> None:
+    """Close a file that cannot be written; what was flushed stays in it.
+
+    HDF5 writes the rest when it closes, and crashes where that fails: let it write into memory.
+    """
+    has_memory_files = hasattr(os, "memfd_create")  # elsewhere than on Linux, the null device
+    nowhere = os.memfd_create("rest") if has_memory_files else os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, file.id.get_vfd_handle())
+    os.close(nowhere)
+    file.close()
+
+
+@contextmanager
+def _opened_for_writing(path: Path) -> Iterator[h5py.File]:
+    with hdf5_errors(path):
+        file = h5py.File(path, "r+", libver="v110")
+    try:
+        with hdf5_errors(path, file):
+            yield file
+            file.flush()
+    finally:
+        with hdf5_errors(path, file):
+            file.close()
+
+
+def create_file(path: Path, header: Header, checkpoint_size: int) -> None:
+    """Write a trajectory file without records; nothing can be added to its structure later."""
+    content = _empty_file(header, checkpoint_size)
+    with write_errors(path):
+        try:
+            path.write_bytes(content)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _empty_file(header: Header, checkpoint_size: int) -> bytes:
+    """Return the content of a trajectory file without records, made in memory."""
+    try:
+        own_version = version("sparsebody")
+    except PackageNotFoundError:  # used from a source tree
+        own_version = "unknown"
+    with h5py.File("empty", "w", driver="core", backing_store=False, libver="v110") as file:
+        file.attrs.update(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "sparsebody_version": own_version,
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "name": header.system.name,
+                "options": json.dumps(header.options.as_dict()),
+                "step": header.options.step,
+                "fingerprint": fingerprint(header.system),
+                "conservative": header.conservative,
+                "interrupted": True,  # until the run is over
+                "steps": -1,
+                "wall_time": np.nan,
+            }
+        )
+        text = h5py.string_dtype()
+        file.create_dataset("source", data=header.source or "", dtype=text)  # may be large
+        file.create_dataset("body_names", data=list(header.system.body_names), dtype=text)
+        file.create_dataset("joint_names", data=list(header.system.joint_names), dtype=text)
+        for name, shape in header.channels.items():
+            _growing(file, name, shape, np.dtype("f8"))
+        _growing(file, EVENTS, (), EVENT_TYPE)
+        file.create_dataset(CHECKPOINTS, data=np.zeros((2, checkpoint_size)))
+        file.flush()
+        return bytes(file.id.get_file_image())
+
+
+def _growing(file: h5py.File, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+    """Add a dataset without rows, to which rows are appended."""
+    if 0 in shape:  # chunks must not be empty
+        chunk: tuple[int, ...] = (64, *(max(1, size) for size in shape))
+    else:
+        rows = max(1, min(1024, _CHUNK_BYTES // (dtype.itemsize * int(np.prod(shape)))))
+        chunk = (rows, *shape)
+    maximum = (None, *(size or None for size in shape))
+    file.create_dataset(name, (0, *shape), dtype, maxshape=maximum, chunks=chunk)
+
+
+class FileRecorder:
+    """Appends blocks of samples to an HDF5 file that stays readable whatever happens.
+
+    The file is in HDF5's single-writer-multiple-readers mode: a reader, or whoever comes after a
+    killed run, sees every flushed block. Checkpoints go to two slots in turn, each with a
+    checksum, so that one of them is always whole.
+    """
+
+    def __init__(self, path: Path, header: Header, checkpoint_size: int | None = None) -> None:
+        if checkpoint_size is not None:  # else append to a file that `rewind` has prepared
+            create_file(path, header, checkpoint_size)
+        self._path = path
+        with hdf5_errors(path):
+            self._file = h5py.File(path, "r+", libver="v110")
+            self._file.swmr_mode = True
+        self._datasets = {name: self._file[name] for name in header.channels}
+        row_bytes = 8 * sum(int(np.prod(shape)) for shape in header.channels.values())
+        capacity = max(1, min(1024, _BLOCK_BYTES // row_bytes))
+        self._blocks: dict[str, FloatArray] = {
+            name: np.empty((capacity, *shape)) for name, shape in header.channels.items()
+        }
+        self._capacity, self._filled, self._n_flushes = capacity, 0, 0
+        self._events: list[Event] = []
+        self._last_flush = time.monotonic()
+
+    def append(self, sample: Sample) -> None:
+        """Put one sample into the block, and the block into the file when it is full."""
+        if self._filled == self._capacity:
+            with hdf5_errors(self._path, self._file):
+                self._write_block()
+        for name, block in self._blocks.items():
+            block[self._filled] = sample[name]
+        self._filled += 1
+
+    def note(self, event: Event) -> None:
+        """Keep an event until the next flush."""
+        self._events.append(event)
+
+    def is_flush_due(self) -> bool:
+        """Tell whether the file is half a second behind."""
+        return time.monotonic() - self._last_flush > _FLUSH_PERIOD
+
+    def flush(self, checkpoint: Callable[[], Checkpoint]) -> None:
+        """Write samples and events, and only then the checkpoint that counts on them."""
+        with hdf5_errors(self._path, self._file):
+            self._write_block()
+            self._write_events()
+            self._file.flush()
+            slots = self._file[CHECKPOINTS]
+            slots[self._n_flushes % len(slots)] = checkpoint().pack()
+            slots.flush()
+        self._n_flushes += 1
+        self._last_flush = time.monotonic()
+
+    def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
+        """Write what is left, close the file and return its content."""
+        with hdf5_errors(self._path, self._file):
+            self._write_block()
+            self._write_events()
+            self._file.flush()
+            self._file.close()
+        with _opened_for_writing(self._path) as file:
+            file.attrs.update({"steps": steps, "wall_time": wall_time, "interrupted": interrupted})
+        return load_trajectory(self._path)
+
+    def _write_block(self) -> None:
+        n = self._filled
+        if n == 0:
+            return
+        for name, block in self._blocks.items():
+            dataset = self._datasets[name]
+            first = dataset.shape[0]
+            dataset.resize(first + n, axis=0)
+            dataset[first:] = block[:n]
+        self._filled = 0
+
+    def _write_events(self) -> None:
+        if not self._events:
+            return
+        dataset = self._file[EVENTS]
+        rows = np.array(
+            [(e.time, e.kind.encode()[:32], e.message.encode()[:480]) for e in self._events],
+            dtype=EVENT_TYPE,
+        )
+        first = dataset.shape[0]
+        dataset.resize(first + len(rows), axis=0)
+        dataset[first:] = rows
+        self._events = []
+
+
+# ---- resumed ------------------------------------------------------------------------------------
+
+
+def check_same_run(path: Path, header: Header) -> None:
+    """Raise SimulationOptionError unless the file is one of the same mechanism and options."""
+    remedy = "; give another output, or overwrite it"
+    with open_trajectory(path) as file:
+        if file.attrs["fingerprint"] != fingerprint(header.system):
+            raise SimulationOptionError(
+                f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
+                f"{file.attrs['name']!r} with other bodies, joints or numbers{remedy}"
+            )
+        older = {"reduction": "auto", "compliance": None, "spectral_radius": 0.7}
+        stored = older | json.loads(file.attrs["options"])
+    for name, value in header.options.as_dict().items():
+        if stored.get(name) != value:
+            raise SimulationOptionError(
+                f"cannot resume {str(path)!r}: its {name.replace('_', ' ')} is "
+                f"{stored.get(name)!r}, not {value!r}{remedy}"
+            )
+
+
+def checkpoint_of(path: Path, system: System, first: State, size: int) -> Checkpoint | None:
+    """Return the newest whole checkpoint of a run from a first state; None if there is none.
+
+    `size` is that of a checkpoint here. Raises SimulationError if the run began with another state.
+    """
+    with open_trajectory(path) as file:
+        if file[CHECKPOINTS].shape[1] != size:
+            raise SimulationOptionError(
+                f"cannot resume {str(path)!r}: its checkpoints are those of sparsebody "
+                f"{file.attrs.get('sparsebody_version')}, which this version does not read; go on "
+                "with that one, or give another output"
+            )
+        checkpoints = [unpack(system, row) for row in file[CHECKPOINTS][:]]
+        whole = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
+        if not whole:
+            return None
+        for name in ("position", "orientation", "velocity", "time"):
+            if not np.allclose(getattr(first, name), file[name][0], rtol=0.0, atol=1e-12):
+                raise SimulationError(
+                    f"cannot resume {str(path)!r}: it began with another {name}; give the same "
+                    "state, or another output"
+                )
+        return max(whole, key=lambda checkpoint: checkpoint.step)
+
+
+def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
+    """Cut a file back to its checkpoint, closed and ready to be appended to.
+
+    Into a copy that then takes the file's place: until then, nothing is lost.
+    """
+    copy = path.with_name(path.name + ".resumed")
+    n = 1 + checkpoint.step // header.options.record_every
+    try:
+        with open_trajectory(path) as old:
+            if n_records(old) < n:
+                raise SimulationOptionError(f"cannot resume {str(path)!r}: records are missing")
+            create_file(copy, header, old[CHECKPOINTS].shape[1])
+            with _opened_for_writing(copy) as new:
+                rows = dict.fromkeys(header.channels, n) | {EVENTS: checkpoint.n_events}
+                for name, n_rows in rows.items():
+                    new[name].resize(n_rows, axis=0)
+                    for first in range(0, n_rows, COPY_ROWS):
+                        last = min(n_rows, first + COPY_ROWS)
+                        new[name][first:last] = old[name][first:last]
+                new[CHECKPOINTS][:] = checkpoint.pack()
+                new.attrs["created"] = old.attrs["created"]
+    except OutputError:
+        copy.unlink(missing_ok=True)
+        raise
+    os.replace(copy, path)
