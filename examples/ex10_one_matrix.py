@@ -17,7 +17,7 @@ import sparsebody as sb
 from sparsebody.analysis.algorithm_comparison import compare_algorithms
 from sparsebody.analysis.cycle_bases import compare_loop_bases
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
+from sparsebody.certificates.certifying import algorithm_growth, growing_family
 from sparsebody.model.gallery import build
 from sparsebody.ordering.literature_orders import algorithm_order
 from sparsebody.plots.spy import plot_orders

@@ -67,6 +67,10 @@ class ConvergenceWarning(UserWarning):
     """An iterative solve stalled: its residual is reported with the accelerations."""
 
 
+class EnergyWarning(UserWarning):
+    """The energy of a motion changed, though nothing adds or takes any: steps are too long."""
+
+
 class InterruptionWarning(UserWarning):
     """A signal has ended a run early: whoever goes on works with a part of it."""
 

@@ -15,7 +15,7 @@ Featherstone (2008), sec. 8.10, on overconstraint; sec. 3.6 and 4.4 on joints.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,13 @@ import numpy as np
 from sparsebody.analysis.advice_choices import LoopAdvice, Replacement, choices_by_loop, pose_at
 from sparsebody.analysis.determined_reactions import determined_reactions
 from sparsebody.analysis.null_space import joint_sizes
-from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.kinematics.poses import displaced
-from sparsebody.model.connections import JointColumns
+from sparsebody.model.connections import distinct_types
 from sparsebody.model.forces import JointForce
 from sparsebody.model.frames import Frames
 from sparsebody.model.joints import JointType
@@ -64,51 +64,35 @@ def with_replaced_joints(
                 "be replaced; take these away first"
             )
     bodies, joints = mechanism.columns()
-    copy = Mechanism(mechanism.name, mechanism.gravity)
-    copy.add_bodies(
-        list(mechanism.body_names), **{f.name: getattr(bodies, f.name) for f in fields(bodies)}
-    )
-    place = {mechanism.joint_names.find(name): new for name, new in substitutes.items()}
-    keep = np.array([place.get(j, 0) is not None for j in range(len(joints))], dtype=bool)
     types = [joints.types[k] for k in joints.type_index.tolist()]
     turns = np.tile(np.eye(3), (len(joints), 1, 1))
-    for j, new in place.items():
+    keep = np.ones(len(joints), dtype=bool)
+    for name, new in substitutes.items():
+        j = mechanism.joint_names.find(name)
+        keep[j] = new is not None
         if new is not None:
             types[j], turns[j] = new
-    kept = np.flatnonzero(keep).tolist()
-    copy.add_joints(
-        [mechanism.joint_names[j] for j in kept],
-        [types[j] for j in kept],
-        joints.predecessor[keep],
-        joints.successor[keep],
-        predecessor_frame=_turned(joints.predecessor_frame, turns, keep),
-        successor_frame=_turned(joints.successor_frame, turns, keep),
-        prescribed=[joints.prescribed.get(j) for j in kept],
-        compliance=_row_matrices(joints.compliance, joints, kept),
-        damping=_row_matrices(joints.damping, joints, kept),
+    kept = np.flatnonzero(keep)
+    names = [mechanism.joint_names[j] for j in kept.tolist()]
+    known, type_index = distinct_types(names, [types[j] for j in kept.tolist()])
+    of_kept = replace(
+        joints.take(kept),
+        types=known,
+        type_index=type_index,
+        predecessor_frame=_turned(joints.predecessor_frame, turns).take(kept),
+        successor_frame=_turned(joints.successor_frame, turns).take(kept),
     )
-    copy.forces.update(mechanism.forces)
-    return copy
+    return Mechanism.of_columns(mechanism, (mechanism.body_names, bodies), (names, of_kept))
 
 
-def _row_matrices(
-    matrices: FloatArray, joints: JointColumns, kept: list[int]
-) -> list[FloatArray] | float:
-    """Return the matrices on the rows of joints."""
-    if not matrices.any():
-        return 0.0
-    sizes = [joints.types[joints.type_index[j]].n_constraints for j in kept]
-    return [matrices[j, :n, :n] for j, n in zip(kept, sizes, strict=True)]
-
-
-def _turned(frames: Frames, turns: FloatArray, keep: BoolArray) -> Frames:
-    """Return the frames to keep; those that are not turned stay exactly as they are."""
+def _turned(frames: Frames, turns: FloatArray) -> Frames:
+    """Return frames with other axes; those that are not turned stay exactly as they are."""
     orientation = np.array(frames.quaternions)
     is_turned = np.any(turns != np.eye(3), axis=(1, 2))
     orientation[is_turned] = quaternion_from_rotation(
         frames.rotations[is_turned] @ turns[is_turned]
     )
-    return Frames(frames.origins[keep], orientation[keep])
+    return Frames(frames.origins, orientation)
 
 
 @dataclass(frozen=True)
@@ -180,17 +164,15 @@ def _violation(
     That is what `acceleration` contributes, or those `free` of constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
-    terms, of_free = (_row_terms(system, constraint.rows, a) for a in (acceleration, free))
+    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
+    is_body = (ends >= 0)[:, :, None]
+    terms, of_free = (  # (n_rows, 2, 6) the products that A a sums
+        constraint.rows * np.where(is_body, a[ends], 0.0) for a in (acceleration, free)
+    )
     scale = np.maximum(np.abs(terms), np.abs(of_free)).sum(axis=(1, 2))
     error = np.abs(terms.sum(axis=(1, 2)) - constraint.acceleration)
     largest = (scale + np.abs(constraint.acceleration)).max(initial=0.0)
     return float(error.max(initial=0.0) / max(largest, 1e-300))
-
-
-def _row_terms(system: System, rows: FloatArray, acceleration: FloatArray) -> FloatArray:
-    """Return (n_rows, 2, 6) the products that A a sums."""
-    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
-    return np.asarray(rows * np.where((ends >= 0)[:, :, None], acceleration[ends], 0.0))
 
 
 @dataclass(frozen=True, eq=False)

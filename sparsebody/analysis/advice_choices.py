@@ -73,7 +73,10 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
     freedoms are tried first.
     """
     rng = np.random.default_rng(0)
-    poses = [plucker_parts(old.transform(_random_position(rng, old))) for _ in range(N_POSES)]
+    positions = rng.uniform(-1.0, 1.0, (N_POSES, old.n_positions))
+    if old.n_positions >= 4:  # these start with a quaternion
+        positions[:, :4] /= np.linalg.norm(positions[:, :4], axis=1, keepdims=True)
+    poses = [plucker_parts(old.transform(q)) for q in positions]
     types = [kind() for name, kind in JOINT_TYPES.items() if name != "free" and not fields(kind)]
     types.sort(key=lambda joint_type: joint_type.n_velocities)
     replacements: list[Relaxation] = []
@@ -82,8 +85,16 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
         if new is not None and new.n_constraints >= old.n_constraints:
             continue
         for turn in QUARTER_TURNS if new is not None else QUARTER_TURNS[:1]:
-            motions = _motions(old, new, turn, poses)
-            if motions is None or any(_is_same(motions, span) for span in spans):
+            projectors = []  # on the new freedoms in S axes, pose by pose
+            for E, r in poses:
+                S = _freedoms(new, turn, E, r)
+                old_S = old.motion_subspace(old.coordinates(E, r))
+                Q = None if S is None else np.linalg.qr(S)[0]
+                if Q is None or not _is_same(Q @ (Q.T @ old_S), old_S):
+                    break
+                projectors.append(Q @ Q.T)
+            motions = np.array(projectors)
+            if len(motions) < N_POSES or any(_is_same(motions, span) for span in spans):
                 continue
             spans.append(motions)
             E, r = poses[0]
@@ -98,34 +109,6 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
 
 def _is_same(one: FloatArray, other: FloatArray) -> bool:
     return np.allclose(one, other, atol=RELAXATION_TOLERANCE)
-
-
-def _random_position(rng: np.random.Generator, joint_type: JointType) -> FloatArray:
-    """Return a position q; four or more numbers start with a quaternion."""
-    q = rng.uniform(-1.0, 1.0, joint_type.n_positions)
-    if joint_type.n_positions >= 4:
-        q[:4] /= np.linalg.norm(q[:4])
-    return q
-
-
-def _motions(
-    old: JointType,
-    new: JointType | None,
-    turn: FloatArray,
-    poses: list[tuple[FloatArray, FloatArray]],
-) -> FloatArray | None:
-    """Return (n_poses, 6, 6) projectors on the new freedoms in S axes; None if a pose is barred."""
-    projectors = []
-    for E, r in poses:
-        S = _freedoms(new, turn, E, r)
-        if S is None:
-            return None
-        Q = np.linalg.qr(S)[0]
-        old_S = old.motion_subspace(old.coordinates(E, r))
-        if not _is_same(Q @ (Q.T @ old_S), old_S):
-            return None
-        projectors.append(Q @ Q.T)
-    return np.array(projectors)
 
 
 def _freedoms(
@@ -300,25 +283,16 @@ def choose_in_loop(
                 suits = relaxation.n_removed == size if n == 1 else relaxation.n_removed < size
                 if suits and (varies or relaxation.extra is not None):
                     choice = Choice(j, relaxation)
-                    works.append((choice, _works(system, loop, choice, poses, wrenches)))
+                    work = [  # of new freedoms on what circulates (n_removed, dimension)
+                        pose.extra(system, choice, float(pose.circulations.length[loop]))
+                        @ wrench[j]
+                        for pose, wrench in zip(poses, wrenches, strict=True)
+                    ]
+                    works.append((choice, work))
         choices = _together(works, n, size)
         if choices:
             return choices
     return []
-
-
-def _works(
-    system: System,
-    loop: int,
-    choice: Choice,
-    poses: list[Pose],
-    wrenches: list[dict[int, FloatArray]],
-) -> list[FloatArray]:
-    """Return (n_removed, dimension) what new freedoms do on what circulates, pose by pose."""
-    return [
-        pose.extra(system, choice, float(pose.circulations.length[loop])) @ wrench[choice.joint]
-        for pose, wrench in zip(poses, wrenches, strict=True)
-    ]
 
 
 def _together(
@@ -353,68 +327,58 @@ def choose_in_cluster(
     if size > MOST_REDUNDANT:
         return []
     constraint = pose.dynamics.evaluate(pose.state).constraint
-    wrench = null_wrenches(pose.dynamics, constraint, joints, np.eye)
-    wrench = np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape)
-    order = np.arange(len(joints))
-    combinations: list[list[Choice]] = []
+    null = null_wrenches(pose.dynamics, constraint, joints, np.eye)
+    n_vectors = null.shape[2]
+    null = np.linalg.qr(null.reshape(-1, n_vectors))[0].reshape(null.shape)
+    lengths = joint_sizes(system)
+
+    def greedy(order: IntArray, may_remove: bool) -> list[Choice]:
+        """Choose until nothing is left, the clearest of those that save most rows first.
+
+        What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
+        (1978), on accelerated greedy algorithms.
+        """
+        wrench, remaining, taken = null.copy(), size, dict[int, Choice]()
+        flat = wrench.reshape(-1, n_vectors)  # the same memory
+        for n_removed in range(6, 0, -1):
+            waiting = [
+                (-1.0, place, k, Choice(j, relaxation))
+                for place, j in enumerate(joints[order].tolist())
+                for k, relaxation in enumerate(relaxations(system.joint_types[j]))
+                if free[j]
+                and relaxation.n_removed == n_removed
+                and (may_remove or relaxation.new is not None)
+            ]
+            while waiting and n_removed <= remaining:
+                _, place, k, choice = heappop(waiting)
+                if choice.joint in taken:
+                    continue
+                work = (
+                    pose.extra(system, choice, float(lengths[choice.joint])) @ wrench[order[place]]
+                )
+                clear = clearness(work)
+                if clear < FAINT:
+                    continue
+                again = (-round(clear, 2), place, k, choice)
+                if waiting and again[:3] > waiting[0][:3]:
+                    heappush(waiting, again)
+                    continue
+                taken[choice.joint] = choice
+                right = np.linalg.svd(work, full_matrices=False)[2]
+                flat -= (flat @ right.T) @ right
+                remaining -= n_removed
+        return list(taken.values())
+
+    def n_removed(choices: list[Choice]) -> int:
+        return sum(choice.relaxation.n_removed for choice in choices)
+
+    order, combinations = np.arange(len(joints)), list[list[Choice]]()
     for may_remove in (False, True):
-        for way in (order, order[::-1]):
-            combinations.append(_greedy(system, joints, free, size, pose, wrench, way, may_remove))
-        combinations.sort(key=lambda choices: (size - _n_removed(choices), len(choices)))
-        if size > FEW and _n_removed(combinations[0]) == size:
+        combinations += [greedy(way, may_remove) for way in (order, order[::-1])]
+        combinations.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
+        if size > FEW and n_removed(combinations[0]) == size:
             break
     return combinations[:2]
-
-
-def _n_removed(choices: list[Choice]) -> int:
-    return sum(choice.relaxation.n_removed for choice in choices)
-
-
-def _greedy(
-    system: System,
-    joints: IntArray,
-    free: BoolArray,
-    size: int,
-    pose: Pose,
-    wrench: FloatArray,
-    order: IntArray,
-    may_remove: bool,
-) -> list[Choice]:
-    """Choose until nothing is left of `wrench`, the clearest of those that save most rows first.
-
-    What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
-    (1978), on accelerated greedy algorithms.
-    """
-    wrench = wrench.copy()
-    flat = wrench.reshape(-1, wrench.shape[2])  # the same memory
-    lengths, taken = joint_sizes(system), dict[int, Choice]()
-    for n_removed in range(6, 0, -1):
-        waiting = [
-            (-1.0, place, k, Choice(j, relaxation))
-            for place, j in enumerate(joints[order].tolist())
-            for k, relaxation in enumerate(relaxations(system.joint_types[j]))
-            if free[j]
-            and relaxation.n_removed == n_removed
-            and (may_remove or relaxation.new is not None)
-        ]
-        while waiting and n_removed <= size:
-            _, place, k, choice = heappop(waiting)
-            if choice.joint in taken:
-                continue
-            extra = pose.extra(system, choice, float(lengths[choice.joint]))
-            work = extra @ wrench[order[place]]
-            clear = clearness(work)
-            if clear < FAINT:
-                continue
-            again = (-round(clear, 2), place, k, choice)
-            if waiting and again[:3] > waiting[0][:3]:
-                heappush(waiting, again)
-                continue
-            taken[choice.joint] = choice
-            right = np.linalg.svd(work, full_matrices=False)[2]
-            flat -= (flat @ right.T) @ right
-            size -= n_removed
-    return list(taken.values())
 
 
 def choices_by_loop(

@@ -62,25 +62,6 @@ class AlgorithmComparison:
     orders: dict[str, IntArray]  # (n_blocks,) each
 
 
-@dataclass(frozen=True, eq=False)
-class _Equations:
-    """[D A'; A 0] x = b of a mechanism, and the accelerations that solve it."""
-
-    matrix: SaddleMatrix
-    right_hand_side: FloatArray
-    acceleration: FloatArray  # (n_bodies * 6,)
-
-    def error(self, x: FloatArray) -> float:
-        """Return the largest error of accelerations relative to the largest, with joints or not."""
-        n = len(self.acceleration)
-        width = self.matrix.inverse.shape[1]
-        force = self.right_hand_side[:n].reshape(-1, width)
-        unbound = np.einsum("nij,nj->ni", self.matrix.inverse, force)
-        largest = max(np.abs(unbound).max(initial=0.0), np.abs(self.acceleration).max(initial=0.0))
-        wrong = np.abs(x[:n] - self.acceleration).max(initial=0.0)
-        return float(wrong / largest) if largest > 0.0 else float(wrong)
-
-
 def compare_algorithms(
     mechanism: Mechanism | System,
     names: Sequence[str] = (),
@@ -122,46 +103,45 @@ def compare_algorithms(
         raise ShapeError(f"most_flops is {most_flops}; give a number that is not negative")
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system) if state is None else state
-    equations = _equations(system, state)
-    pattern = equations.matrix.pattern
+    dynamics = ForwardDynamics(system, state, formulation=SPATIAL, reactions="basic")
+    evaluation, structure = dynamics.evaluate(state), dynamics.structure
+    force, gamma = evaluation.applied - evaluation.bias, evaluation.constraint.acceleration
+    matrix = structure.matrix(evaluation.constraint)  # (8.64) with independent rows
+    acceleration = dynamics.acceleration(state)
+    free = np.einsum("nij,nj->ni", matrix.inverse, force.reshape(system.n_bodies, -1))
+    largest = max(np.abs(free).max(initial=0.0), np.abs(acceleration).max(initial=0.0))
+    size = float(largest) or 1.0  # of the accelerations, with joints or not
+    equations = matrix, structure.right_hand_side(force, gamma), acceleration.ravel(), size
+    pattern = matrix.pattern
     orders = {name: algorithm_order(pattern, name) for name in dict.fromkeys(names or ALGORITHMS)}
     lines = (_line(name, order, equations, eps, most_flops) for name, order in orders.items())
     return AlgorithmComparison(pattern, tuple(lines), orders)
 
 
-def _equations(system: System, state: State) -> _Equations:
-    """Return (8.64) in body coordinates with independent rows, and its solution."""
-    dynamics = ForwardDynamics(system, state, formulation=SPATIAL, reactions="basic")
-    evaluation = dynamics.evaluate(state)
-    constraint = evaluation.constraint
-    force = evaluation.applied - evaluation.bias
-    structure = dynamics.structure
-    return _Equations(
-        structure.matrix(constraint),
-        structure.right_hand_side(force, constraint.acceleration),
-        dynamics.acceleration(state).ravel(),
-    )
+Equations = tuple[SaddleMatrix, FloatArray, FloatArray, float]
 
 
 def _line(
-    name: str, order: IntArray, equations: _Equations, eps: Sequence[float], most_flops: float
+    name: str, order: IntArray, equations: Equations, eps: Sequence[float], most_flops: float
 ) -> AlgorithmLine:
-    """Factorize in one order with every eps."""
-    metrics = ordering_metrics(equations.matrix.pattern, order)
+    """Factorize in one order with every eps; `equations` with accelerations and their size."""
+    matrix, rhs, acceleration, size = equations
+    metrics = ordering_metrics(matrix.pattern, order)
     errors, counted, seconds = dict.fromkeys(map(float, eps), math.nan), math.nan, math.nan
     if metrics.flops <= most_flops:
-        symbolic = analyze(equations.matrix.pattern, order)
+        symbolic = analyze(matrix.pattern, order)
         for value in errors:
             try:
-                numeric = symbolic.factorize(equations.matrix, value)
+                numeric = symbolic.factorize(matrix, value)
             except SingularSystemError:
                 continue
-            errors[value] = equations.error(numeric.solve(equations.right_hand_side))
+            wrong = numeric.solve(rhs)[: len(acceleration)] - acceleration
+            errors[value] = float(np.abs(wrong).max(initial=0.0)) / size
             if math.isnan(seconds):
                 counted, times = float(numeric.flops), []
                 for _ in range(_TRIALS):
                     begin = thread_time()
-                    symbolic.factorize(equations.matrix, value).solve(equations.right_hand_side)
+                    symbolic.factorize(matrix, value).solve(rhs)
                     times.append(thread_time() - begin)
                 seconds = min(times)
     entry = ALGORITHMS[name]

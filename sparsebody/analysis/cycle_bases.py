@@ -18,7 +18,7 @@ from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
 from sparsebody.analysis.null_space import successor_frames
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
@@ -83,8 +83,14 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
         cycles = minimum_cycles(system.n_bodies, ends, freedoms)
     elif name == "short":
         cycles = short_cycles(system.n_bodies, ends)
-    else:
-        cycles = face_cycles(system.n_bodies, ends, freedoms, _drawing(system, joints))
+    else:  # the drawing shows bodies, world and joints in the plane along which they spread most
+        state = system.initial_state
+        point, to_world = successor_frames(system, state)[1][joints], np.any(ends < 0, axis=1)
+        world = point[to_world].mean(axis=0) if to_world.any() else np.zeros(3)
+        place = np.concatenate([state.position, world[None], point])
+        spread = place - place.mean(axis=0)
+        drawing = spread @ np.linalg.svd(spread, full_matrices=False)[2][:2].T
+        cycles = face_cycles(system.n_bodies, ends, freedoms, drawing)
     return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
 
 
@@ -114,17 +120,6 @@ def _tree(system: System, name: str, seed: int) -> SpanningTree:
 def _united(sequence: IntArray, ends: IntArray, n_bodies: int) -> BoolArray:
     """Return which joints, one after the other, close no loop with earlier ones."""
     return native.JointGraph(ends, n_bodies).unite(sequence)
-
-
-def _drawing(system: System, joints: IntArray) -> FloatArray:
-    """Return places of bodies, world and joints in the plane along which they spread most."""
-    state = system.initial_state
-    point = successor_frames(system, state)[1][joints]
-    to_world = np.any(_constrained(system)[1] < 0, axis=1)
-    world = point[to_world].mean(axis=0) if to_world.any() else np.zeros(3)
-    place = np.concatenate([state.position, world[None], point])
-    spread = place - place.mean(axis=0)
-    return spread @ np.linalg.svd(spread, full_matrices=False)[2][:2].T
 
 
 def compare_loop_bases(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -25,7 +26,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
-from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters
+from sparsebody.tree.loop_constraints import loop_clusters
 from sparsebody.tree.loop_properties import (
     assemblies,
     loop_properties,
@@ -119,52 +120,37 @@ def inspect_mechanism(
     counts = count_mobility(system, dynamics)
     solution, condition = dynamics(state), dynamics.condition(state)
     explained: dict[str, Any] = dynamics.explain()
-    error, worst = _initial_error(system)
+    gap = np.abs(SystemMotion(system, system.initial_state).position_error)
+    worst = int(np.argmax(gap)) if len(gap) else None
     redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
+    of_counts = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows")
+    of_dynamics = ("reduced_bodies", "subgroups", "rank", "ordering", "factorization")
+    of_choices = ("redundancy_gap", "redundancy_method", "redundancy_doubt", "why")
     return Inspection(
         name=system.name,
-        bodies=counts.bodies,
-        joints=counts.joints,
+        **{name: getattr(counts, name) for name in of_counts},
+        **{name: getattr(dynamics, name) for name in of_dynamics},
+        **{name: explained[name] for name in of_choices},
         joint_types=dict(Counter(joint_type.name for joint_type in system.joint_types)),
         prescribed=len(system.coordinates.prescribed),
-        loops=counts.loops,
-        mobility=counts.mobility,
         planar=dynamics.is_planar,
-        reduced_bodies=dynamics.reduced_bodies,
-        subgroups=dynamics.subgroups,
-        constraint_rows=counts.constraint_rows,
-        rank=dynamics.rank,
-        redundant_rows=counts.redundant_rows,
         redundant_joints=dict(Counter(system.joint_names[j] for j in redundant)),
         generic=generic_mobility(system),
         generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
-        redundancy_gap=explained["redundancy_gap"],
-        redundancy_method=str(explained["redundancy_method"]),
-        redundancy_doubt=str(explained["redundancy_doubt"]),
-        initial_error=error,
-        initial_error_joint=worst,
+        initial_error=0.0 if worst is None else float(gap[worst]),
+        initial_error_joint=(
+            None if worst is None else system.joint_names[system.row_joint[worst]]
+        ),
         residual=float(solution.residual),
         dropped_residual=float(solution.dropped_residual),
         condition_number=condition.kappa,
         forward_error=condition.forward_error,
-        ordering=dynamics.ordering,
-        factorization=dynamics.factorization,
         predicted_seconds=float(explained["predicted_seconds"]),
-        why=str(explained["why"]),
         orderings=ordering_lines(dynamics.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=determined_reactions(system, state, dynamics=dynamics),
     )
-
-
-def _initial_error(system: System) -> tuple[float, str | None]:
-    """Return the largest joint error of the pose as the user gave it, and where it is."""
-    error = np.abs(SystemMotion(system, system.initial_state).position_error)
-    if len(error) == 0:
-        return 0.0, None
-    worst = int(np.argmax(error))
-    return float(error[worst]), system.joint_names[system.row_joint[worst]]
 
 
 def _plain(value: Any) -> Any:
@@ -219,29 +205,22 @@ def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
     properties = loop_properties(clusters, rank_of_loops(clusters.tree, rank))
     is_small = system.n_bodies <= MOST_BODIES
     nearby = nearby_mobilities(clusters.tree, state) if is_small and properties.mobility else None
-    configurations, held = _configurations(clusters, state) if is_small else (None, ())
+    configurations, tree = None, clusters.tree
+    held: tuple[str, ...] = ()
+    with suppress(ModelError):  # spherical joints have no coordinates to hold
+        if is_small:
+            configurations = len(assemblies(tree, state))
+            explicit = LoopsProjection(tree.system, tree).explicit_at(state)
+            in_loop = (int(k) for k in explicit.independent if clusters.layout.local[k] >= 0)
+            held = tuple(tree.velocity_name(k) for k in in_loop)
+    names = ("freedoms", "loops", "constraints", "rank", "overconstraint")
     return ClosedLoops(
         tree=TREE,
-        freedoms=properties.freedoms,
-        loops=properties.loops,
+        **{name: getattr(properties, name) for name in names},
         clusters=clusters.n_clusters,
-        constraints=properties.constraints,
-        rank=properties.rank,
-        overconstraint=properties.overconstraint,
         is_properly_constrained=properties.is_properly_constrained,
         nearby_mobilities=nearby,
         is_singular=None if nearby is None else any(n != properties.mobility for n in nearby),
         configurations=configurations,
         held=held,
     )
-
-
-def _configurations(clusters: LoopClusters, state: State) -> tuple[int | None, tuple[str, ...]]:
-    """Return how many there are, and which joints of loops are held; None for those of balls."""
-    tree = clusters.tree
-    explicit = LoopsProjection(tree.system, tree).explicit_at(state)
-    in_loop = [int(k) for k in explicit.independent if clusters.layout.local[k] >= 0]
-    try:
-        return len(assemblies(tree, state)), tuple(tree.velocity_name(k) for k in in_loop)
-    except ModelError:
-        return None, ()

@@ -245,7 +245,11 @@ def judge_order_of_mechanism(
     for candidate in (structure, whole):
         if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
             blocks, remark = _in_blocks(candidate.pattern, order)
-            kept, left = _restricted(blocks, candidate, structure)
+            n, joints_in_use = structure.system.n_bodies, structure.joints
+            slot = np.full(n + structure.system.n_joints, -1, dtype=np.intp)
+            slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
+            slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
+            kept, left = slots[slots >= 0], int(np.count_nonzero(slots < 0))
             comment = f"{left} joints without kept rows left out" if left else ""
             comment = "; ".join(filter(None, (remark, comment)))
             joints = [structure.system.joint_names[j] for j in structure.joints]
@@ -257,17 +261,6 @@ def judge_order_of_mechanism(
         f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks or "
         f"rows have {', '.join(map(str, sizes))}"
     )
-
-
-def _restricted(order: IntArray, whole: KKTStructure, part: KKTStructure) -> tuple[IntArray, int]:
-    """Return an order of the blocks of one structure as one of another, with fewer joints."""
-    n = part.system.n_bodies
-    block = np.full(n + part.system.n_joints, -1, dtype=np.intp)
-    block[:n] = np.arange(n)
-    block[n + part.joints] = n + np.arange(len(part.joints))
-    every = np.concatenate([np.arange(n), n + whole.joints])[order]
-    kept = block[every]
-    return kept[kept >= 0], int(np.count_nonzero(kept < 0))
 
 
 def _in_blocks(pattern: Blocks, order: IntArray) -> tuple[IntArray, str]:

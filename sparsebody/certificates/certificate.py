@@ -1,4 +1,4 @@
-"""Orders of growth by their names: n^1.5, sqrt(n), n log n."""
+"""What certificates say: orders of growth by their names, of fronts, entries, work and inertias."""
 
 from __future__ import annotations
 
@@ -115,13 +115,13 @@ class Certificate:
     family: str
     method: str  # "sparse", or "loops-aba"
     ordering: str  # of "sparse"; the tree of "loops-aba"
-    asked: str  # what was asked for, such as "auto"
+    requested: str  # by the user, such as "auto"
     sizes: tuple[Measured, ...]
     growth: dict[str, Growth]
     fill: LogarithmicGrowth | None
     proof: Proof | None
     bound_is_for: str  # the orders that `front_bound` is for
-    automatic: tuple[str, ...] = ()  # what "auto" takes at each size, if that was asked for
+    automatic: tuple[str, ...] = ()  # what "auto" takes at each size, if that was requested
 
     @property
     def status(self) -> str:
@@ -166,7 +166,7 @@ class Certificate:
 
     def lines(self) -> Iterator[str]:
         """Yield the whole certificate for people, but for its table of sizes."""
-        chosen = "" if self.asked == self.ordering else f" ({self.asked})"
+        chosen = "" if self.requested == self.ordering else f" ({self.requested})"
         yield f"{self.family}, {self.method}, {self.ordering}{chosen}: {self}"
         if self.proof is not None:
             yield f"proof by {self.proof.kind}: {self.proof.statement}"
@@ -233,3 +233,87 @@ class Certificate:
 def column(sizes: Sequence[Measured], name: str) -> FloatArray:
     """Return one number of all sizes."""
     return np.array([getattr(one, name) for one in sizes], dtype=float)
+
+
+# ---- the joint-space inertia ----------------------------------------------------------------
+
+TREES = ("minimum-nonzeros", "breadth-first", "depth-first")
+_SAME = 3  # sizes with equally wide layers
+
+
+@dataclass(frozen=True)
+class InertiaSize:
+    """Nonzeros of the lower triangle of H for one member."""
+
+    n_bodies: int
+    every_tree: int  # that no spanning tree goes below, from whatever root
+    from_world: int  # the same for trees without virtual joints
+    widest_layer: int  # most bodies equally many joints away from the root, whatever it is
+    fewest_freedoms: int  # of a joint
+    nonzeros: dict[str, int]  # on trees of TREE_CHOICES
+
+
+@dataclass(frozen=True, eq=False)
+class InertiaCertificate:
+    """How H grows on every spanning tree."""
+
+    family: str
+    sizes: tuple[InertiaSize, ...]
+    growth: dict[str, Growth]  # of "every_tree" and of each tree, for the larger sizes
+
+    @property
+    def quadratic(self) -> float | None:
+        """C with nnz(H) >= c n^2 on every tree of every size; None if layers grow.
+
+        Premise: layers of bodies equally many joints away from any body are no wider than in the
+        largest members.
+        """
+        widths = {one.widest_layer for one in self.sizes[-_SAME:]}
+        freedoms = min(one.fewest_freedoms for one in self.sizes)
+        return freedoms**2 / (2 * widths.pop()) if len(widths) == 1 and freedoms else None
+
+    @property
+    def claim(self) -> str:
+        """The order that nnz(H) has on the best tree there can be."""
+        return "n^2" if self.quadratic else law(self.growth["every_tree"])
+
+    def __str__(self) -> str:
+        """In a few words."""
+        if self.quadratic:
+            return f"every spanning tree has {self.quadratic:.3g} n^2 - O(n) nonzeros of H at least"
+        return f"nonzeros of H grow as {self.claim} at least on every spanning tree; observed"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the whole certificate for people, but for its table of sizes."""
+        yield f"{self.family}, H: {self}"
+        last = self.sizes[-1]
+        if self.quadratic:
+            yield (
+                f"proof: a path of d joints passes d layers of bodies, of {last.widest_layer} at "
+                f"most, so that n supports have n^2 / {2 * last.widest_layer} joints or more in "
+                f"all; and no joint has fewer freedoms than {last.fewest_freedoms}"
+            )
+            largest = ", ".join(str(one.n_bodies) for one in self.sizes[-_SAME:])
+            yield f"premise: layers are no wider at larger sizes than at {largest} bodies"
+        for name, fit in self.growth.items():
+            yield f"{name} grows as {fit}"
+        yield (
+            f"at {last.n_bodies} bodies: {last.every_tree} on every tree, {last.from_world} on "
+            "every one rooted in the world; "
+            + ", ".join(f"{name} {count}" for name, count in last.nonzeros.items())
+        )
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return header and rows of its sizes, for people."""
+        counts = [
+            (one.n_bodies, one.widest_layer, one.every_tree, one.from_world, *one.nonzeros.values())
+            for one in self.sizes
+        ]
+        header = ("bodies", "layer", "every tree", "from world", *TREES)
+        return header, [tuple(map(str, row)) for row in counts]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        status = "proved" if self.quadratic else "observed"
+        words = {"method": "crba", "text": str(self), "status": status, "claim": self.claim}
+        return asdict(self) | words | {"quadratic": self.quadratic}

@@ -100,7 +100,7 @@ def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Fa
     return Family(name, name, parameters or {})
 
 
-def growing_family(family: FamilyLike) -> GrowingFamily:
+def as_growing(family: FamilyLike) -> GrowingFamily:
     """Return a family, a gallery mechanism by name, or a function of a whole number, as one.
 
     Raises

@@ -49,31 +49,25 @@ class Proof:
 
 
 def proof_of_bounded_fronts(
-    at: Callable[[int], Eliminated], first: int, measured: Sequence[Eliminated]
+    eliminate: Callable[[int], Eliminated], first: int, measured: Sequence[Eliminated]
 ) -> Proof | None:
     """Return a proof that fronts stay bounded, None where none is found.
 
-    `at`: the elimination at a value of the size parameter. `first`: the least value of it.
+    `eliminate`: the elimination at a value of the size parameter. `first`: the least value of it.
     `measured`: members of growing size, much larger ones than the first SAMPLE among them.
     """
-    if is_growing(measured):
+    largest, most = measured[-1], measured[-1].member.n_bodies / 2
+    halves = [one for one in measured if one.member.n_bodies <= most]
+    if all(one.largest_front < largest.largest_front for one in halves):
         return None
-    most = measured[-1].member.n_bodies / 2
-    consecutive = map(at, range(first, first + SAMPLE))
+    consecutive = map(eliminate, range(first, first + SAMPLE))
     sample = list(takewhile(lambda one: one.member.n_bodies <= most, consecutive))
     forest = _forest([*sample, *measured])
     if forest is not None:
         return forest
-    largest = max((one.member.n_bodies for one in sample), default=0)
-    larger = [one for one in measured if one.member.n_bodies > largest]
+    known = max((one.member.n_bodies for one in sample), default=0)
+    larger = [one for one in measured if one.member.n_bodies > known]
     return _by_rules(sample, larger) or _by_types(sample, measured, larger)
-
-
-def is_growing(measured: Sequence[Eliminated]) -> bool:
-    """Tell whether the largest fronts are wider than those of members half their size or less."""
-    largest = measured[-1]
-    others = [one for one in measured if 2 * one.member.n_bodies <= largest.member.n_bodies]
-    return all(one.largest_front < largest.largest_front for one in others)
 
 
 def _forest(measured: Sequence[Eliminated]) -> Proof | None:
@@ -118,46 +112,10 @@ def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Pro
     if derivation is None:
         return None
     rules, begin, n_steps = derivation
-    if all(rules.predicts(productions.derivations(one.elimination, one.labels)) for one in larger):
-        return _ruled(rules, productions, sample[begin:], n_steps, larger)
-    return None
-
-
-def _read_off(
-    sample: Sequence[Eliminated], productions: Productions, exact: bool
-) -> tuple[Rules, int, int] | None:
-    """Return closed rules, the member from which on they hold, and their period in members."""
-    table = merged(productions.derivations(one.elimination, one.labels) for one in sample)
-    if exact and any(len(values) > 1 for values in table.values()):
+    derivations = (productions.derivations(one.elimination, one.labels) for one in larger)
+    if not all(map(rules.predicts, derivations)):
         return None
-    blocks = [len(one.kinds) for one in sample]
-    for n_steps in _PERIODS:
-        grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
-        if len(grown) != 1 or min(grown) <= 0:
-            continue
-        begin, rules = _closed(affine_rules(table, grown.pop()), blocks, n_steps)
-        if rules is not None:
-            return rules, begin, n_steps
-    return None
-
-
-def _closed(known: Rules, blocks: Sequence[int], n_steps: int) -> tuple[int, Rules | None]:
-    """Return the first member of the sample from which on rules do, and those that are needed."""
-    for begin in range(len(blocks) - 2 * n_steps):
-        rules = closed(known, blocks[begin : begin + n_steps])
-        if rules is not None:
-            return begin, rules
-    return 0, None
-
-
-def _ruled(
-    rules: Rules,
-    productions: Productions,
-    sample: Sequence[Eliminated],
-    n_steps: int,
-    larger: Sequence[Eliminated],
-) -> Proof:
-    """Return the proof by rules; `sample` begins where they do."""
+    sample = sample[begin:]
     used = rules.productions
     width = max(productions.widths[number] for number in used)
     smallest = sample[0].member.n_bodies
@@ -183,6 +141,26 @@ def _ruled(
         is_exact=rules.is_exact,
         is_sweep=rules.is_sweep,
     )
+
+
+def _read_off(
+    sample: Sequence[Eliminated], productions: Productions, exact: bool
+) -> tuple[Rules, int, int] | None:
+    """Return closed rules, the member from which on they hold, and their period in members."""
+    table = merged(productions.derivations(one.elimination, one.labels) for one in sample)
+    if exact and any(len(values) > 1 for values in table.values()):
+        return None
+    blocks = [len(one.kinds) for one in sample]
+    for n_steps in _PERIODS:
+        grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
+        if len(grown) != 1 or min(grown) <= 0:
+            continue
+        affine = affine_rules(table, grown.pop())
+        for begin in range(len(blocks) - 2 * n_steps):
+            rules = closed(affine, blocks[begin : begin + n_steps])
+            if rules is not None:
+                return rules, begin, n_steps
+    return None
 
 
 def _by_types(

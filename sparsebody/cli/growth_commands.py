@@ -21,8 +21,7 @@ from sparsebody.cli.arguments import (
 from sparsebody.cli.output import Moved, number, print_json, print_table, progress_bar, seconds
 
 if TYPE_CHECKING:
-    from sparsebody.certificates.certificate import Certificate
-    from sparsebody.certificates.inertia_certificates import InertiaCertificate
+    from sparsebody.certificates.certificate import Certificate, InertiaCertificate
     from sparsebody.classical.algorithms import Algorithm
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Counts
@@ -73,19 +72,18 @@ def certify(
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
+    from sparsebody.certificates import certifying
     from sparsebody.certificates.eliminations import gallery_family
 
     family = gallery_family(source.name, source.parameters)
     certificate: Certificate | InertiaCertificate
     if method == "crba":
-        from sparsebody.certificates.inertia_certificates import LARGEST, certify_inertia
-
-        certificate = certify_inertia(family, largest=LARGEST if largest is None else largest)
+        certificate = certifying.certify_inertia(family, largest=largest)
     else:
-        from sparsebody.certificates.certifying import certify as certified
-
         options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
-        certificate = certified(family, method=method, largest=largest, time=time, **options)
+        certificate = certifying.certify(
+            family, method=method, largest=largest, time=time, **options
+        )
     if as_json:
         print_json(certificate.to_dict())
         return

@@ -184,7 +184,7 @@ def algorithms(
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
     check_pictures((spy, growth), overwrite)
     from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
-    from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
+    from sparsebody.certificates.certifying import algorithm_growth, growing_family
     from sparsebody.plots.curves import plot_growth
     from sparsebody.plots.spy import plot_orders
     from sparsebody.plots.style import save_figure

@@ -23,7 +23,7 @@ from sparsebody.cli.arguments import (
     source_argument,
 )
 from sparsebody.cli.output import print_json
-from sparsebody.errors import InterruptionWarning
+from sparsebody.errors import EnergyWarning, InterruptionWarning
 
 if TYPE_CHECKING:
     from sparsebody.simulation import Trajectory
@@ -91,7 +91,9 @@ def simulate(
     method = "method", "stabilization", "time_constant", "compliance", "spectral_radius"
     document = json.dumps(mechanism_document(model))  # to draw the trajectory
     try:
-        with warnings.catch_warnings(action="ignore", category=InterruptionWarning):
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always", EnergyWarning)
+            warnings.simplefilter("ignore", InterruptionWarning)
             trajectory = simulation.simulate(
                 model.compile(),
                 method=simulation.Method(*taken(*method)),
@@ -112,6 +114,8 @@ def simulate(
             click.echo(f"written to      {trajectory.path}")
         for event in trajectory.events[:8]:
             click.echo(f"  {event}")
+    for doubt in doubts:
+        click.echo(f"sparsebody: {doubt.message}", err=True)
     if trajectory.interrupted:
         _end_interrupted(trajectory)
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import networkx as nx
 import numpy as np
 
@@ -24,6 +22,7 @@ from sparsebody.corpus.corpus_problem import CorpusProblem, Form, corpus_problem
 from sparsebody.corpus.records import Record, digests, header, matrix_record, problem_record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
+from sparsebody.schemas import schema_fault
 from sparsebody.sparse.matrix_files import lines_of, write_array, write_matrix
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
@@ -71,8 +70,10 @@ def write_corpus(
         check_writable(folder / UNFINISHED)
         write_json(_marker(plan), folder / UNFINISHED)
         (folder / INDEX).unlink(missing_ok=True)
-        if overwrite:
-            _remove_problems(folder)
+        for other in folder.iterdir() if overwrite else ():
+            is_draft = other.name.startswith(".") and other.suffix == ".part"
+            if other.is_dir() and (is_draft or problem_facts(other)):
+                shutil.rmtree(other)
     problems, documents = plan.problems, []
     for name, (entry, value) in problems.items():
         facts = finished(folder / name, plan.request)
@@ -82,9 +83,14 @@ def write_corpus(
         documents.append(facts)
         if report is not None:
             report(name, len(documents), len(problems))
-    index = corpus_index(plan.request, documents)
-    with replaced(folder / README) as draft:
-        draft.write_text(readme(index), encoding="utf-8", newline="\n")
+    index = {
+        **{key: plan.request[key] for key in ("format", "version", "generator")},
+        "license": LICENSE,
+        "seed": plan.seed,
+        "problems": [document["problem"] for document in documents],
+        "matrices": [record for document in documents for record in document["matrices"]],
+    }
+    _write_text(readme(index), folder / README)
     write_json(index, folder / INDEX)
     with write_errors(folder):
         (folder / UNFINISHED).unlink(missing_ok=True)
@@ -125,14 +131,6 @@ def check_directory(folder: Path, plan: CorpusPlan, overwrite: bool = False) -> 
 def _marker(plan: CorpusPlan) -> Record:
     """Return what an unfinished corpus says of itself."""
     return plan.request | {"families": list(plan.families), "sizes": list(plan.sizes)}
-
-
-def _remove_problems(folder: Path) -> None:
-    """Remove the problems of an earlier corpus, and what was being written of one."""
-    for other in folder.iterdir():
-        is_draft = other.name.startswith(".") and other.suffix == ".part"
-        if other.is_dir() and (is_draft or problem_facts(other)):
-            shutil.rmtree(other)
 
 
 # ---- the folder of one problem -----------------------------------------------------------------
@@ -189,8 +187,11 @@ def is_intact(folder: Path, record: Record) -> bool:
 
 def write_json(document: Record, path: Path) -> None:
     """Write a JSON document, whole or not at all."""
+    _write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False), path)
+
+
+def _write_text(text: str, path: Path) -> None:
     with replaced(path) as draft:
-        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         draft.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
@@ -207,7 +208,8 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
         facts, f"independent rows of A, counted from 1: {facts['rank']} of {rows.shape[0]}"
     )
     write_array(kept, folder / files["kept_rows"], what)
-    write_graphml(body_joint_graph(problem), folder / files["graph"])
+    text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
+    _write_text(text, folder / files["graph"])
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
     return files
 
@@ -237,19 +239,15 @@ def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
             write_array(values, target, what)
         else:
             write_matrix(values, target, what, symmetric=True)
-    write_json(_block_structure(problem, form), folder / files["blocks"])
-    return record | {"sha256": digests(folder, list(files.values()))}
-
-
-def _block_structure(problem: CorpusProblem, form: Form) -> Record:
-    """Return offsets, counted from 0, sizes, kinds and names of the blocks, in columns."""
     n, names = problem.system.n_bodies, [*problem.system.body_names, *problem.system.joint_names]
-    return {
+    blocks = {  # offsets are counted from 0
         "offsets": (np.cumsum(form.sizes) - form.sizes).tolist(),
         "sizes": form.sizes.tolist(),
         "kinds": ["body" if block < n else "joint" for block in form.blocks.tolist()],
         "names": [names[block] for block in form.blocks.tolist()],
     }
+    write_json(blocks, folder / files["blocks"])
+    return record | {"sha256": digests(folder, list(files.values()))}
 
 
 # ---- graphs for other programs -----------------------------------------------------------------
@@ -277,13 +275,6 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
     return graph
 
 
-def write_graphml(graph: nx.MultiDiGraph, path: Path) -> None:
-    """Save a graph as GraphML."""
-    text = "\n".join(nx.generate_graphml(graph, named_key_ids=True))
-    with replaced(path) as draft:
-        draft.write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
 def write_metis(pattern: BlockPattern, path: Path) -> None:
     """Save the quotient graph, bodies before joints, for METIS; vertices weigh their rows."""
     indptr, indices = pattern.adjacency
@@ -291,23 +282,10 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
     lines = [f"{pattern.n_blocks} {len(indices) // 2} 010 1"]
     for i, size in enumerate(sizes):
         lines.append(" ".join(map(str, [size, *neighbours[indptr[i] : indptr[i + 1]]])))
-    with replaced(path) as draft:
-        draft.write_text("\n".join(lines) + "\n", newline="\n")
+    _write_text("\n".join(lines), path)
 
 
 # ---- the index ---------------------------------------------------------------------------------
-
-
-def corpus_index(request: Record, documents: Sequence[Record]) -> Record:
-    """Return the index of the problems that folders hold."""
-    about = {key: request[key] for key in ("format", "version", "generator")}
-    return {
-        **about,
-        "license": LICENSE,
-        "seed": request["seed"],
-        "problems": [document["problem"] for document in documents],
-        "matrices": [record for document in documents for record in document["matrices"]],
-    }
 
 
 def read_corpus(directory: str | os.PathLike[str]) -> Record:
@@ -325,10 +303,9 @@ def read_corpus(directory: str | os.PathLike[str]) -> Record:
         raise FileFormatError(f"{path}: not JSON: {error}; write the corpus again") from error
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not the index of a corpus; give the directory of one")
-    fault = next(_validator().iter_errors(index), None)
+    fault = schema_fault(index, "sparsebody.corpus")
     if fault is not None:
-        place = "".join(f"[{part!r}]" for part in fault.absolute_path)
-        raise FileFormatError(f"{path}: {place}: {fault.message[:120]}; write the corpus again")
+        raise FileFormatError(f"{path}: {fault}, or write the corpus again")
     return index
 
 
@@ -339,12 +316,6 @@ def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[P
         for name, digest in record["sha256"].items():
             if not is_intact(folder, {"sha256": {name: digest}}):
                 yield folder / name
-
-
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.corpus").joinpath("schema.json").read_text("utf-8")
-    return jsonschema.Draft202012Validator(json.loads(schema))
 
 
 def readme(index: Record) -> str:
@@ -358,11 +329,9 @@ def readme(index: Record) -> str:
         license=index["license"],
         name=f"{example['folder']}/{example['name']}",
     )
-    return text + "\n".join(map(_line, index["problems"])) + "\n"
-
-
-def _line(problem: Record) -> str:
-    counts = ("name", "n_bodies", "n_joints", "constraint_rows", "redundant_rows")
-    kappa = "" if problem["kappa"] is None else f"{problem['kappa']:.3g}"
-    cells = [*(problem[key] for key in counts), kappa, problem["summary"]]
-    return f"| {' | '.join(map(str, cells))} |"
+    lines, counts = [], ("name", "n_bodies", "n_joints", "constraint_rows", "redundant_rows")
+    for problem in index["problems"]:
+        kappa = "" if problem["kappa"] is None else f"{problem['kappa']:.3g}"
+        cells = [*(problem[key] for key in counts), kappa, problem["summary"]]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return text + "\n".join(lines)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array, tril
 
+from sparsebody.analysis.null_space import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
@@ -31,7 +32,7 @@ from sparsebody.corpus.reference_solution import (
     refined,
 )
 from sparsebody.dynamics.reductions import classes_of, rank_decision
-from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
@@ -77,11 +78,8 @@ class CorpusProblem:
 
     def positions(self) -> FloatArray:
         """Return (n_bodies + n_joints, 3) centers of mass and joint points in the world [m]."""
-        system, place = self.system, self.state.position
-        on = system.successor
-        turned = np.einsum("nij,nj->ni", body_rotations(self.state)[on], system.successor_point)
-        joint = np.where(on[:, None] >= 0, place[on] + turned, system.successor_point)
-        return np.concatenate([place, joint])
+        joint = successor_frames(self.system, self.state)[1]
+        return np.concatenate([self.state.position, joint])
 
 
 def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
@@ -92,12 +90,14 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     state = family.problem(system, seed).state
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
+    defaults = GALLERY[family.mechanism].defaults
+    parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
     constraint = constraint_rows(system, state, motion, coordinates)
     force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
     return CorpusProblem(
         f"{family.name}_{system.n_bodies}",
         entry,
-        _parameters(entry, value, seed),
+        parameters | ({"seed": seed} if "seed" in defaults else {}),
         mechanism,
         system,
         state,
@@ -112,13 +112,6 @@ def _rounded(rows: FloatArray) -> FloatArray:
     size = np.abs(rows)
     largest = size.max(axis=tuple(range(1, rows.ndim)), keepdims=True)
     return np.where(size < ENTRY_TOLERANCE * largest, 0.0, rows)
-
-
-def _parameters(entry: CorpusFamily, value: int, seed: int) -> dict[str, Any]:
-    """Return all parameters of the mechanism, those left at their defaults included."""
-    family, defaults = entry.family, GALLERY[entry.family.mechanism].defaults
-    parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
-    return parameters | ({"seed": seed} if "seed" in defaults else {})
 
 
 # ---- forms ------------------------------------------------------------------------------------

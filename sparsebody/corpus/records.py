@@ -21,7 +21,8 @@ from sparsebody.arrays import FloatArray
 from sparsebody.corpus.corpus_families import GENERATOR, LICENSE
 from sparsebody.corpus.corpus_problem import CorpusProblem, Form
 from sparsebody.corpus.reference_solution import EPSILON
-from sparsebody.sparse.saddle import constraint_matrix, largest_eigenvalue, largest_row_sum
+from sparsebody.sparse.saddle import constraint_matrix, largest_eigenvalue
+from sparsebody.study.study_references import symmetric_condition
 
 DENSE = 2000  # rows up to which all singular values are computed
 GAP = 10.0  # between zero and nonzero eigenvalues, for signs to be counted
@@ -39,7 +40,10 @@ def problem_record(problem: CorpusProblem, seed: int) -> Record:
         "family": family.name,
         "summary": problem.entry.summary,
         "mechanism": family.mechanism,
-        "parameters": {key: _plain(value) for key, value in problem.parameters.items()},
+        "parameters": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in problem.parameters.items()
+        },
         "motion": family.motion,
         "seed": seed,
         "n_bodies": system.n_bodies,
@@ -124,10 +128,6 @@ def header(record: Mapping[str, Any], what: str) -> list[str]:
     ]
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 # ---- spectra ----------------------------------------------------------------------------------
 
 
@@ -171,10 +171,7 @@ def condition(form: Form) -> Condition:
         return Condition(kappa, "2-norm, eigenvalues", agreed)
     if zeros:
         return Condition(np.nan, "not computed", "rank")
-    solve = splu(csc_array(form.matrix)).solve
-    largest = float(abs(form.matrix).sum(axis=0).max())
-    kappa = largest * largest_row_sum(solve, solve, n)
-    return Condition(kappa, "1-norm, estimated", "rank")
+    return Condition(symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank")
 
 
 def row_spectrum(problem: CorpusProblem) -> RowSpectrum:

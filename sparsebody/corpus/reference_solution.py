@@ -65,7 +65,9 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
         before, last = last, _relative(step, high, split)
         if last < CORRECTION_TOLERANCE or not last < SHRINKS * before:
             break
-    x = _without_noise(high, split)
+    x = high.copy()
+    for part in (x[:split], x[split:]):  # what is too small for any of its digits to be right
+        part[np.abs(part) < ENTRY_TOLERANCE * np.abs(part).max(initial=0.0)] = 0.0
     error = EPSILON / 2 + 2.0 * last
     return Reference(x, "unique", error, backward_error(K, right, x, split))
 
@@ -78,14 +80,6 @@ def scaled_solver(K: csr_array) -> Product:
     except RuntimeError as error:
         raise SingularSystemError("the matrix is singular: a pivot is zero") from error
     return lambda right: scale * solve(scale * right)
-
-
-def _without_noise(x: FloatArray, split: int) -> FloatArray:
-    """Return zeros for what is too small for any of its digits to be right."""
-    rounded = x.copy()
-    for part in (rounded[:split], rounded[split:]):
-        part[np.abs(part) < ENTRY_TOLERANCE * np.abs(part).max(initial=0.0)] = 0.0
-    return rounded
 
 
 def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 0) -> float:

@@ -196,7 +196,7 @@ def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
 def driven_accelerations(
     system: System,
     state: State | None = None,
-    wanted: Mapping[Freedom, ArrayLike] | None = None,
+    desired: Mapping[Freedom, ArrayLike] | None = None,
     *,
     body_force: FloatArray | None = None,
 ) -> FloatArray:
@@ -211,7 +211,7 @@ def driven_accelerations(
         The mechanism.
     state : State, optional
         Poses and velocities; default: the consistent initial state.
-    wanted : mapping of joints, or of (joint, coordinate), to floats
+    desired : mapping of joints, or of (joint, coordinate), to floats
         Second derivatives of a joint's velocity coordinates, as many as it has, or of one
         [rad/s^2, m/s^2]; they count in place of a drive's.
     body_force : (n_bodies, 6) array, optional
@@ -229,9 +229,9 @@ def driven_accelerations(
     """
     state = consistent_state(system) if state is None else state
     check_state(system, state)
-    wanted = {} if wanted is None else wanted
-    actuators = actuators_of(system, wanted)
-    qdd = _values(system, wanted)
+    desired = {} if desired is None else desired
+    actuators = actuators_of(system, desired)
+    qdd = _values(system, desired)
     system = without_drives(system, released_drives(system, actuators)[0])
     if body_force is not None:
         body_force = checked_vectors(system, body_force, "body_force")
@@ -253,23 +253,23 @@ def driven_accelerations(
     if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(
-            "the wanted accelerations contradict each other at joint "
+            "the desired accelerations contradict each other at joint "
             f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
             "give those of independent coordinates only"
         )
     return acceleration
 
 
-def _values(system: System, wanted: Mapping[Freedom, ArrayLike]) -> FloatArray:
+def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
     """The numbers in the order of actuators_of."""
     parts = [np.zeros(0)]
-    for freedom, value in wanted.items():
+    for freedom, value in desired.items():
         numbers = np.atleast_1d(np.asarray(value, dtype=float))
         name = freedom if isinstance(freedom, str) else freedom[0]
         n = system.joint_types[system.joint(name)].n_velocities if name == freedom else 1
         if numbers.shape != (n,) or not np.isfinite(numbers).all():
             raise ModelError(
-                f"the acceleration wanted of joint {name!r} is {value!r}; give {n} finite "
+                f"the acceleration desired of joint {name!r} is {value!r}; give {n} finite "
                 f"number{'s' if n > 1 else ''}"
             )
         parts.append(numbers)

@@ -28,10 +28,9 @@ from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.cost_model import choose_factorization
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.model.subgroups import Classes, Kind, displacement_classes
-from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
+from sparsebody.model.subgroups.classes import THROUGH_POINT, has_isolated_spherical_joints
 from sparsebody.model.subgroups.ground_motion import (
     KEEP_DIRECTIONS,
-    THROUGH_POINT,
     GroundMotion,
     ground_motion,
     planar_motion,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,
@@ -42,11 +42,8 @@ class Box:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        sides = tuple(
-            positive(side, "box", "a side") for side in vector(self.sides, "box", "sides")
-        )
-        object.__setattr__(self, "sides", sides)
-        _check_frame(self.frame, "box")
+        put_checked(self, "box", _sides, "sides")
+        put_checked(self, "box", _frame, "frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +57,7 @@ class Cylinder:
 
     def __post_init__(self) -> None:
         put_checked(self, "cylinder", positive, "radius", "length")
-        _check_frame(self.frame, "cylinder")
+        put_checked(self, "cylinder", _frame, "frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +70,7 @@ class Sphere:
 
     def __post_init__(self) -> None:
         put_checked(self, "sphere", positive, "radius")
-        _check_frame(self.frame, "sphere")
+        put_checked(self, "sphere", _frame, "frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +88,14 @@ class Polyline:
         object.__setattr__(self, "points", checked)
 
 
-def _check_frame(frame: object, who: str) -> None:
-    if not isinstance(frame, Frame):
-        raise ModelError(f"{who}: frame is {frame!r}; give a Frame(position)")
+def _sides(value: ArrayLike, who: str, what: str) -> tuple[float, ...]:
+    return tuple(positive(side, who, "a side") for side in vector(value, who, what))
+
+
+def _frame(value: object, who: str, what: str) -> Frame:
+    if not isinstance(value, Frame):
+        raise ModelError(f"{who}: {what} is {value!r}; give a Frame(position)")
+    return value
 
 
 Shape = Box | Cylinder | Sphere | Polyline
@@ -112,73 +114,30 @@ BODY_NUMBERS: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class RigidBody:
-    """Inertia and approximate initial motion of one body.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the mechanism.
-    mass : float
-        Mass [kg]; zero, or an inertia with zero moments, only as `Mechanism.compile` says.
-    inertia : (3, 3) or (3,) array_like
-        Rotational inertia about the center of mass in body axes [kg m^2]; (3,) for a diagonal.
-    center_of_mass : (3,) array_like
-        In the body frame [m].
-    position, orientation : (3,) and (4,) array_like
-        Pose of the body frame in the world: origin [m] and unit quaternion (w, x, y, z).
-    linear_velocity, angular_velocity : (3,) array_like
-        Of the body frame's origin, in world axes [m/s, rad/s].
-    shape : Shape, optional
-        For pictures only.
-
-    Raises
-    ------
-    ModelError
-        If a number is not finite, the mass is negative, the inertia is not that of a solid, the
-        quaternion is not unit or the shape is none.
-    """
+    """Inertia and approximate initial motion of one body, as `Mechanism.add_body` takes them."""
 
     name: str
-    mass: float
-    inertia: ArrayLike
-    center_of_mass: ArrayLike = (0.0, 0.0, 0.0)
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0)
-    linear_velocity: ArrayLike = (0.0, 0.0, 0.0)
-    angular_velocity: ArrayLike = (0.0, 0.0, 0.0)
-    shape: Shape | None = None
-
-    def __post_init__(self) -> None:
-        who = f"body {self.name!r}"
-        put = object.__setattr__
-        put(self, "mass", scalar(self.mass, who, "mass"))
-        inertia = numbers(self.inertia, who, "rotational inertia")
-        if inertia.shape == (3,):
-            inertia = np.diag(inertia)
-        check_inertia(self.mass, inertia, who, may_be_singular=True)
-        inertia.flags.writeable = False
-        put(self, "inertia", inertia)
-        vectors = ("center_of_mass", "position", "linear_velocity", "angular_velocity")
-        put_checked(self, who, vector, *vectors)
-        put(self, "orientation", vector(self.orientation, who, "orientation", 4))
-        check_unit_quaternion(np.asarray(self.orientation), who)
-        if self.shape is not None and not isinstance(self.shape, Shape):
-            raise ModelError(f"{who}: shape is {self.shape!r}; give one such as Box((1, 1, 1))")
+    mass: float  # [kg]
+    inertia: FloatArray  # (3, 3) about the center of mass in body axes [kg m^2]
+    center_of_mass: FloatArray  # (3,) in the body frame [m]
+    position: FloatArray  # (3,) of the body frame's origin in the world [m]
+    orientation: FloatArray  # (4,) unit quaternion (w, x, y, z), body to world
+    linear_velocity: FloatArray  # (3,) of the body frame's origin, in world axes [m/s]
+    angular_velocity: FloatArray  # (3,) [rad/s]
+    shape: Shape | None  # for pictures only
 
     @property
     def rotation(self) -> FloatArray:
         """(3, 3) from body to world coordinates at the initial pose."""
-        quaternion = np.asarray(self.orientation, dtype=float)
-        return rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
+        return rotation_from_quaternion(self.orientation / np.linalg.norm(self.orientation))
 
     def to_world(self, point: ArrayLike) -> FloatArray:
         """World position [m] of a point given in the body frame, at the initial pose."""
-        return np.asarray(self.position) + self.rotation @ np.asarray(point, dtype=float)
+        return self.position + self.rotation @ np.asarray(point, dtype=float)
 
     def to_body(self, point: ArrayLike) -> FloatArray:
         """Body-frame position [m] of a point given in the world, at the initial pose."""
-        arm = np.asarray(point, dtype=float) - np.asarray(self.position)
-        return np.asarray(self.rotation.T @ arm)
+        return np.asarray(self.rotation.T @ (np.asarray(point, dtype=float) - self.position))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,25 +158,17 @@ class BodyColumns:
 
     def item(self, index: int, name: str) -> RigidBody:
         """Return one body."""
-        body = object.__new__(RigidBody)  # its numbers are checked already
-        object.__setattr__(body, "name", name)
-        for part in fields(self):
-            object.__setattr__(body, part.name, getattr(self, part.name)[index])
-        object.__setattr__(body, "mass", float(self.mass[index]))
-        return body
+        mass, *others = (values[index] for values in vars(self).values())
+        return RigidBody(name, float(mass), *others)
+
+    def take(self, index: IntArray) -> BodyColumns:
+        """The columns of some bodies."""
+        return BodyColumns(*(values[index] for values in vars(self).values()))
 
     @classmethod
     def joined(cls, parts: Sequence[BodyColumns]) -> BodyColumns:
         """The columns of all parts in turn."""
-        names = [field.name for field in fields(cls)]
-        return cls(**{name: joined([getattr(part, name) for part in parts]) for name in names})
-
-    @classmethod
-    def of(cls, body: RigidBody) -> BodyColumns:
-        """The columns of one body."""
-        given = {field.name: getattr(body, field.name) for field in fields(cls)}
-        shape = objects(given.pop("shape"), 1, "", "")
-        return cls(**{name: np.asarray(v)[None] for name, v in given.items()}, shape=shape)
+        return cls(*map(joined, zip(*(vars(part).values() for part in parts), strict=True)))
 
 
 def body_columns(
@@ -234,8 +185,7 @@ def body_columns(
         },
     )
     for i in np.flatnonzero(~_are_right(columns)).tolist():
-        body = columns.item(i, names[i])
-        RigidBody(**vars(body))
+        _refuse(columns.item(i, names[i]))
     return columns
 
 
@@ -243,11 +193,12 @@ def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
     """(n, 3, 3) tensors, from (3,) or (n, 3) moments, or (1, 3, 3) or (n, 3, 3) tensors."""
     what = "rotational inertia"
     given = numbers(value, who, what)
+    if n == 1 and given.shape == (3, 3):
+        given = given[None]
     if given.shape not in ((3,), (n, 3), (1, 3, 3), (n, 3, 3)):
-        raise ModelError(
-            f"{who}: {what} has shape {given.shape}; give moments (3,) for all or ({n}, 3), or "
-            f"tensors (1, 3, 3) for all or ({n}, 3, 3)"
-        )
+        remedy = f"moments (3,) for all or ({n}, 3), or tensors (1, 3, 3) for all or ({n}, 3, 3)"
+        remedy = "moments (3,), or a tensor (3, 3)" if n == 1 else remedy
+        raise ModelError(f"{who}: {what} has shape {given.shape}; give {remedy}")
     if given.ndim == 3:
         return column(given if len(given) == n else given[0], (3, 3), n, who, what)
     tensors = np.zeros((*given.shape, 3))
@@ -257,16 +208,25 @@ def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
 
 def _are_right(columns: BodyColumns) -> BoolArray:
     """(n,) False where a body has something wrong."""
-    good = np.ones(len(columns), dtype=bool)
-    for name in BODY_NUMBERS:
+    good = are_unit_quaternions(columns.orientation) & (columns.mass >= 0.0)
+    good &= columns.mass < np.inf
+    for name in ("center_of_mass", "position", "linear_velocity", "angular_velocity"):
         good &= finite_rows(getattr(columns, name))
     inertia = distinct(columns.inertia)
     is_finite = finite_rows(inertia)
-    good &= is_finite
     if not is_finite.all():
         inertia = np.where(is_finite[:, None, None], inertia, np.eye(3))
-    good &= inertia_verdicts(inertia)[1][:3].all(axis=0) & (columns.mass >= 0.0)
-    good &= are_unit_quaternions(columns.orientation)
-    if columns.shape.strides[0] == 0:
-        return good & isinstance(columns.shape[0], Shape | None) if len(good) else good
-    return good & np.fromiter((isinstance(s, Shape | None) for s in columns.shape), bool, len(good))
+    good &= is_finite & inertia_verdicts(inertia)[1][:3].all(axis=0)
+    shapes = columns.shape[:1] if columns.shape.strides[0] == 0 else columns.shape
+    return good & np.array([isinstance(shape, Shape | None) for shape in shapes], dtype=bool)
+
+
+def _refuse(body: RigidBody) -> None:
+    """Raise ModelError that says what is wrong with a body."""
+    who = f"body {body.name!r}"
+    for name, size in BODY_NUMBERS.items():
+        value, what = getattr(body, name), name.replace("_", " ")
+        vector(value, who, what, *size) if size else scalar(value, who, what)
+    check_inertia(body.mass, body.inertia, who, may_be_singular=True)
+    check_unit_quaternion(body.orientation, who)
+    raise ModelError(f"{who}: shape is {body.shape!r}; give one such as Box((1, 1, 1))")

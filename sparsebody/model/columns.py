@@ -20,9 +20,11 @@ MOST_PARTS = 64  # of a table that are not joined
 def numbers(value: ArrayLike, who: str, what: str, remedy: str = "numbers") -> FloatArray:
     """Return a copy of `value` as a float array of any shape."""
     try:
+        if value is None:
+            raise TypeError  # NumPy makes it NaN
         return np.array(value, dtype=float)
     except (OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{who}: {what} is {value!r}; give {remedy}") from error
+        raise ModelError(f"{who}: {what} is {repr(value)[:1000]}; give {remedy}") from error
 
 
 def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
@@ -75,18 +77,12 @@ def direction(value: ArrayLike, who: str, what: str) -> FloatArray:
 
 def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str) -> FloatArray:
     """Return a read-only (n, *shape) array of `value`, which may be one of `shape` for all n."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{who}: {what} is {str(value)[:80]}; give numbers") from error
+    one = f"{shape[0]} numbers" if shape else "a number"
+    array = numbers(value, who, what, one if n == 1 else "numbers")
     if array.shape not in (shape, (n, *shape)):
-        if n == 1:
-            remedy = f"{shape[0]} numbers" if shape else "a number"
-            raise ModelError(f"{who}: {what} has shape {array.shape}; give {remedy}")
-        one = "a number" if shape == () else f"one array of shape {shape}"
-        raise ModelError(
-            f"{who}: {what} has shape {array.shape}; give {one} for all or {(n, *shape)}, one each"
-        )
+        every = f"one array of shape {shape}" if shape else "a number"
+        remedy = one if n == 1 else f"{every} for all or {(n, *shape)}, one each"
+        raise ModelError(f"{who}: {what} has shape {array.shape}; give {remedy}")
     array.flags.writeable = False
     return repeated(array, n) if array.shape == shape else array
 
@@ -129,7 +125,7 @@ def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:
 def shown(what: str, names: Sequence[str]) -> str:
     """Return who a message is about: `joint 'a'`, or `joints 'a', ...` where it concerns all."""
     if len(names) == 1:
-        return f"{'body' if what == 'bodies' else 'joint'} {names[0]!r}"
+        return f"{'body' if what == 'bodies' else what.removesuffix('s')} {names[0]!r}"
     return f"{what} {names[0]!r}, ..." if len(names) else f"{what} (none)"
 
 
@@ -191,10 +187,8 @@ class Table(Generic[Item, C]):
         """Return everything by name, in the order of declaration."""
         return {name: self[i] for i, name in enumerate(self.names)}
 
-    def extend(self, names: Sequence[str], columns: C, item: Item | None = None) -> None:
-        """Add things under names that are free; one alone may come with its object."""
-        if item is not None:
-            self._made[len(self.names)] = item
+    def extend(self, names: Sequence[str], columns: C) -> None:
+        """Add things under names that are free."""
         self._starts.append(len(self.names))
         self._parts.append(columns)
         self.names.extend(names)

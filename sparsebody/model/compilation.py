@@ -20,7 +20,7 @@ from sparsebody.model.frames import Frames, rotations, unit_quaternions
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
-from sparsebody.model.rigid_clusters import Parts, with_regular_inertias
+from sparsebody.model.rigid_clusters import with_regular_inertias
 from sparsebody.model.system import (
     ExternalForces,
     JointForces,
@@ -38,26 +38,24 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     """Return the System of a mechanism; `Mechanism.compile` is its public name."""
     if not mechanism.n_bodies:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
-    bodies, joints = mechanism.columns()
-    names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
-    declared = Parts(names[0], bodies, names[1], joints, list(mechanism.forces.values()))
-    return _compiled(mechanism, with_regular_inertias(declared))
+    return _compiled(with_regular_inertias(mechanism))
 
 
-def _compiled(mechanism: Mechanism, parts: Parts) -> System:
-    bodies, body_names, joint_names = parts.bodies, parts.body_names, parts.joint_names
+def _compiled(mechanism: Mechanism) -> System:
+    (bodies, declared), forces = mechanism.columns(), mechanism.forces.values()
+    body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
     center = _plain(bodies.center_of_mass)  # as kernels read it
 
     def all_of(kind: type[F]) -> list[F]:
-        return [force for force in parts.forces if isinstance(force, kind)]
+        return [force for force in forces if isinstance(force, kind)]
 
     joint_forces = all_of(JointForce)
-    bushings = [force for force in parts.forces if isinstance(force, Bushing | Beam)]
-    joints, elastic = _split_joints(parts.joints, joint_names, center)
+    bushings = [force for force in forces if isinstance(force, Bushing | Beam)]
+    joints, elastic = _split_joints(declared, joint_names, center)
     if bushings:
         elastic = _joined(elastic, _bushing_elements(bushings, body_names, center))
     first_row = _first_rows(joints)
-    coordinates, items = _tracked_coordinates(parts.joints, joint_names, first_row, joint_forces)
+    coordinates, items = _tracked_coordinates(declared, joint_names, first_row, joint_forces)
     subspace_rows, subspace_index = _constant_subspaces(joints, first_row)
     return System(
         name=mechanism.name,
@@ -246,7 +244,7 @@ def _split_joints(
         **_joint_frames(
             (joints.predecessor[compliant], joints.successor[compliant]),
             [
-                Frames.trusted(frames.origins[compliant], frames.quaternions[compliant])
+                frames.take(compliant)
                 for frames in (joints.predecessor_frame, joints.successor_frame)
             ],
             center,

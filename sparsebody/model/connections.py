@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,16 @@ class JointColumns:
             self.damping[index],
         )
 
+    def take(self, index: IntArray) -> JointColumns:
+        """The columns of some joints."""
+        plain = ("type_index", "predecessor", "successor", "compliance", "damping")
+        columns: dict[str, Any] = {name: getattr(self, name)[index] for name in plain}
+        for name in ("predecessor_frame", "successor_frame"):
+            columns[name] = getattr(self, name).take(index)
+        motions = {k: self.prescribed.get(j, {}) for k, j in enumerate(index.tolist())}
+        prescribed = {k: functions for k, functions in motions.items() if functions}
+        return replace(self, **columns, prescribed=prescribed)
+
     @classmethod
     def joined(cls, parts: Sequence[JointColumns]) -> JointColumns:
         """The columns of all parts in turn."""
@@ -113,35 +123,42 @@ def joint_columns(
     names: Sequence[str],
     joint_type: JointType | Sequence[JointType],
     ends: tuple[IntArray, IntArray],
-    frames: tuple[Frames, Frames],
+    frames: tuple[Frames, ...],
     prescribed: Motion | Sequence[Motion],
     compliance: Any = 0.0,
     damping: Any = 0.0,
 ) -> JointColumns:
     """Return the columns of joints that can be."""
-    n, who = len(names), shown("joints", names)
-    if isinstance(joint_type, JointType):
-        types: tuple[JointType, ...] = (joint_type,)
-        type_index = np.broadcast_to(np.intp(0), n)
-    else:
-        types, type_index = _distinct_types(names, objects(joint_type, n, who, "type").tolist())
-    motions = {
-        j: _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion)
-        for j, motion in _motions(prescribed, n, who)
+    n = len(names)
+    types, type_index = distinct_types(names, joint_type)
+    is_one = not isinstance(prescribed, list | tuple | np.ndarray)
+    motions: Any = [prescribed] * (n * (prescribed is not None)) if is_one else prescribed
+    if not is_one and len(motions) != n:
+        message = f"prescribed has {len(motions)} entries; give one for all, or {n}"
+        raise ModelError(f"{shown('joints', names)}: {message}")
+    given = {
+        j: functions
+        for j, motion in enumerate(motions)
+        if motion is not None
+        if (functions := _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion))
     }
-    given = {j: functions for j, functions in motions.items() if functions}
     matrices = (
         row_matrices(names, types, type_index, compliance, "compliance"),
         row_matrices(names, types, type_index, damping, "damping"),
     )
     check_joints(names, types, type_index, *matrices, given)
-    return JointColumns(types, type_index, *ends, *frames, given, *matrices)
+    first, second = frames
+    return JointColumns(types, type_index, *ends, first, second, given, *matrices)
 
 
-def _distinct_types(
-    names: Sequence[str], kinds: Sequence[Any]
+def distinct_types(
+    names: Sequence[str], joint_type: JointType | Sequence[JointType]
 ) -> tuple[tuple[JointType, ...], IntArray]:
-    """Return the types in the order in which they occur, and the index of each among them."""
+    """Return the types in the order in which they occur, and the index of each joint's."""
+    n = len(names)
+    if isinstance(joint_type, JointType):
+        return (joint_type,), np.broadcast_to(np.intp(0), n)
+    kinds = objects(joint_type, n, shown("joints", names), "type").tolist()
     identity = np.fromiter(map(id, kinds), np.intp, len(kinds))
     _, first, index = np.unique(identity, return_index=True, return_inverse=True)
     for j in sorted(first.tolist()):
@@ -154,28 +171,30 @@ def _distinct_types(
     return types, np.array([number[kinds[j]] for j in first.tolist()], dtype=np.intp)[index]
 
 
-# ---- bodies -------------------------------------------------------------------------------------
+# ---- bodies and frames ----------------------------------------------------------------------
+# `what` says in messages whose they are, such as "joints".
 
 
 def joint_ends(
-    names: Sequence[str], predecessor: Any, successor: Any, bodies: Names
+    what: str, names: Sequence[str], predecessor: Any, successor: Any, bodies: Names
 ) -> tuple[IntArray, IntArray]:
     """(n,) predecessors and (n,) successors, two different bodies each."""
-    first = _ends(names, predecessor, bodies, "predecessor")
-    second = _ends(names, successor, bodies, "successor")
+    first = _ends(what, names, predecessor, bodies, "predecessor")
+    second = _ends(what, names, successor, bodies, "successor")
     within = first == second
     if within.any():
         j = int(np.argmax(within))
         body = WORLD if second[j] < 0 else bodies[int(second[j])]
-        raise ModelError(f"joint {names[j]!r}: connects {body!r} to itself; give two bodies")
+        who = shown(what, names[j : j + 1])
+        raise ModelError(f"{who}: connects {body!r} to itself; give two bodies")
     return first, second
 
 
-def _ends(names: Sequence[str], given: Any, bodies: Names, what: str) -> IntArray:
+def _ends(what: str, names: Sequence[str], given: Any, bodies: Names, side: str) -> IntArray:
     """(n,) bodies from their names or numbers, one for all or one for each; -1 is the world."""
     n = len(names)
     if isinstance(given, str | int | np.integer):
-        return np.broadcast_to(_ends(names[:1], [given], bodies, what), n)
+        return np.broadcast_to(_ends(what, names[:1], [given], bodies, side), n)
     is_array = isinstance(given, np.ndarray) and given.dtype.kind in "iu"
     if is_array or all(isinstance(body, int | np.integer) for body in given):
         index = np.array(given, dtype=np.intp)
@@ -185,86 +204,71 @@ def _ends(names: Sequence[str], given: Any, bodies: Names, what: str) -> IntArra
         given = list(given)
         index = bodies.find_all(given)
         wrong = (index < 0) & np.fromiter((body != WORLD for body in given), bool, len(given))
-        remedy = "add it with add_body first"
+        remedy = f"add it with add_body first (bodies: {', '.join(bodies[:5]) or 'none'}, ...)"
     if index.shape != (n,):
-        who = shown("joints", names)
-        raise ModelError(f"{who}: {what} has shape {index.shape}; give one body, or {n}")
+        who = shown(what, names)
+        raise ModelError(f"{who}: {side} has shape {index.shape}; give one body, or {n}")
     if wrong.any():
-        first = int(np.argmax(wrong))
-        raise ModelError(f"joint {names[first]!r}: there is no body {given[first]!r}; {remedy}")
+        j = int(np.argmax(wrong))
+        raise ModelError(
+            f"{shown(what, names[j : j + 1])}: there is no body {given[j]!r}; {remedy}"
+        )
     return index
 
 
-# ---- frames -------------------------------------------------------------------------------------
-
-
 def frames_of_bodies(
-    names: Sequence[str], predecessor: Frame | Frames | None, successor: Frame | Frames | None
-) -> tuple[Frames, Frames]:
-    """Return joint frames that are given in the bodies, one for all or one for each."""
-    n, who = len(names), shown("joints", names)
-    frames = []
-    for given in (predecessor, successor):
-        frame = Frame() if given is None else given
+    what: str, names: Sequence[str], *given: Frame | Frames | None
+) -> tuple[Frames, ...]:
+    """Return frames that are given in the bodies of joints, one for all or one for each."""
+    n, frames = len(names), []
+    for one in given:
+        frame = Frame() if one is None else one
         if isinstance(frame, Frame):
             frame = Frames.repeated(frame, n)
         if not isinstance(frame, Frames) or len(frame) != n:
-            description = f"{len(frame)} Frames" if isinstance(frame, Frames) else repr(given)
-            raise ModelError(
-                f"{who}: a joint frame is {description}; give a Frame, or Frames of {n}"
-            )
+            description = f"{len(frame)} Frames" if isinstance(frame, Frames) else repr(one)
+            who = f"{shown(what, names)}: a joint frame is {description}"
+            raise ModelError(f"{who}; give a Frame, or Frames of {n}")
         frames.append(frame)
-    return frames[0], frames[1]
+    return tuple(frames)
 
 
 def frames_of_world(
+    what: str,
     names: Sequence[str],
     poses: Sequence[tuple[FloatArray, FloatArray]],
     point: ArrayLike,
     axis: ArrayLike | None,
     x_axis: ArrayLike | None,
-) -> tuple[Frames, Frames]:
+) -> tuple[Frames, ...]:
     """Return joint frames in both bodies that coincide with frames given in the world.
 
     `poses` are positions (n, 3) and orientations (n, 4) of predecessors and successors.
     """
-    n, who = len(names), shown("joints", names)
+    n, who = len(names), shown(what, names)
     origin = column(point, (3,), n, who, "point")
     for i in np.flatnonzero(~finite_rows(origin)).tolist():
-        vector(origin[i], f"joint {names[i]!r}", "point")
-    turned = _axes(names, (0.0, 0.0, 1.0) if axis is None else axis, x_axis)
-    first, second = (frames_in_bodies(origin, turned, *pose) for pose in poses)
-    return first, second
+        vector(origin[i], shown(what, names[i : i + 1]), "point")
+    e_z = column((0.0, 0.0, 1.0) if axis is None else axis, (3,), n, who, "axis")
+    e_x = None if x_axis is None else column(x_axis, (3,), n, who, "x axis")
 
+    def one(i: int) -> FloatArray:
+        return axes(e_z[i], None if e_x is None else e_x[i], shown(what, names[i : i + 1]))
 
-def _axes(names: Sequence[str], z: ArrayLike, x: ArrayLike | None) -> FloatArray:
-    """(n, 3, 3) axes as columns, from directions for all or for each."""
-    n, who = len(names), shown("joints", names)
-    e_z = column(z, (3,), n, who, "axis")
-    e_x = None if x is None else column(x, (3,), n, who, "x axis")
-    if all(d is None or d.strides[0] == 0 for d in (e_z, e_x)):
-        one = axes(e_z[0], None if e_x is None else e_x[0], f"joint {names[0]!r}")
-        return repeated(one, n)
-    with np.errstate(all="ignore"):
-        turned = all_axes(e_z, e_x)
-    for i in np.flatnonzero(~np.isfinite(turned).all(axis=(1, 2))).tolist():
-        axes(e_z[i], None if e_x is None else e_x[i], f"joint {names[i]!r}")
-    return turned
-
-
-def frames_in_bodies(
-    point: FloatArray, axes: FloatArray, position: FloatArray, orientation: FloatArray
-) -> Frames:
-    """Return frames in the world, origins (n, 3) [m] and axes (n, 3, 3) as columns, on bodies.
-
-    Their poses are origins (n, 3) [m] and nearly unit quaternions (n, 4), body to world.
-    """
-    to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
-    turn = quaternion_from_rotation(distinct(to_body) @ distinct(axes))
-    return Frames.trusted(
-        np.einsum("nij,nj->ni", to_body, point - position),
-        turn if len(turn) == len(point) else repeated(turn[0], len(point)),
-    )
+    if e_z.strides[0] == 0 and (e_x is None or e_x.strides[0] == 0):
+        turned = repeated(one(0), n)
+    else:
+        with np.errstate(all="ignore"):
+            turned = all_axes(e_z, e_x)
+        for i in np.flatnonzero(~np.isfinite(turned).all(axis=(1, 2))).tolist():
+            one(i)
+    frames = []
+    for position, orientation in poses:
+        to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
+        turn = quaternion_from_rotation(distinct(to_body) @ distinct(turned))
+        turn = turn if len(turn) == n else repeated(turn[0], n)
+        frames.append(Frames.trusted(np.einsum("nij,nj->ni", to_body, origin - position), turn))
+    return tuple(frames)
 
 
 # ---- prescribed motions -------------------------------------------------------------------------
@@ -297,14 +301,3 @@ def _prescribed(who: str, joint_type: JointType, given: Any) -> dict[int, TimeFu
             )
         functions[coordinate] = time_function(value, f"{who}, coordinate {coordinate}")
     return functions
-
-
-def _motions(given: Any, n: int, who: str) -> Iterable[tuple[int, Any]]:
-    """Return what is prescribed to which joint."""
-    if given is None:
-        return []
-    if not isinstance(given, list | tuple | np.ndarray):
-        return [(j, given) for j in range(n)]
-    if len(given) != n:
-        raise ModelError(f"{who}: prescribed has {len(given)} entries; give one for all, or {n}")
-    return [(j, motion) for j, motion in enumerate(given) if motion is not None]

@@ -25,6 +25,12 @@ _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
 # Of these, rigid rows close exactly if those of the joint do.
 
 
+FRAMES = (  # of joints and elements, as kernels take them
+    *("predecessor", "successor", "predecessor_rotation", "predecessor_point"),
+    *("successor_rotation", "successor_point"),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class ElasticElements:
     """Compliant joints, bushings and beams: rows z = B (e - e_0) on forces z + D dz/dt.
@@ -54,23 +60,15 @@ class ElasticElements:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """All that kernels need."""
-        frames = (
-            *(self.predecessor, self.successor, self.predecessor_rotation, self.predecessor_point),
-            *(self.successor_rotation, self.successor_point),
-        )
         numbers = self.kind, self.parameter, self.n_rows, self.rest, self.root, self.damping
-        return (frames, *numbers)
+        return (tuple(getattr(self, name) for name in FRAMES), *numbers)
 
 
 # ---- what the user gives ------------------------------------------------------------------------
 
 
 def row_matrices(
-    names: Sequence[str],
-    types: Sequence[JointType],
-    type_index: IntArray,
-    given: Any,
-    what: str,
+    names: Sequence[str], types: Sequence[JointType], type_index: IntArray, given: Any, what: str
 ) -> FloatArray:
     """(n, 6, 6) symmetric positive semidefinite matrices on the rows of joints, else zero.
 
@@ -82,7 +80,13 @@ def row_matrices(
     if n == 0 or (isinstance(given, int | float) and given == 0.0):
         return _NONE if n == 1 else np.broadcast_to(0.0, (n, 6, 6))
     rows = np.array([joint_type.n_constraints for joint_type in types])[type_index]
-    entries, is_same = _entries(names, given, what)
+    entries = given if isinstance(given, list | tuple) or np.ndim(given) else [given]
+    is_same = len(entries) == 1
+    if not is_same and len(entries) != n:
+        raise ModelError(
+            f"joints {names[0]!r}, ...: {what} has {len(entries)} entries; give a number, or "
+            f"{n} of what one joint takes"
+        )
     if is_same and (rows == rows[0]).all():
         return repeated(_row_matrix(f"joint {names[0]!r}", entries[0], int(rows[0]), what), n)
     matrices = [
@@ -90,20 +94,6 @@ def row_matrices(
         for j, (name, size) in enumerate(zip(names, rows, strict=True))
     ]
     return np.array(matrices)
-
-
-def _entries(names: Sequence[str], given: Any, what: str) -> tuple[Sequence[Any], bool]:
-    """Return what each joint is given, and whether the first is meant for all."""
-    if np.ndim(given) == 0 if not isinstance(given, list | tuple) else False:
-        return [given], True
-    if len(given) == 1:
-        return given, True
-    if len(given) != len(names):
-        raise ModelError(
-            f"joints {names[0]!r}, ...: {what} has {len(given)} entries; give a number, or "
-            f"{len(names)} of what one joint takes"
-        )
-    return given, False
 
 
 def _row_matrix(who: str, given: Any, size: int, what: str) -> FloatArray:
@@ -221,8 +211,12 @@ def check_joints(
     prescribed: Mapping[int, Any],
 ) -> None:
     """Raise ModelError unless all joints can be compliant as given."""
+    if len(type_index) == 0 or not (compliance.any() or damping.any()):
+        return
+    first = np.unique(type_index, return_index=True)[1].tolist()  # others are as these
+    is_same = compliance.strides[0] == damping.strides[0] == 0
     seen: set[Any] = set()
-    for j in _candidates(type_index, compliance, damping, prescribed):
+    for j in sorted({*first, *prescribed}) if is_same else range(len(type_index)):
         who = f"joint {names[j]!r}"
         is_compliant = compliance[j].any()
         if damping[j].any() and not is_compliant:
@@ -239,14 +233,3 @@ def check_joints(
         if is_compliant and key not in seen:
             split(who, types[type_index[j]], compliance[j], damping[j])
             seen.add(key)
-
-
-def _candidates(
-    type_index: IntArray, compliance: FloatArray, damping: FloatArray, prescribed: Mapping[int, Any]
-) -> list[int]:
-    """Return joints that can differ from all before them."""
-    if len(type_index) == 0 or not (compliance.any() or damping.any()):
-        return []
-    if compliance.strides[0] or damping.strides[0]:
-        return list(range(len(type_index)))
-    return sorted({*np.unique(type_index, return_index=True)[1].tolist(), *prescribed})

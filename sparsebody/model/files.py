@@ -1,32 +1,30 @@
 """Mechanisms in files: NetworkX node-link JSON of plain lists, numbers and words; robot files.
 
-Files are written and read by columns. A schema tells what is wrong with a document; of a good one
-it sees only what is not made of columns.
+Files are written and read by columns. A schema tells what is wrong with nodes and edges, of which
+it sees nothing in a good document.
 """
 
 from __future__ import annotations
 
 import gc
+import inspect
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from functools import cache
-from importlib import resources
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-import jsonschema
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, RigidBody
+from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import plain_matrix
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
@@ -34,10 +32,10 @@ from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS
+from sparsebody.schemas import place_in, schema_fault
 from sparsebody.writing import replaced
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
-LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
 LARGEST = 2.0**1000  # no number of a body or joint is larger
 ENCODER = json.JSONEncoder(allow_nan=False)
 NOTHING = object()
@@ -45,13 +43,6 @@ NOTHING = object()
 Document = dict[str, Any]
 Table = Mapping[str, type[Any]]
 
-FORCES: dict[str, type[Force]] = {
-    "joint": JointForce,
-    "point": PointForce,
-    "external": ExternalForce,
-    "bushing": Bushing,
-    "beam": Beam,
-}
 ADD: dict[type[Force], Callable[..., Force]] = {
     JointForce: Mechanism.add_joint_force,
     PointForce: Mechanism.add_point_force,
@@ -59,14 +50,12 @@ ADD: dict[type[Force], Callable[..., Force]] = {
     Bushing: Mechanism.add_bushing,
     Beam: Mechanism.add_beam,
 }
+FORCES = dict(zip(("joint", "point", "external", "bushing", "beam"), ADD, strict=True))
 ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
-    field.name: (
-        BODY_NUMBERS.get(field.name, (3, 3)),
-        None if field.default is MISSING else field.default,
-    )
-    for field in fields(RigidBody)
-    if field.name not in ("name", "shape")
+    name: (BODY_NUMBERS.get(name, (3, 3)), None if given.default is given.empty else given.default)
+    for name, given in inspect.signature(Mechanism.add_body).parameters.items()
+    if name not in ("self", "name", "shape")
 }
 
 
@@ -156,10 +145,10 @@ def mechanism_from_text(text: str, source: str) -> Mechanism:
         document = _parsed(text, source)
         _check_version(document, source)
         try:
-            _check(_without_columns(document), source)
+            _check({**document, "nodes": [], "edges": []}, source)
             return _mechanism(document, source)
-        except ModelError:  # the schema says what and where
-            _check(document, source)
+        except (ModelError, LookupError, TypeError, AttributeError):
+            _check(document, source)  # the schema says what is wrong and where
             return _mechanism(document, source)
 
 
@@ -333,35 +322,11 @@ def _check_version(document: Any, source: str) -> None:
         )
 
 
-def _without_columns(document: Any) -> Document:
-    """Return the rest of a document: its graph, and whatever is made of objects.
-
-    Its nodes are one for each different shape, its edges one for each different `options`, and
-    those with prescribed coordinates or with matrices on their rows.
-    """
-    if not isinstance(document, dict) or not {"nodes", "edges"} <= document.keys():
-        raise Unfit("entries")
-    for items in (document["nodes"], document["edges"]):
-        if not isinstance(items, list) or not set(map(type, items)) <= {dict}:
-            raise Unfit("objects")
-    shapes = {repr(node["shape"]): node["shape"] for node in document["nodes"] if "shape" in node}
-    options = {repr(edge["options"]): edge for edge in document["edges"] if "options" in edge}
-    others = {"prescribed", *ROW_MATRICES}
-    prescribed = [edge for edge in document["edges"] if not others.isdisjoint(edge)]
-    body = {"id": "any", "mass": 1, "inertia": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
-    nodes = [{**body, "shape": shape} for shape in shapes.values()]
-    return {**document, "nodes": nodes, "edges": [*options.values(), *prescribed]}
-
-
 def _check(document: Any, source: str) -> None:
     """Raise FileFormatError where a document does not fit the schema, or a number is not finite."""
-    error = next(_validator().iter_errors(document), None)
-    if error is not None:
-        message = error.message
-        if len(message) > LONGEST_MESSAGE:
-            message = message[: LONGEST_MESSAGE // 2] + " ... " + message[-LONGEST_MESSAGE // 2 :]
-        remedy = REMEDIES.get(error.validator, lambda _: "correct it")(error)
-        raise FileFormatError(f"{source}: {_place(error.absolute_path)}: {message}; {remedy}")
+    fault = schema_fault(document, "sparsebody.model")
+    if fault is not None:
+        raise FileFormatError(f"{source}: {fault}")
     # JSON has no NaN and no infinity, but Python's reader takes them, and 1e999
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
     while stack:
@@ -370,48 +335,10 @@ def _check(document: Any, source: str) -> None:
             stack.extend(((*place, key), item) for key, item in value.items())
         elif isinstance(value, list):
             stack.extend(((*place, index), item) for index, item in enumerate(value))
-        elif _is_no_float(value):
-            raise FileFormatError(f"{source}: {_place(place)}: found {value}; give a finite number")
-
-
-def _is_no_float(value: Any) -> bool:
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    return isinstance(value, int) and abs(value) > LARGEST
-
-
-def _place(path: Iterable[str | int]) -> str:
-    """Return a place in the document as a person would write it, such as nodes[2].inertia[0]."""
-    words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
-    return "".join(words).lstrip(".") or "the document"
-
-
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.model").joinpath("schema.json").read_text("utf-8")
-    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"items": _items})
-    return kind(json.loads(schema))
-
-
-def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """As the standard's, but lists of numbers, most of a file, pass at once."""
-    plain = items == {"type": "number"} and isinstance(instance, list)
-    if not plain or any(type(item) not in (float, int) for item in instance):
-        yield from jsonschema.Draft202012Validator.VALIDATORS["items"](
-            validator, items, instance, schema
-        )
-
-
-REMEDIES: dict[str, Callable[[Any], str]] = {
-    "required": lambda error: "add it",
-    "additionalProperties": lambda error: (
-        f"the entries are {', '.join(error.schema['properties'])}"
-    ),
-    "type": lambda error: f"give one of type {error.validator_value}",
-    "minItems": lambda error: f"give {error.validator_value} entries",
-    "maxItems": lambda error: f"give {error.validator_value} entries",
-    "maxProperties": lambda error: "'world' is the fixed node: give a body another id",
-}
+        elif type(value) in (int, float) and not abs(value) <= LARGEST:
+            raise FileFormatError(
+                f"{source}: {place_in(place)}: found {value}; give a finite number"
+            )
 
 
 # ---- document -> mechanism ------------------------------------------------------------------

@@ -34,7 +34,7 @@ class JointForce:
     def __post_init__(self) -> None:
         who = f"joint force {self.name!r}"
         put_checked(self, who, scalar, "stiffness", "rest", "damping")
-        object.__setattr__(self, "effort", time_function(self.effort, who))
+        put_checked(self, who, time_function, "effort")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class PointForce:
         who = f"point force {self.name!r}"
         put_checked(self, who, vector, "first_point", "second_point")
         put_checked(self, who, scalar, "stiffness", "rest_length", "damping")
-        object.__setattr__(self, "effort", time_function(self.effort, who))
+        put_checked(self, who, time_function, "effort")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     column,
@@ -98,6 +98,10 @@ class Frames:
         """The frames of all parts in turn."""
         origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
         return _trusted(cls, joined(origins), joined(quaternions))
+
+    def take(self, index: IntArray) -> Frames:
+        """Some of the frames."""
+        return _trusted(Frames, self.origins[index], self.quaternions[index])
 
     def __len__(self) -> int:
         return len(self.origins)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 __all__ = ["WORLD", "Joint", "Mechanism"]
 
 F = TypeVar("F", bound=Force)
+Ends = tuple[Any, Any]  # predecessors and successors, by name or number
+InWorld = tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None]  # point, axis, x axis
+InBodies = tuple[Frame | Frames | None, Frame | Frames | None]
 
 _NO_ENDS = np.zeros(0, dtype=np.intp)
 NO_BODIES = body_columns(
     [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BODY_NUMBERS.items()}
 )
-NO_JOINTS = joint_columns([], [], (_NO_ENDS, _NO_ENDS), frames_of_bodies([], None, None), None)
+_NO_FRAMES = frames_of_bodies("joints", [], None, None)
+NO_JOINTS = joint_columns([], [], (_NO_ENDS, _NO_ENDS), _NO_FRAMES, None)
 
 
 class Mechanism:
@@ -158,13 +162,43 @@ class Mechanism:
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         shape: Shape | None = None,
     ) -> RigidBody:
-        """Add a body (see RigidBody for the meaning of each argument) and return it."""
-        check_names([name], self._bodies.names, "body", reserved=WORLD)
-        pose = center_of_mass, position, orientation
-        body = RigidBody(name, mass, inertia, *pose, linear_velocity, angular_velocity, shape)
-        self._bodies.extend([name], BodyColumns.of(body), body)
-        self._graph = None
-        return body
+        """Add a body and return it.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the mechanism.
+        mass : float
+            Mass [kg]; zero, or an inertia with zero moments, only as `compile` says.
+        inertia : (3, 3) or (3,) array_like
+            About the center of mass in body axes [kg m^2]; (3,) for a diagonal.
+        center_of_mass : (3,) array_like
+            In the body frame [m].
+        position, orientation : (3,) and (4,) array_like
+            Pose of the body frame in the world: origin [m] and unit quaternion (w, x, y, z).
+        linear_velocity, angular_velocity : (3,) array_like
+            Of the body frame's origin, in world axes [m/s, rad/s].
+        shape : Shape, optional
+            For pictures only.
+
+        Raises
+        ------
+        ModelError
+            If the name is taken, a number is not finite, the mass is negative, the inertia is not
+            that of a solid, the quaternion is not unit or the shape is none.
+        """
+        (index,) = self.add_bodies(
+            [name],
+            mass=mass,
+            inertia=inertia,
+            center_of_mass=center_of_mass,
+            position=position,
+            orientation=orientation,
+            linear_velocity=linear_velocity,
+            angular_velocity=angular_velocity,
+            shape=shape,
+        )
+        return self._bodies[int(index)]
 
     def add_bodies(
         self,
@@ -358,18 +392,15 @@ class Mechanism:
         sizes = {"predecessor": (predecessor, 0), "successor": (successor, 0), "point": (point, 1)}
         names = named(names, "joints", **sizes)
         check_names(names, self._joints.names, "joint")
-        in_world = point is not None or axis is not None or x_axis is not None
-        in_bodies = predecessor_frame is not None or successor_frame is not None
-        if in_world and in_bodies:
-            who = shown("joints", names)
-            raise ModelError(f"{who}: give point and axis, or the two frames, not both")
         first = self.n_joints
         if len(names):
-            ends = joint_ends(names, predecessor, successor, self._bodies.names)
-            if in_bodies:
-                frames = frames_of_bodies(names, predecessor_frame, successor_frame)
-            else:
-                frames = self._frames_of_world(names, ends, point, axis, x_axis)
+            ends, frames = self._ends_and_frames(
+                "joints",
+                names,
+                (predecessor, successor),
+                (point, axis, x_axis),
+                (predecessor_frame, successor_frame),
+            )
             columns = joint_columns(
                 names, joint_type, ends, frames, prescribed, compliance, damping
             )
@@ -445,9 +476,7 @@ class Mechanism:
         """Add a spring, damper or actuator between points of two bodies (see PointForce)."""
         spring = stiffness, rest_length, damping
         force = PointForce(name, first, second, first_point, second_point, *spring, effort)
-        self._check_bodies(first, second)
-        if first == second:
-            raise ModelError(f"point force {name!r}: acts within {first!r}; give two bodies")
+        joint_ends("point forces", [name], [first], [second], self._bodies.names)
         return self._add_force(force)
 
     def add_external_force(
@@ -491,13 +520,11 @@ class Mechanism:
         point, axis, x_axis, predecessor_frame, successor_frame
             The frames, as for `add_joint`.
         """
-        frames = self._two_frames(
-            f"bushing {name!r}",
-            (predecessor, successor),
-            (point, axis, x_axis),
-            (predecessor_frame, successor_frame),
-        )
-        return self._add_force(Bushing(name, predecessor, successor, *frames, stiffness, damping))
+        ends, in_world = (predecessor, successor), (point, axis, x_axis)
+        in_bodies = predecessor_frame, successor_frame
+        frames = self._ends_and_frames("bushings", [name], ends, in_world, in_bodies)[1]
+        first, second = (of_side[0] for of_side in frames)
+        return self._add_force(Bushing(name, *ends, first, second, stiffness, damping))
 
     def add_beam(
         self,
@@ -558,16 +585,20 @@ class Mechanism:
                 z_axis = (0.0, 0.0, 1.0) if abs(along[2]) < 0.9 * length else (1.0, 0.0, 0.0)
             across = vector(z_axis, who, "z axis")
             across = across - across @ along / length**2 * along
-            first_frame = self._two_frames(who, ends, (first, across, along), (None, None))[0]
-            second_frame = self._two_frames(who, ends, (last, across, along), (None, None))[1]
+            poses: list[InWorld] = [(point, across, along) for point in (first, last)]
+            in_bodies: InBodies = (None, None)
         elif None not in (length, predecessor_frame, successor_frame) and start is end is None:
+            poses = [(None, None, None)] * 2
             in_bodies = predecessor_frame, successor_frame
-            first_frame, second_frame = self._two_frames(who, ends, (None, None, None), in_bodies)
         else:
             raise ModelError(f"{who}: give start and end, or length and the two frames")
-        frames = first_frame, second_frame
+        frames = (
+            self._ends_and_frames("beams", [name], ends, pose, in_bodies)[1] for pose in poses
+        )
+        (first_frame, _), (_, second_frame) = frames
+        section = E, G, A, I_y, I_z, J
         return self._add_force(
-            Beam(name, predecessor, successor, *frames, length, E, G, A, I_y, I_z, J, damping)  # type: ignore[arg-type]
+            Beam(name, *ends, first_frame[0], second_frame[0], length, *section, damping)  # type: ignore[arg-type]
         )
 
     # ---- what is made of it -----------------------------------------------------------------
@@ -589,6 +620,22 @@ class Mechanism:
 
         return compile_mechanism(self)
 
+    @classmethod
+    def of_columns(
+        cls,
+        like: Mechanism,
+        bodies: tuple[Sequence[str], BodyColumns],
+        joints: tuple[Sequence[str], JointColumns],
+        forces: Iterable[Force] | None = None,
+    ) -> Mechanism:
+        """Return a mechanism of names and checked columns, all else as of another."""
+        mechanism = cls(like.name, like.gravity)
+        mechanism._bodies.extend(*bodies)
+        mechanism._joints.extend(*joints)
+        some = like.forces.values() if forces is None else forces
+        mechanism.forces = {force.name: force for force in some}
+        return mechanism
+
     def columns(self) -> tuple[BodyColumns, JointColumns]:
         """Return bodies and joints as arrays, in the order of declaration."""
         return self._bodies.columns(), self._joints.columns()
@@ -602,49 +649,27 @@ class Mechanism:
         self.forces[force.name] = force
         return force
 
-    def _check_bodies(self, *names: str) -> None:
-        for name in names:
-            if name != WORLD:
-                self.body(name)
-
     def _to_world(self, body: str, frame: Frame) -> FloatArray:
         return frame.origin if body == WORLD else self.body(body).to_world(frame.origin)
 
-    def _frames_of_world(
-        self,
-        names: Sequence[str],
-        ends: tuple[IntArray, IntArray],
-        point: ArrayLike | None,
-        axis: ArrayLike | None,
-        x_axis: ArrayLike | None,
-    ) -> tuple[Frames, Frames]:
-        """Joint frames in both bodies that coincide with frames given in the world."""
+    def _ends_and_frames(
+        self, what: str, names: Sequence[str], bodies: Ends, in_world: InWorld, in_bodies: InBodies
+    ) -> tuple[tuple[IntArray, IntArray], tuple[Frames, ...]]:
+        """Return the bodies of joints and frames on either, given there or in the world."""
+        is_on_bodies = any(frame is not None for frame in in_bodies)
+        if is_on_bodies and any(part is not None for part in in_world):
+            who = shown(what, names)
+            raise ModelError(f"{who}: give point and axis, or the two frames, not both")
+        ends = joint_ends(what, names, *bodies, self._bodies.names)
+        if is_on_bodies:
+            return ends, frames_of_bodies(what, names, *in_bodies)
         position = self._poses("position", (0.0, 0.0, 0.0), ends)
         orientation = self._poses("orientation", (1.0, 0.0, 0.0, 0.0), ends)
+        point, *axes = in_world
         if point is None:
             point = np.where((ends[1] < 0)[:, None], *position)
         poses = list(zip(position, orientation, strict=True))
-        return frames_of_world(names, poses, point, axis, x_axis)
-
-    def _two_frames(
-        self,
-        who: str,
-        bodies: tuple[str, str],
-        in_world: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
-        in_bodies: tuple[Frame | None, Frame | None],
-    ) -> tuple[Frame, Frame]:
-        """Return a frame in either body, given there or in the world."""
-        self._check_bodies(*bodies)
-        if bodies[0] == bodies[1]:
-            raise ModelError(f"{who}: connects {bodies[0]!r} to itself; give two bodies")
-        if any(given is not None for given in in_bodies):
-            if any(given is not None for given in in_world):
-                raise ModelError(f"{who}: give point and axis, or the two frames, not both")
-            frames = frames_of_bodies([who], *in_bodies)
-        else:
-            ends = joint_ends([who], [bodies[0]], [bodies[1]], self._bodies.names)
-            frames = self._frames_of_world([who], ends, *in_world)
-        return frames[0][0], frames[1][0]
+        return ends, frames_of_world(what, names, poses, point, *axes)
 
     def _poses(
         self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]

@@ -12,8 +12,7 @@ therefore accepted in two cases, both exact:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames, rotations
-from sparsebody.model.names import WORLD, Names
+from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.spatial import principal_moments, quaternion_from_rotation, summed_inertias
 from sparsebody.tolerances import ELEMENT_TOLERANCE, MOMENT_TOLERANCE
 
@@ -45,30 +44,19 @@ ENDS: dict[type[Force], tuple[tuple[str, str], ...]] = {  # bodies, and points o
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What a mechanism is compiled from."""
-
-    body_names: Names
-    bodies: BodyColumns
-    joint_names: Names
-    joints: JointColumns
-    forces: Sequence[Force]
-
-
-def with_regular_inertias(parts: Parts) -> Parts:
+def with_regular_inertias(mechanism: Mechanism) -> Mechanism:
     """Return the same mechanism without singular bodies.
 
     Raises ModelError naming the first body that stays singular, its mass or moments, and the
     remedy.
     """
-    is_singular = _are_singular(parts.bodies)
+    bodies, joints = mechanism.columns()
+    is_singular = _are_singular(bodies)
     if not is_singular.any():
-        return parts
-    hosts = _hosts(parts.joints, is_singular)
-    parts = _on_hosts(parts, hosts)
-    remaining = np.flatnonzero(_are_singular(parts.bodies))
-    return _with_moments(parts, remaining) if len(remaining) else parts
+        return mechanism
+    mechanism = _on_hosts(mechanism, _hosts(joints, is_singular))
+    remaining = np.flatnonzero(_are_singular(mechanism.columns()[0]))
+    return _with_moments(mechanism, remaining) if len(remaining) else mechanism
 
 
 def _are_singular(bodies: BodyColumns) -> BoolArray:
@@ -121,13 +109,13 @@ def _hosts(joints: JointColumns, is_singular: BoolArray) -> Hosts:
     return Hosts(host.astype(np.intp), turn @ rotation, from_host)
 
 
-def _on_hosts(parts: Parts, hosts: Hosts) -> Parts:
+def _on_hosts(mechanism: Mechanism, hosts: Hosts) -> Mechanism:
     """Return bodies with their members' inertias, and joints and forces between them."""
     host = hosts.host
     n = len(host) - 1
     is_body = host[:n] == np.arange(n)
     number = np.append(np.where(is_body, np.cumsum(is_body) - 1, -1), -1)  # the world is -1
-    joints, motions = parts.joints, parts.joints.prescribed
+    (bodies, joints), names = mechanism.columns(), mechanism.joint_names
     ends = np.stack([joints.predecessor, joints.successor])
     kept = np.flatnonzero(host[ends[0]] != host[ends[1]])
     on_hosts = number[host[ends[:, kept]]]
@@ -137,27 +125,21 @@ def _on_hosts(parts: Parts, hosts: Hosts) -> Parts:
         origin = hosts.offset[body] + np.einsum("nij,nj->ni", turn, of_side.origins[kept])
         quaternion = quaternion_from_rotation(turn @ of_side.rotations[kept])
         frames.append(Frames.trusted(origin, quaternion))
-    return Parts(
-        _chosen(parts.body_names, np.flatnonzero(is_body)),
-        _added_up(parts.bodies, hosts, np.flatnonzero(is_body)),
-        _chosen(parts.joint_names, kept),
-        replace(
-            joints,
-            type_index=joints.type_index[kept],
-            predecessor=on_hosts[0],
-            successor=on_hosts[1],
-            predecessor_frame=frames[0],
-            successor_frame=frames[1],
-            prescribed={k: motions[j] for k, j in enumerate(kept.tolist()) if j in motions},
-            compliance=joints.compliance[kept],
-            damping=joints.damping[kept],
-        ),
-        [moved for force in parts.forces if (moved := _moved(force, parts, hosts)) is not None],
+    chosen = np.flatnonzero(is_body)
+    of_kept = replace(
+        joints.take(kept),
+        predecessor=on_hosts[0],
+        successor=on_hosts[1],
+        predecessor_frame=frames[0],
+        successor_frame=frames[1],
     )
-
-
-def _chosen(names: Names, index: IntArray) -> Names:
-    return Names([names[i] for i in index.tolist()])
+    moved = (_moved(force, mechanism, hosts) for force in mechanism.forces.values())
+    return Mechanism.of_columns(
+        mechanism,
+        ([mechanism.body_names[i] for i in chosen.tolist()], _added_up(bodies, hosts, chosen)),
+        ([names[j] for j in kept.tolist()], of_kept),
+        [force for force in moved if force is not None],
+    )
 
 
 def _added_up(bodies: BodyColumns, hosts: Hosts, chosen: IntArray) -> BodyColumns:
@@ -167,27 +149,27 @@ def _added_up(bodies: BodyColumns, hosts: Hosts, chosen: IntArray) -> BodyColumn
     turned = R @ bodies.inertia @ np.swapaxes(R, 1, 2)
     mass, middle, inertia = summed_inertias(host, n + 1, np.asarray(bodies.mass), center, turned)
     is_alone = (np.bincount(host, minlength=n + 1) == 1)[chosen]  # to the last bit as given
-    columns = {field.name: getattr(bodies, field.name)[chosen] for field in fields(bodies)}
-    columns["mass"] = mass[chosen]
+    columns = bodies.take(chosen)
+    changes: dict[str, Any] = {"mass": mass[chosen]}
     for name, summed in (("center_of_mass", middle), ("inertia", inertia)):
         same = is_alone.reshape(-1, *[1] * (summed.ndim - 1))
-        columns[name] = np.where(same, columns[name], summed[chosen])
-    return BodyColumns(**columns)
+        changes[name] = np.where(same, getattr(columns, name), summed[chosen])
+    return replace(columns, **changes)
 
 
-def _moved(force: Force, parts: Parts, hosts: Hosts) -> Force | None:
+def _moved(force: Force, mechanism: Mechanism, hosts: Hosts) -> Force | None:
     """Return a force with hosts in place of bodies; None where it acts within one."""
-    n, ends = len(parts.body_names), []
+    n, ends = mechanism.n_bodies, []
     changes: dict[str, Any] = {}
     for name, place in ENDS.get(type(force), ()):
-        body = parts.body_names.find(getattr(force, name)) % (n + 1)
+        body = mechanism.body_names.find(getattr(force, name)) % (n + 1)
         host, point = int(hosts.host[body]), getattr(force, place)
         ends.append(host)
-        changes[name] = WORLD if host == n else parts.body_names[host]
+        changes[name] = WORLD if host == n else mechanism.body_names[host]
         if isinstance(point, Frame):
             changes[place] = hosts.moved(body, point)
         else:
-            center = parts.bodies.center_of_mass[body] if point is None else point
+            center = mechanism.columns()[0].center_of_mass[body] if point is None else point
             changes[place] = hosts.point(body, center)
     if isinstance(force, ExternalForce):
         ends.append(n)
@@ -203,15 +185,15 @@ def _moved(force: Force, parts: Parts, hosts: Hosts) -> Force | None:
 # ---- point masses ---------------------------------------------------------------------------
 
 
-def _with_moments(parts: Parts, remaining: IntArray) -> Parts:
+def _with_moments(mechanism: Mechanism, remaining: IntArray) -> Mechanism:
     """Return moments of m (1 m)^2, and no rotation, for point masses that nothing turns."""
-    bodies = parts.bodies
-    is_turned = _turned(parts)
+    (bodies, joints), names = mechanism.columns(), mechanism.body_names
+    is_turned = _turned(mechanism)
     inertia, angular = np.array(bodies.inertia), np.array(bodies.angular_velocity)
     linear = np.array(bodies.linear_velocity)
     for i in remaining.tolist():
         mass, moments = float(bodies.mass[i]), principal_moments(bodies.inertia[i : i + 1])[0]
-        who = f"body {parts.body_names[i]!r}"
+        who = f"body {names[i]!r}"
         if mass <= 0.0:
             raise ModelError(
                 f"{who}: mass {mass} kg; give a positive one, weld it by a Fixed joint to a body, "
@@ -230,12 +212,13 @@ def _with_moments(parts: Parts, remaining: IntArray) -> Parts:
         linear[i] += np.cross(angular[i], arm)
         angular[i] = 0.0
     moving = replace(bodies, inertia=inertia, linear_velocity=linear, angular_velocity=angular)
-    return replace(parts, bodies=moving)
+    return Mechanism.of_columns(mechanism, (names, moving), (mechanism.joint_names, joints))
 
 
-def _turned(parts: Parts) -> BoolArray:
+def _turned(mechanism: Mechanism) -> BoolArray:
     """Return (n,) whether a joint or a force can turn a body about its center of mass."""
-    joints, center = parts.joints, np.append(parts.bodies.center_of_mass, np.zeros((1, 3)), axis=0)
+    (bodies, joints), forces = mechanism.columns(), mechanism.forces.values()
+    center = np.append(bodies.center_of_mass, np.zeros((1, 3)), axis=0)
     is_turned = np.zeros(len(center), dtype=bool)  # the world last, at -1
 
     def act(body: IntArray, point: FloatArray, has_moment: BoolArray) -> None:
@@ -246,13 +229,16 @@ def _turned(parts: Parts) -> BoolArray:
     table = [THROUGH_ORIGINS.get(kind.name, (False, False)) for kind in joints.types]
     has_moment = ~np.array(table, dtype=bool).reshape(-1, 2)[joints.type_index]
     has_moment[joints.compliance.any(axis=(1, 2))] = True
-    forced = [force.joint for force in parts.forces if isinstance(force, JointForce)]
-    has_moment[parts.joint_names.find_all(forced)] = True
+    forced = [force.joint for force in forces if isinstance(force, JointForce)]
+    has_moment[mechanism.joint_names.find_all(forced)] = True
     act(joints.predecessor, joints.predecessor_frame.origins, has_moment[:, 0])
     act(joints.successor, joints.successor_frame.origins, has_moment[:, 1])
-    for force in parts.forces:
+    for force in forces:
         for name, place in ENDS.get(type(force), ()):
-            body, point = parts.body_names.find_all([getattr(force, name)]), getattr(force, place)
+            body, point = (
+                mechanism.body_names.find_all([getattr(force, name)]),
+                getattr(force, place),
+            )
             is_moment = isinstance(point, Frame) or np.any(getattr(force, "moment", 0.0))
             at_center = center[body] if isinstance(point, Frame) or point is None else point[None]
             act(body, at_center, np.array([is_moment]))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.elasticity import ElasticElements
+from sparsebody.model.elasticity import FRAMES, ElasticElements
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction, TimeFunctions
@@ -186,11 +186,7 @@ class System:
         self,
     ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Predecessors, successors, and the joint frames (rotation, point) on either."""
-        on_predecessor = self.predecessor_rotation, self.predecessor_point
-        return (
-            *(self.predecessor, self.successor, *on_predecessor),
-            *(self.successor_rotation, self.successor_point),
-        )
+        return tuple(getattr(self, name) for name in FRAMES)
 
     @property
     def subspaces(self) -> tuple[FloatArray, NDArray[np.int32]]:
@@ -279,15 +275,14 @@ class System:
         return slice(int(self.first_row[joint]), int(self.first_row[joint + 1]))
 
 
+_STATE = ("position", "orientation", "velocity", "coordinate")
+
+
 def check_state(system: System, state: State) -> None:
     """Raise ShapeError or ModelError unless `state` is a state of `system`."""
     n = system.n_bodies
-    for field, shape in (
-        ("position", (n, 3)),
-        ("orientation", (n, 4)),
-        ("velocity", (n, 6)),
-        ("coordinate", (len(system.coordinates.joint),)),
-    ):
+    shapes: tuple[tuple[int, ...], ...] = (n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),)
+    for field, shape in zip(_STATE, shapes, strict=True):
         array = getattr(state, field)
         if not isinstance(array, np.ndarray) or array.dtype != np.float64:
             kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
@@ -296,19 +291,15 @@ def check_state(system: System, state: State) -> None:
             raise ShapeError(f"state.{field} has shape {array.shape}, the system needs {shape}")
     if not math.isfinite(state.time):
         raise ModelError(f"state.time is {state.time}; it must be finite")
-    if not model.is_regular(state.position, state.orientation, state.velocity, state.coordinate):
-        _refuse(system, state)
-
-
-def _refuse(system: System, state: State) -> None:
-    """Raise ModelError that names the body or joint whose numbers are none."""
-    for field in ("position", "orientation", "velocity", "coordinate"):
+    if model.is_regular(state.position, state.orientation, state.velocity, state.coordinate):
+        return
+    for field in _STATE:
         array = getattr(state, field)
-        finite = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
+        finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
         if not finite.all():
             bad = int(np.argmin(finite))
-            names = system.body_names if field != "coordinate" else system.joint_names
-            who = names[bad if field != "coordinate" else system.coordinates.joint[bad]]
+            of_joint = [system.joint_names[j] for j in system.coordinates.joint]
+            who = of_joint[bad] if field == "coordinate" else system.body_names[bad]
             raise ModelError(f"state.{field} of {who!r} is {array[bad]}; it must be finite")
     norm = np.linalg.norm(state.orientation, axis=1)
     bad = int(np.argmax(np.abs(norm - 1.0)))
@@ -346,13 +337,7 @@ def with_joints(system: System, joints: IntArray) -> System:
         system,
         joint_names=names,
         joint_types=tuple(system.joint_types[j] for j in joints),
-        predecessor=system.predecessor[joints],
-        successor=system.successor[joints],
-        predecessor_rotation=system.predecessor_rotation[joints],
-        predecessor_point=system.predecessor_point[joints],
-        successor_rotation=system.successor_rotation[joints],
-        successor_point=system.successor_point[joints],
-        parameter=system.parameter[joints],
+        **{name: getattr(system, name)[joints] for name in (*FRAMES, "parameter")},
         first_row=first_row,
         subspace_index=system.subspace_index[rows],
         groups=groups,

@@ -134,7 +134,9 @@ class TimeFunctions:
         return values
 
 
-def time_function(value: float | TimeFunction, who: str) -> TimeFunction:
+def time_function(
+    value: float | TimeFunction, who: str, what: str = "the given value"
+) -> TimeFunction:
     """Return `value` as a function of time; a number is a constant."""
     if callable(value):
         try:
@@ -149,4 +151,4 @@ def time_function(value: float | TimeFunction, who: str) -> TimeFunction:
                 "it must return three finite numbers (value, rate, acceleration)"
             )
         return value
-    return Polynomial((scalar(value, who, "the given value"),))
+    return Polynomial((scalar(value, who, what),))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import SimulationOptionError, UnknownNameError
+from sparsebody.errors import SimulationOptionError, UnknownNameError, warn_user
 from sparsebody.model.system import System
 from sparsebody.simulation.integrators import INTEGRATORS, ImplicitIntegrator
 from sparsebody.simulation.stabilization import STABILIZATIONS
@@ -128,6 +128,44 @@ class Output:
             )
         check_writable(path)
         return path
+
+
+_FORMER: dict[str, tuple[str, dict[str, str]]] = {  # keywords of version 0.1 in their groups
+    "method": (
+        "Method",
+        {x: x for x in ("stabilization", "time_constant", "compliance", "spectral_radius")},
+    ),
+    "dynamics": ("Solver", {x: x for x in ("ordering", "factorization", "reduction")}),
+    "record": ("Recording", {"record_step": "step", "record_reactions": "reactions"}),
+    "output": ("Output", {x: x for x in ("resume", "overwrite", "source")}),
+}
+
+
+def with_former_keywords(groups: dict[str, Any], former: dict[str, Any]) -> tuple[Any, ...]:
+    """Return method, dynamics, record and output with the single keywords that 0.1 took.
+
+    Raises TypeError for a keyword that there never was.
+    """
+    forms = []
+    for group, (form, fields) in _FORMER.items():
+        given = {fields[name]: former.pop(name) for name in fields if name in former}
+        if not given:
+            continue
+        forms.append(f"{group}={form}({', '.join(f'{name}=...' for name in given)})")
+        value = groups[group]
+        if group == "method":
+            value = Method(value) if isinstance(value, str) else value
+        elif group == "dynamics":
+            value = Solver() if value is None else value
+        elif group == "output" and value is not None:
+            value = value if isinstance(value, Output) else Output(value)
+        if isinstance(value, Method | Solver | Recording | Output):  # not a prepared dynamics
+            groups[group] = replace(value, **given)
+    if former:
+        raise TypeError(f"simulate() got an unexpected keyword argument {min(former)!r}")
+    if forms:
+        warn_user(f"simulate takes single options as {', '.join(forms)}", DeprecationWarning)
+    return tuple(groups.values())
 
 
 @dataclass(frozen=True)

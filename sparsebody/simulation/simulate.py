@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
-from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import (
+    EnergyWarning,
     InterruptionWarning,
     OutputError,
     RankWarning,
@@ -50,6 +52,7 @@ from sparsebody.simulation.options import (
     n_whole_steps,
     rest_of_step,
     simulation_options,
+    with_former_keywords,
 )
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed
 from sparsebody.simulation.stepper import Stepper
@@ -69,6 +72,9 @@ from sparsebody.simulation.trajectory_files import (
     rewind,
 )
 
+_MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
+_CREEP = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
+
 
 def simulate(
     system: System,
@@ -85,6 +91,7 @@ def simulate(
     output: str | Path | Output | None = None,
     record: Recording = EVERY_STEP,
     progress: bool | Report = False,
+    **former: Any,
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
@@ -125,11 +132,16 @@ def simulate(
         Recording(step=..., reactions=...) says how often, and whether joint wrenches too.
     progress : bool or callable
         A progress bar on standard error, or report(time, end).
+    **former
+        Single options that are parts of `method`, `dynamics`, `record` and `output` now, and how
+        version 0.1 took them; with a DeprecationWarning.
 
     Returns
     -------
     Trajectory
         After Ctrl-C or SIGTERM up to there, marked as interrupted, with an InterruptionWarning.
+        With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
+        of what moves.
 
     Raises
     ------
@@ -153,6 +165,8 @@ def simulate(
     -4.905
     """
     check_positive(duration, "duration")
+    groups = {"method": method, "dynamics": dynamics, "record": record, "output": output}
+    method, dynamics, record, output = with_former_keywords(groups, former)
     dynamics = Solver() if dynamics is None else dynamics
     options = simulation_options(step, (rtol, atol), method, dynamics, record)
     if isinstance(dynamics, ForwardDynamics):
@@ -287,7 +301,24 @@ class _Run:
             self.recorder.note(Event(self._state.time, "interruption", f"by {stop.signal}"))
             ends = f"interrupted by {stop.signal}: the trajectory ends at {self._state.time:.6g} s"
             warn_user(ends, InterruptionWarning)
-        return self._close(not is_over)
+        trajectory = self._close(not is_over)
+        self._doubt(trajectory)
+        return trajectory
+
+    def _doubt(self, trajectory: Trajectory) -> None:
+        """Warn where the energy tells that steps are too long for a motion that is one."""
+        change, system = trajectory.energy_error, self._system
+        if change is None or change <= _MOST_ENERGY_ERROR:
+            return
+        weight = float(system.mass.sum() * np.linalg.norm(system.gravity))
+        drift = np.abs(trajectory.energy - trajectory.energy[0]).max()
+        closes = STABILIZATIONS[self._options.stabilization].closes
+        if closes and drift > _CREEP * weight * mechanism_size(system):
+            warn_user(
+                f"the energy of {system.name!r} changed by {change:.0%} of what moves, with "
+                'nothing that adds or takes any: take smaller steps, or step="auto"',
+                EnergyWarning,
+            )
 
     def _steps(self, duration: float) -> Iterator[None]:
         """Advance step by step, recording."""

@@ -14,7 +14,6 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_loops
 from sparsebody.errors import ModelError
-from sparsebody.model.frames import Frames
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups.ground_motion import planar_motion
@@ -154,30 +153,20 @@ def _in_plane(system: System, velocity: FloatArray) -> FloatArray:
 def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
     """Return the same mechanism with bodies and joints declared in a random order."""
     rng = np.random.default_rng((seed, 1))
-    other = Mechanism(mechanism.name, mechanism.gravity)
     bodies, joints = mechanism.columns()
-    order = rng.permutation(len(bodies))
-    other.add_bodies(
-        np.array(mechanism.body_names)[order].tolist(),
-        mass=bodies.mass[order],
-        inertia=bodies.inertia[order],
-        center_of_mass=bodies.center_of_mass[order],
-        position=bodies.position[order],
-        orientation=bodies.orientation[order],
-    )
+    order, joint_order = rng.permutation(len(bodies)), rng.permutation(len(joints))
     index = np.full(len(bodies) + 1, -1)  # the world stays -1
     index[order] = np.arange(len(bodies))
-    order = rng.permutation(len(joints))
-    first, second = joints.predecessor_frame, joints.successor_frame
-    other.add_joints(
-        np.array(mechanism.joint_names)[order].tolist(),
-        [joints.types[t] for t in joints.type_index[order].tolist()],
-        index[joints.predecessor[order]],
-        index[joints.successor[order]],
-        predecessor_frame=Frames(first.origins[order], first.quaternions[order]),
-        successor_frame=Frames(second.origins[order], second.quaternions[order]),
+    joints = joints.take(joint_order)
+    ends = index[joints.predecessor], index[joints.successor]
+    return Mechanism.of_columns(
+        mechanism,
+        ([mechanism.body_names[i] for i in order], bodies.take(order)),
+        (
+            [mechanism.joint_names[j] for j in joint_order],
+            replace(joints, predecessor=ends[0], successor=ends[1]),
+        ),
     )
-    return other
 
 
 def check_family(family: Family) -> None:

@@ -122,7 +122,7 @@ def judged(
     known = {n: one for n, one in values.items() if not math.isnan(one[0] + one[1])}
     parts = [f"{n}: {value:{form}}{remark}" for n, (value, _, remark) in known.items()]
     broken = [n for n, (value, bound, _) in known.items() if not is_met(value, bound)]
-    lacking = [n for n in needed if not any(is_about(m, n) for m in known)]
+    lacking = [n for n in needed if not any(n / SIZE_SLACK <= m <= n * SIZE_SLACK for m in known)]
     if not known:
         verdict = "not measured"
     elif broken:
@@ -132,8 +132,3 @@ def judged(
     else:
         verdict = "met"
     return Finding(promise, "; ".join(parts) or "-", limit, verdict)
-
-
-def is_about(n: int, size: float) -> bool:
-    """Tell whether a number of bodies is near a size."""
-    return size / SIZE_SLACK <= n <= size * SIZE_SLACK

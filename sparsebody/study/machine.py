@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -55,35 +56,23 @@ def package_versions(*names: str) -> str:
     """Return "name version" of those that are installed."""
     versions = []
     for name in names:
-        try:
+        with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
     return ", ".join(versions)
 
 
-def memory_in_use() -> float:
-    """Return the resident memory of this process [MB]."""
-    return _status("VmRSS")
-
-
-def peak_memory() -> float:
-    """Return the largest resident memory since the last reset [MB]."""
-    return _status("VmHWM")
+def memory(field: str = "VmRSS") -> float:
+    """Return the memory of this process [MB]: resident, "VmHWM" its peak, "VmSize" all; or NaN."""
+    if not STATUS.exists():
+        return float("nan")
+    match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
+    return int(match[1]) * 1024 / 1e6 if match else float("nan")
 
 
 def reset_peak_memory() -> None:
     """Let the peak start again from what is in use; does nothing where Linux does not allow it."""
-    try:
+    with suppress(OSError):
         CLEAR.write_text("5")
-    except OSError:
-        return
-
-
-def address_space() -> float:
-    """Return the virtual memory of this process [MB]."""
-    size = _status("VmSize")
-    return size if size == size else 0.0
 
 
 def cpu_seconds(process: int) -> float:
@@ -94,13 +83,6 @@ def cpu_seconds(process: int) -> float:
         return float("nan")
     ticks = text.rpartition(")")[2].split()[11:15]  # utime, stime, cutime, cstime
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-
-
-def _status(field: str) -> float:
-    if not STATUS.exists():
-        return float("nan")
-    match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
-    return int(match[1]) * 1024 / 1e6 if match else float("nan")
 
 
 # ---- kept with the results --------------------------------------------------------------------

@@ -81,18 +81,15 @@ class SparsePrepared:
         is_same_order = np.array_equal(one.choice.order, two.choice.order)
         return is_same_order and one.factorization == two.factorization
 
-    def forces(self) -> None:
-        """Compute accelerations, multipliers, joint wrenches and residuals."""
-        self.dynamics(self.problem.state)
-
     def phases(self) -> dict[str, float]:
-        """Return the CPU time [s] of kinematics with assembly, factorization, solution."""
+        """Return the CPU time [s] of assembly, factorization, solution, and of all with forces."""
         evaluator, state = self.dynamics.evaluator, self.problem.state
         no_forces = np.zeros(0)
         phases: dict[str, Callable[[], object]] = {
             "kinematics_seconds": lambda: evaluator.assembler.assemble(state, None, no_forces),
             "factorize_seconds": lambda: evaluator.factorize(state.time),
             "solve_seconds": lambda: evaluator.solve_assembled(state, self.result, no_forces),
+            "forces_seconds": lambda: self.dynamics(state),  # multipliers and joint wrenches too
         }
         return {name: cpu_seconds(phase, 1) for name, phase in phases.items()}
 
@@ -181,23 +178,16 @@ def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
 
 
 def typical_ratio(one: Any, other: Any, settings: Settings) -> float:
-    """Return the ratio of two times, the median of `time_ratios`."""
-    return statistics.median(time_ratios(one, other, settings))
-
-
-def time_ratios(
-    one: Any, other: Any, settings: Settings, quicker: float = _QUICKER, pairs: int = _PAIRS
-) -> list[float]:
-    """Return the ratio of two times; where `one` seems quicker than that, of several pairs.
+    """Return the ratio of two times; where `one` seems quicker, the median of several pairs.
 
     Each pair is a copy at another place in memory, which is worth some percent.
     """
     ratios = [time_ratio(one, other, settings)]
-    while ratios[0] < quicker and len(ratios) < pairs:
+    while ratios[0] < _QUICKER and len(ratios) < _PAIRS:
         one, other = copy.deepcopy((one, other))
         one.evaluate(), other.evaluate()
         ratios.append(time_ratio(one, other, settings))
-    return ratios
+    return statistics.median(ratios)
 
 
 def time_ratio(one: Any, other: Any, settings: Settings) -> float:
@@ -238,12 +228,6 @@ def cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
     return (time.process_time() - start) / calls
 
 
-def median_seconds(evaluate: Callable[[], object], settings: Settings) -> float:
-    """Return the median CPU time [s] of a call."""
-    calls = _calls(evaluate, settings.batch_seconds)
-    return statistics.median(cpu_seconds(evaluate, calls) for _ in range(settings.repeats))
-
-
 def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) -> dict[str, float]:
     """Return medians of what a function says of its own phases [s]."""
     phases()
@@ -261,7 +245,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
 
 def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     """Return the problem of a case, and what it took to make it."""
-    before, marks = machine.memory_in_use(), [time.perf_counter()]
+    before, marks = machine.memory(), [time.perf_counter()]
     built = study.families[case.series.family].build(case.size, case.series.seed)
     marks.append(time.perf_counter())
     system = built.compile()
@@ -269,14 +253,14 @@ def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     problem = problem_of(study, case, system, folder)
     gc.collect()
     spent = {"build_seconds": marks[1] - marks[0], "compile_seconds": marks[2] - marks[1]}
-    return problem, {**spent, "system_mb": machine.memory_in_use() - before}
+    return problem, {**spent, "system_mb": machine.memory() - before}
 
 
 def measure(study: Study, case: Case, folder: Path) -> Row:
     """Build, prepare, check and time one case."""
     problem, columns = _set_up(study, case, folder)
     machine.reset_peak_memory()
-    before, start = machine.memory_in_use(), time.perf_counter()
+    before, start = machine.memory(), time.perf_counter()
     prepared = prepare(study, case.series, problem)
     analyze_seconds = time.perf_counter() - start
     with warnings.catch_warnings(record=True) as heard:
@@ -284,51 +268,34 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
         acceleration = prepared.accelerations()
     warnings.simplefilter("ignore", UserWarning)
     times = timings(prepared, study.settings)
-    memory_mb = machine.peak_memory() - before
+    memory_mb = machine.memory("VmHWM") - before
     gc.collect()
-    if isinstance(prepared, SparsePrepared):
-        columns |= _sparse_columns(study, case, problem, prepared)
-    return blank_row(
-        case,
-        n_bodies=problem.system.n_bodies,
-        n_joints=problem.system.n_joints,
-        analyze_seconds=analyze_seconds,
-        memory_mb=memory_mb,
-        held_mb=machine.memory_in_use() - before,
-        message=str(heard[0].message)[:_MESSAGE] if heard else "",
-        detail=getattr(prepared, "detail", ""),
-        **columns,
-        **times,
-        **_accuracy(study, case, folder, problem, acceleration),
-        **getattr(prepared, "predicted", {}),
-    )
-
-
-def _accuracy(
-    study: Study, case: Case, folder: Path, problem: Problem, acceleration: FloatArray
-) -> Row:
-    columns: Row = {}
+    if isinstance(prepared, SparsePrepared) and study.settings.details:
+        columns |= phase_seconds(prepared.phases, study.settings)
+    if isinstance(prepared, SparsePrepared) and case.series.rivals_auto:
+        automatic = prepare(study, case.automatic, problem)
+        same = prepared.is_equivalent(automatic)
+        ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
+        columns["auto_ratio"] = ratio
     if study.violation is not None and study.has_reference(case):
         columns["violation"] = study.violation.load()(problem, acceleration)
     exact = load_reference(case, folder)
     if exact is not None and exact.error < TRUSTED:
         columns["error"] = relative_error(acceleration, exact)
         columns |= {"reference_error": exact.error, "kappa": exact.kappa}
-    return columns
-
-
-def _sparse_columns(study: Study, case: Case, problem: Problem, prepared: SparsePrepared) -> Row:
-    """Return what is measured of the sparse method alone."""
-    columns: Row = {}
-    if study.settings.details:
-        columns["forces_seconds"] = median_seconds(prepared.forces, study.settings)
-        columns |= phase_seconds(prepared.phases, study.settings)
-    if case.series.rivals_auto:
-        automatic = prepare(study, case.automatic, problem)
-        same = prepared.is_equivalent(automatic)
-        ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
-        columns["auto_ratio"] = ratio
-    return columns
+    return blank_row(
+        case,
+        n_bodies=problem.system.n_bodies,
+        n_joints=problem.system.n_joints,
+        analyze_seconds=analyze_seconds,
+        memory_mb=memory_mb,
+        held_mb=machine.memory() - before,
+        message=str(heard[0].message)[:_MESSAGE] if heard else "",
+        detail=getattr(prepared, "detail", ""),
+        **columns,
+        **times,
+        **getattr(prepared, "predicted", {}),
+    )
 
 
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache
-from importlib import resources
 from itertools import product
 from pathlib import Path
 from typing import Any
-
-import jsonschema
 
 from sparsebody.errors import ModelError, StudyError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.methods import METHODS, SPARSE
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings
+from sparsebody.schemas import schema_fault
 from sparsebody.study.families import Family, check_family, function_named
 from sparsebody.tree import TREE_METHODS
 
 PEER = "peer"  # the method of cases that an engine outside the package runs
 AUTO = "auto"
-_REMEDIES = {
-    "required": "add it",
-    "pattern": "write it as module:function",
-    "minItems": "give one at least",
-}
 
 
 @dataclass(frozen=True)
@@ -139,18 +130,11 @@ class Study:
     def limited(self, time_limit: float | None, memory_limit: float | None) -> Study:
         """Return the same study with other limits of all cases [s, MB], where they are given."""
         limits = {"time_limit": time_limit, "memory_limit": memory_limit}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        runs = [
-            {name: value for name, value in run.items() if name not in given}
-            for run in self.document["runs"]
-        ]
+        given: dict[str, Any] = {name: n for name, n in limits.items() if n is not None}
+        runs = [{k: v for k, v in run.items() if k not in given} for run in self.document["runs"]]
         return replace(
             self,
-            settings=replace(
-                self.settings,
-                time_limit=time_limit or self.settings.time_limit,
-                memory_limit=memory_limit or self.settings.memory_limit,
-            ),
+            settings=replace(self.settings, **given),
             time_limits={} if time_limit else self.time_limits,
             document={**self.document, **given, "runs": runs},
         )
@@ -158,13 +142,6 @@ class Study:
     def time_limit(self, case: Case) -> float:
         """Return how long a case may take [s]."""
         return self.time_limits.get(case, self.settings.time_limit)
-
-    def ordered_family(self, name: str) -> str:
-        """Return the family with the same mechanisms in order as one that is shuffled; or ""."""
-        family = self.families[name]
-        same = replace(family, shuffled=False)
-        others = (key for key, one in self.families.items() if replace(one, name=name) == same)
-        return next(others, "") if family.shuffled else ""
 
     def has_reference(self, case: Case) -> bool:
         """Tell whether the errors of a case are measured."""
@@ -202,17 +179,19 @@ def _document(path: Path) -> dict[str, Any]:
 
 def study_of(document: Mapping[str, Any]) -> Study:
     """Return the study that a document describes; errors as of `read_study`."""
-    check_schema(document)
+    fault = schema_fault(document, "sparsebody.study")
+    if fault is not None:
+        raise StudyError(fault)
     for name, entry in document["families"].items():
         if ":" not in entry["mechanism"]:
             _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
     reference = document.get("reference", {})
-    names = [field.name for field in fields(Settings) if field.name in document]
+    settings = {f.name: document[f.name] for f in fields(Settings) if f.name in document}
     study = Study(
         title=document.get("title", "study"),
         families={name: _family(name, entry) for name, entry in document["families"].items()},
         cases=(),
-        settings=Settings(**{name: document[name] for name in names}),
+        settings=Settings(**settings),
         document=document,
         peers={name: Hook(**entry) for name, entry in document.get("peers", {}).items()},
         reference=_hook(reference.get("function")),
@@ -244,25 +223,6 @@ def _family(name: str, entry: Mapping[str, Any]) -> Family:
     }
     grows = tuple(entry.get("grows", ()))
     return Family(name, **{**entry, "parameters": parameters, "grows": grows})
-
-
-@cache
-def _validator() -> Any:
-    schema = resources.files("sparsebody.study").joinpath("schema.json").read_text("utf-8")
-    return jsonschema.Draft202012Validator(json.loads(schema))
-
-
-def check_schema(document: Mapping[str, Any]) -> None:
-    """Raise StudyError at the first entry that a study file cannot have."""
-    error = next(_validator().iter_errors(document), None)
-    if error is None:
-        return
-    words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path]
-    place = "".join(words).lstrip(".") or "the study"
-    remedy = _REMEDIES.get(error.validator, "correct it")
-    if error.validator == "additionalProperties" and "properties" in error.schema:
-        remedy = f"the entries are {', '.join(error.schema['properties'])}"
-    raise StudyError(f"{place}: {error.message}; {remedy}")
 
 
 def _check_name(name: str, known: Any, place: str) -> None:

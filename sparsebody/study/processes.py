@@ -129,9 +129,15 @@ def _run(
         os.dup2(printed, 1)
         os.dup2(printed, 2)
         # A limit of CPU time would make Linux count it in steps of 4 ms: too coarse to measure by.
-        most = int((machine.address_space() + megabytes) * 1e6)
+        used = machine.memory("VmSize")
+        most = int(((used if used == used else 0.0) + megabytes) * 1e6)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        sender.send_bytes(json.dumps(_guarded(work, arguments)).encode())
+        try:
+            answer = {"result": work(*arguments)}
+        except Exception as error:  # any engine, any exception
+            message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_MESSAGE]
+            answer = {"status": _status(error), "message": message}
+        sender.send_bytes(json.dumps(answer).encode())
         sender.close()
     finally:
         os._exit(0)
@@ -142,15 +148,6 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os.killpg(0, signal.SIGKILL)
-
-
-def _guarded(work: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """Return {"result": ...}, or the fields of a Failure: any engine, any exception."""
-    try:
-        return {"result": work(*arguments)}
-    except Exception as error:
-        message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_MESSAGE]
-        return {"status": _status(error), "message": message}
 
 
 def _status(error: Exception) -> str:

@@ -117,8 +117,13 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            self._lock()
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._read(fingerprint(study))
+        except BlockingIOError as error:
+            os.close(self._file)
+            raise StudyError(
+                f"{self.path}: another process runs this study; wait for it, or give another folder"
+            ) from error
         except BaseException:
             os.close(self._file)
             raise
@@ -133,14 +138,6 @@ class Journal:
         """Write the row of a case."""
         self._append(row)
         self.rows[case] = row
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StudyError(
-                f"{self.path}: another process runs this study; wait for it, or give another folder"
-            ) from error
 
     def _read(self, study: str) -> None:
         text = self.path.read_bytes()

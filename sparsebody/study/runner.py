@@ -173,8 +173,11 @@ class Progress:
             for future in sorted(done, key=lambda one: running[one][1]):
                 job, case = running.pop(future)
                 row = future.result()
-                if job == "reference":
-                    self._settle(case, row)
+                if job == "reference":  # those that wait for it may run
+                    if row["status"] != "ok":
+                        give_up_reference(case, self.folder, f"{row['status']} {row['message']}")
+                    for waiting in self.awaited.pop(case.reference):
+                        self._add("measure", waiting)
                     continue
                 self._note(case, row)
                 yield case, row
@@ -183,13 +186,6 @@ class Progress:
     def _may_begin(self) -> bool:
         return bool(self.ready) and time.monotonic() < self.deadline
 
-    def _settle(self, case: Case, row: Row) -> None:
-        """Let those cases run that waited for a reference."""
-        if row["status"] != "ok":
-            give_up_reference(case, self.folder, f"{row['status']} {row['message']}")
-        for waiting in self.awaited.pop(case.reference):
-            self._add("measure", waiting)
-
     def _advance(self, series: Series) -> Iterator[tuple[Case, Row]]:
         """Let the next case of a series run, or yield rows that say why there are no more."""
         queue = self.queues[series]
@@ -197,24 +193,19 @@ class Progress:
             case = queue.popleft()
             before = self.stopped.get(series)
             if before is None or case.size < before["size"]:
-                self._admit(case)
+                if is_settled(self.study, case, self.folder):
+                    self._add("measure", case)
+                    return
+                waiting = self.awaited.setdefault(case.reference, [])
+                if not waiting:
+                    self._add("reference", case)
+                waiting.append(case)
                 return
-            at = before["message"] if before["status"] == "skipped" else _reason(before)
-            yield case, blank_row(case, status="skipped", message=at)
-
-    def _admit(self, case: Case) -> None:
-        if is_settled(self.study, case, self.folder):
-            self._add("measure", case)
-        elif case.reference in self.awaited:
-            self.awaited[case.reference].append(case)
-        else:
-            self.awaited[case.reference] = [case]
-            self._add("reference", case)
+            reason = before["message"]
+            if before["status"] != "skipped":
+                reason = f"{before['status']} with {before['size']} bodies"
+            yield case, blank_row(case, status="skipped", message=reason)
 
     def _add(self, job: str, case: Case) -> None:
         first = -self.reach[case.series] if self.deadline == math.inf else case.size
         heappush(self.ready, (first, case, job))
-
-
-def _reason(row: Row) -> str:
-    return f"{row['status']} with {row['size']} bodies"

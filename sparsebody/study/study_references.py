@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import diags_array
+from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
@@ -53,10 +53,13 @@ def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
     scale[:n] = 1.0 / np.sqrt(K.diagonal()[:n])
     lengths = np.sqrt((K[n:, :n].power(2) @ diags_array(scale[:n] ** 2)).sum(axis=1))
     scale[n:] = 1.0 / np.asarray(lengths).ravel()
-    scaled = (diags_array(scale) @ K @ diags_array(scale)).tocsc()
-    solve = splu(scaled).solve
-    largest = float(abs(scaled).sum(axis=0).max())
-    return largest * largest_row_sum(solve, solve, K.shape[0])  # of a symmetric matrix
+    return symmetric_condition((diags_array(scale) @ K @ diags_array(scale)).tocsc())
+
+
+def symmetric_condition(K: csc_array) -> float:
+    """Estimate the 1-norm condition number of a symmetric matrix."""
+    solve = splu(K).solve
+    return float(abs(K).sum(axis=0).max()) * largest_row_sum(solve, solve, K.shape[0])
 
 
 def reference_solution(study: Study, problem: Problem) -> Reference:
@@ -82,9 +85,9 @@ def store_reference(reference: Reference, case: Case, folder: Path) -> None:
 def load_reference(case: Case, folder: Path) -> Reference | None:
     """Return the stored reference."""
     stored = _stored(reference_file(case, folder))
-    return (
-        None if stored is None else Reference(stored["acceleration"], *stored["numbers"].tolist())
-    )
+    if stored is None:
+        return None
+    return Reference(stored["acceleration"], *stored["numbers"].tolist())
 
 
 def give_up_reference(case: Case, folder: Path, reason: str) -> None:
@@ -132,16 +135,12 @@ def is_settled(study: Study, case: Case, folder: Path) -> bool:
 
 def reference_file(case: Case, folder: Path) -> Path:
     """Return where the reference solution of a case is stored."""
-    return folder / "references" / _file_name(case)
+    return folder / "references" / f"{'-'.join(map(str, case.reference))}.npz"
 
 
 def state_file(case: Case, folder: Path) -> Path:
     """Return where the state of a case is stored."""
-    return folder / "states" / _file_name(case)
-
-
-def _file_name(case: Case) -> str:
-    return "-".join(map(str, case.reference)) + ".npz"
+    return folder / "states" / reference_file(case, folder).name
 
 
 def _store(target: Path, **arrays: FloatArray) -> None:

@@ -9,11 +9,14 @@ from networkx import Graph, SpanningTreeIterator, bfs_edges
 from patterns import eliminated, ladder, pattern_of
 
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.certificates.certificate import asymptotic, law, local_exponents, logarithmic_growth
-from sparsebody.certificates.certifying import certify
+from sparsebody.certificates.certifying import (
+    algorithm_growth,
+    certify,
+    certify_inertia,
+    growing_family,
+)
 from sparsebody.certificates.eliminations import elimination_graph
-from sparsebody.certificates.inertia_certificates import certify_inertia
 from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order

@@ -7,6 +7,7 @@ import pytest
 from exact_solution import exact_solution, relative_difference
 from scipy.io import mmread
 
+from sparsebody import schemas
 from sparsebody.analysis.order_comparison import compare_pattern
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.corpus import corpus_files
@@ -205,7 +206,7 @@ def test_changed_and_missing_files_and_broken_indices_are_found(corpus, tmp_path
     assert set(broken_files(tmp_path, index)) == {changed, missing}
     path = tmp_path / "corpus.json"
     for text, message in (
-        (path.read_text().replace('"n": 30', '"n": -30'), r"\['matrices'\]\[0\]\['n'\]: -30"),
+        (path.read_text().replace('"n": 30', '"n": -30'), r"matrices\[0\]\.n: -30"),
         ("{", "not JSON"),
         ("[]", "not the index of a corpus"),
     ):
@@ -214,7 +215,7 @@ def test_changed_and_missing_files_and_broken_indices_are_found(corpus, tmp_path
             read_corpus(tmp_path)
     with pytest.raises(FileFormatError, match="cannot be read"):
         read_corpus(tmp_path / "bricard_5")
-    jsonschema.Draft202012Validator.check_schema(corpus_files._validator().schema)
+    jsonschema.Draft202012Validator.check_schema(schemas._validator("sparsebody.corpus").schema)
 
 
 @pytest.mark.parametrize(

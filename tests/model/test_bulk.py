@@ -279,7 +279,7 @@ def test_names_of_bodies_are_words_of_their_own(names, message):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"mass": "heavy"}, "bodies 'c', ...: mass is heavy; give numbers"),
+        ({"mass": "heavy"}, "bodies 'c', ...: mass is 'heavy'; give numbers"),
         ({"mass": [1, 2, 3]}, "mass has shape (3,); give a number for all or (2,), one each"),
         ({"position": [1, 2]}, "position has shape (2,); give one array of shape (3,) for all or"),
         ({"inertia": [1, 2]}, "has shape (2,); give moments (3,) for all or (2, 3), or tensors"),

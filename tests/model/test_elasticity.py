@@ -69,7 +69,7 @@ def test_a_bushing_that_cannot_be_is_an_error_that_names_it(arguments, message):
 
 
 def test_the_ends_of_a_bushing_are_two_bodies():
-    with pytest.raises(ModelError, match="there is no body 'c'; add_body it first"):
+    with pytest.raises(ModelError, match="'x': there is no body 'c'; add it with add_body first"):
         one_body().add_bushing("x", "c", "b", stiffness=1.0)
     with pytest.raises(ModelError, match="bushing 'x': connects 'b' to itself; give two bodies"):
         one_body().add_bushing("x", "b", "b", stiffness=1.0)

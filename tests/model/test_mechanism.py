@@ -140,7 +140,7 @@ def test_axes_along_and_against_z_are_axes_too() -> None:
 
 
 def test_a_diagonal_inertia_may_be_given_by_its_moments() -> None:
-    body = RigidBody("a", 1.0, [1, 2, 2.5])
+    body = Mechanism().add_body("a", mass=1.0, inertia=[1, 2, 2.5])
     np.testing.assert_array_equal(body.inertia, np.diag([1, 2, 2.5]))
 
 

@@ -15,9 +15,9 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
-from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.model.gallery.lattices import lattice
 from sparsebody.model.gallery.open_chains import chain, pendulum
+from sparsebody.model.gallery.planar_linkages import n_four_bar
 from sparsebody.simulation import trajectory_files
 
 CHANNELS = (

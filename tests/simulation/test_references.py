@@ -8,9 +8,8 @@ from scipy.special import ellipj, ellipk
 
 import sparsebody as sb
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.gallery.andrews import andrews
-from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.model.gallery.open_chains import pendulum
+from sparsebody.model.gallery.planar_linkages import andrews, n_four_bar
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 DATA = Path(__file__).parent / "data"

@@ -11,6 +11,7 @@ import pytest
 import sparsebody as sb
 from sparsebody.errors import (
     AssemblyError,
+    EnergyWarning,
     InterruptionWarning,
     ModelError,
     ShapeError,
@@ -266,3 +267,39 @@ def test_dynamics_of_another_system_or_stabilization_is_refused():
 def test_control_of_the_wrong_shape_is_refused():
     with pytest.raises(StoppedSimulationError, match="body_force"):
         sb.simulate(pendulum().compile(), duration=1.0, control=lambda t, state: np.zeros(6))
+
+
+def test_a_motion_with_wrong_energy_is_doubted():
+    """Four bars at steps of a second turn by several radians at once, and nothing else tells."""
+    with pytest.warns(EnergyWarning, match=r"energy of 'four-bar' changed by .*%.*smaller steps"):
+        run = sb.simulate(sb.build("four-bar").compile(), duration=3.0, step=1.0, method="rk4")
+    assert run.energy_error > 0.2
+
+
+def test_keywords_of_the_version_before_are_taken_with_a_warning(tmp_path):
+    system, path = sb.build("four-bar").compile(), tmp_path / "run.h5"
+    now = sb.simulate(
+        system,
+        duration=0.04,
+        step=0.01,
+        method=sb.Method("rk4", stabilization="none"),
+        dynamics=sb.Solver(ordering="natural"),
+        record=sb.Recording(step=0.02, reactions=True),
+    )
+    with pytest.warns(DeprecationWarning, match=r"record=Recording\(step="):
+        before = sb.simulate(
+            system,
+            duration=0.04,
+            step=0.01,
+            method="rk4",
+            stabilization="none",
+            ordering="natural",
+            record_step=0.02,
+            record_reactions=True,
+            output=path,
+            overwrite=True,
+        )
+    np.testing.assert_array_equal(before.joint_wrench, now.joint_wrench)
+    np.testing.assert_array_equal(before.position, now.position)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'stpe'"):
+        sb.simulate(system, duration=0.1, stpe=0.01)

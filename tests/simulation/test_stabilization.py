@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.model.gallery.four_bars import n_four_bar
+from sparsebody.model.gallery.planar_linkages import n_four_bar
 from sparsebody.simulation import STABILIZATIONS
 from sparsebody.simulation.stabilization import (
     OpenJointError,

@@ -14,13 +14,19 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.gallery.andrews import RR, andrews
 from sparsebody.model.gallery.beams import beam, compliant_lattice
-from sparsebody.model.gallery.four_bars import five_bar_array, four_bar, four_bar_torus, n_four_bar
 from sparsebody.model.gallery.lattices import ladder, lattice, ring, rotating_squares, tube
 from sparsebody.model.gallery.open_chains import chain, pendulum, tree
-from sparsebody.model.gallery.parameters import check_size, converted
-from sparsebody.model.gallery.scissor import scissor
+from sparsebody.model.gallery.parameters import checked_parameters
+from sparsebody.model.gallery.planar_linkages import (
+    RR,
+    andrews,
+    five_bar_array,
+    four_bar,
+    four_bar_torus,
+    n_four_bar,
+    scissor,
+)
 from sparsebody.model.gallery.spatial_loops import bricard, governor, slider_crank, stewart
 from sparsebody.model.mechanism import Mechanism
 
@@ -110,13 +116,12 @@ def build(name: str, /, **parameters: Any) -> Mechanism:
     if not isinstance(name, str) or name not in GALLERY:
         raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
     entry = GALLERY[name]
-    hints = get_type_hints(entry.function)
+    hints = get_type_hints(entry.function, include_extras=True)
     for unknown in parameters.keys() - entry.defaults.keys():
         known = ", ".join(entry.defaults)
         raise ModelError(f"{name} has no parameter {unknown!r}; it has {known}")
     try:
-        given = {key: converted(value, hints[key], key) for key, value in parameters.items()}
-        check_size({key: (entry.defaults | given)[key] for key in entry.size_parameters})
+        given = checked_parameters(parameters, hints, entry.defaults)
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             return entry.function(**given)
     except ModelError as error:

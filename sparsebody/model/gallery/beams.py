@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebody.model.bodies import Box
-from sparsebody.model.gallery.parameters import DOWN_Z, Vector, check_at_least, check_between
+from sparsebody.model.gallery.parameters import DOWN_Z, Count, NotNegative, Positive, Vector
 from sparsebody.model.joints import Fixed
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
@@ -34,14 +34,14 @@ def rectangle(E: float, width: float, height: float) -> dict[str, Any]:
 
 
 def beam(
-    elements: int = 20,
+    elements: Count = 20,
     support: Literal["clamped", "free"] = "clamped",
-    length: float = 1.0,
-    width: float = 0.02,
-    height: float = 0.01,
-    E: float = 2.1e11,
-    density: float = 7800.0,
-    damping: float = 0.0,
+    length: Positive = 1.0,
+    width: Positive = 0.02,
+    height: Positive = 0.01,
+    E: Positive = 2.1e11,
+    density: Positive = 7800.0,
+    damping: NotNegative = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Straight elastic beam along x, clamped or free, of Euler-Bernoulli elements, at rest.
@@ -53,9 +53,6 @@ def beam(
     along x, y and z [m]. Young's modulus `E` [N/m^2] and `density` [kg/m^3] are those of steel;
     `damping` is that of all strains, over their stiffness [s].
     """
-    check_at_least(1, elements=elements)
-    check_at_least(0.0, damping=damping)
-    check_between(0.0, np.inf, length=length, width=width, height=height, E=E, density=density)
     mechanism = Mechanism("beam", gravity)
     piece = length / elements
     first = 1 if support == "clamped" else 0
@@ -87,13 +84,13 @@ def beam(
 
 
 def compliant_lattice(
-    rows: int = 4,
-    columns: int = 4,
-    pitch: float = 0.1,
-    thickness: float = 0.005,
-    E: float = 2e9,
-    mass: float = 0.01,
-    damping: float = 0.0,
+    rows: Count = 4,
+    columns: Count = 4,
+    pitch: Positive = 0.1,
+    thickness: Positive = 0.005,
+    E: Positive = 2e9,
+    mass: Positive = 0.01,
+    damping: NotNegative = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Hanging grid of cubes in the xz plane, joined by elastic beams, at rest.
@@ -106,9 +103,6 @@ def compliant_lattice(
     `thickness` is the side of the square section of all beams [m], `E` Young's modulus [N/m^2],
     `damping` that of all strains, over their stiffness [s].
     """
-    check_at_least(1, rows=rows, columns=columns)
-    check_at_least(0.0, damping=damping)
-    check_between(0.0, np.inf, pitch=pitch, thickness=thickness, E=E, mass=mass)
     mechanism = Mechanism("compliant-lattice", gravity)
     r, c = np.indices((rows, columns)).reshape(2, -1)
     place = pitch * np.stack([c, np.zeros(len(c)), -r], axis=1)

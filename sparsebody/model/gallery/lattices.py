@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from sparsebody.arrays import ArrayLike, IntArray
-from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
+    AcuteAngle,
+    Count,
+    CountOfRing,
+    NotNegative,
+    Positive,
+    Range,
+    Seed,
     Vector,
     add_bars,
     add_hinge,
     add_hinges,
-    check_at_least,
-    check_between,
-    check_size,
     named_joint,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -32,14 +35,15 @@ from sparsebody.spatial import box_inertia, quaternion_exponential
 BAR: Vector = (0.9, 0.1, 0.1)  # sides [m]
 CUBE: Vector = (0.9, 0.9, 0.9)
 X: Vector = (1.0, 0.0, 0.0)
+Share = Annotated[float, Range(lambda x: 0.0 <= x <= 1.0, "a number from 0 to 1")]
 NAME = "cube-{}-{}-{}"
 
 
 def ladder(
-    rungs: int = 10,
+    rungs: Count = 10,
     joint: Literal["spherical", "revolute"] = "spherical",
-    disorder: float = 0.0,
-    seed: int = 0,
+    disorder: NotNegative = 0.0,
+    seed: Seed = 0,
     compliance: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
@@ -56,9 +60,6 @@ def ladder(
     rows of all joints [m/N, rad/(N m)]; zero is rigid. Gravity along z loads no rung: tilt it to
     test the loops.
     """
-    check_at_least(1, rungs=rungs)
-    check_at_least(0.0, disorder=disorder)
-    check_at_least(0, seed=seed)
     joint_type = named_joint(joint, "spherical", "revolute")
     rng = np.random.default_rng(seed)
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
@@ -87,8 +88,8 @@ def ladder(
 
 
 def tube(
-    rings: int = 8,
-    rails: int = 6,
+    rings: Count = 8,
+    rails: CountOfRing = 6,
     joint: Literal["spherical", "revolute"] = "spherical",
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
@@ -102,9 +103,6 @@ def tube(
     `rings` and `rails` are bars along and around; `joint` is "spherical", or "revolute" with all
     axes along x.
     """
-    check_at_least(1, rings=rings)
-    check_at_least(3, rails=rails)
-    check_size({"rings": rings, "rails": rails})
     joint_type = named_joint(joint, "spherical", "revolute")
     mechanism = Mechanism("tube", gravity)
     s, r = np.indices((rings, rails)).reshape(2, -1)
@@ -127,10 +125,10 @@ def tube(
 
 
 def ring(
-    bodies: int = 12,
+    bodies: CountOfRing = 12,
     joint: Literal["spherical", "revolute"] = "spherical",
-    length: float = 1.0,
-    mass: float = 1.0,
+    length: Positive = 1.0,
+    mass: Positive = 1.0,
     gravity: Vector = DOWN_Y,
 ) -> Mechanism:
     """Closed regular polygon of bars in the xy plane about the origin, at rest.
@@ -142,8 +140,6 @@ def ring(
     `bodies` is n, 3 or more; `joint` is "spherical", or "revolute" with all axes along z; `length`
     and `mass` are those of a bar [m, kg].
     """
-    check_at_least(3, bodies=bodies)
-    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "spherical", "revolute")
     mechanism = Mechanism("ring", gravity)
     radius = length / (2 * math.sin(math.pi / bodies))
@@ -159,13 +155,13 @@ def ring(
 
 
 def lattice(
-    rows: int = 4,
-    columns: int = 4,
-    layers: int = 1,
+    rows: Count = 4,
+    columns: Count = 4,
+    layers: Count = 1,
     joint: Literal["spherical", "revolute", "universal"] = "spherical",
-    keep: float = 1.0,
-    disorder: float = 0.0,
-    seed: int = 0,
+    keep: Share = 1.0,
+    disorder: NotNegative = 0.0,
+    seed: Seed = 0,
     compliance: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
@@ -183,11 +179,6 @@ def lattice(
     `seed` is that of both choices, `compliance` that of the rows of the joints between cubes [m/N,
     rad/(N m)]; zero is rigid.
     """
-    check_at_least(1, rows=rows, columns=columns, layers=layers)
-    check_at_least(0, seed=seed)
-    check_at_least(0.0, disorder=disorder)
-    if not 0.0 <= keep <= 1.0:
-        raise ModelError(f"keep is {keep}; give a number from 0 to 1")
     joint_type = named_joint(joint, "spherical", "revolute", "universal")
     mechanism = Mechanism("lattice", gravity)
     cell = np.indices((rows, columns, layers)).reshape(3, -1)
@@ -220,7 +211,7 @@ def _neighbours(cube: IntArray) -> tuple[IntArray, IntArray]:
     return first[first >= 0], second[second >= 0]
 
 
-def _kept(first: IntArray, second: IntArray, keep: float, rng: np.random.Generator) -> IntArray:
+def _kept(first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator) -> IntArray:
     """Return which pairs stay: a random spanning tree and a random part of the others."""
     if keep == 1.0 or len(first) == 0:
         return np.arange(len(first))
@@ -247,10 +238,10 @@ CORNERS = np.array(
 
 
 def rotating_squares(
-    rows: int = 4,
-    columns: int = 4,
-    angle: float = math.pi / 8,
-    side: float = 1.0,
+    rows: Count = 4,
+    columns: Count = 4,
+    angle: AcuteAngle = math.pi / 8,
+    side: Positive = 1.0,
     mass: float = 1.0,
     compliance: float = 0.0,
     gravity: Vector = DOWN_Y,
@@ -269,9 +260,6 @@ def rotating_squares(
     [m, kg], `compliance` that of the rows of the hinges between squares [m/N, rad/(N m)]; zero is
     rigid.
     """
-    check_at_least(1, rows=rows, columns=columns)
-    check_between(0.0, math.pi / 2, angle=angle)
-    check_between(0.0, math.inf, side=side)
     mechanism = Mechanism("rotating-squares", gravity)
     spacing = side * (math.cos(angle) + math.sin(angle))
     offset = side / 2 * (math.cos(angle) - math.sin(angle)), spacing / 2
@@ -314,9 +302,5 @@ def _add_boxes(
 ) -> IntArray:
     """Add n boxes of 1 kg centred at (n, 3) [m]."""
     return mechanism.add_bodies(
-        names,
-        mass=1.0,
-        inertia=box_inertia(1.0, sides)[None],
-        position=position,
-        shape=Box(sides),
+        names, mass=1.0, inertia=box_inertia(1.0, sides)[None], position=position, shape=Box(sides)
     )

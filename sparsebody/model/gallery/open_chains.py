@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
+    Count,
+    Positive,
+    Seed,
     Vector,
     add_bars,
     add_hinge,
-    check_at_least,
-    check_between,
+    at_least,
+    between,
     named_joint,
-)
-from sparsebody.model.joints import (
-    Cylindrical,
-    Helical,
-    JointType,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
@@ -42,10 +36,10 @@ from sparsebody.spatial import (
 
 
 def chain(
-    bodies: int = 10,
+    bodies: Count = 10,
     joint: Literal["revolute", "spherical"] = "revolute",
-    length: float = 1.0,
-    mass: float = 1.0,
+    length: Positive = 1.0,
+    mass: Positive = 1.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Open chain of bars along x, the first joined to the world at the origin, at rest.
@@ -54,8 +48,6 @@ def chain(
     beginning with y, or `joint` "spherical". `length` and `mass` are those of a bar [m, kg]; its
     section is a twentieth of its length.
     """
-    check_at_least(1, bodies=bodies)
-    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "revolute", "spherical")
     mechanism = Mechanism("chain", gravity)
     along = np.array([1.0, 0.0, 0.0])
@@ -68,7 +60,7 @@ def chain(
 
 
 def pendulum(
-    length: float = 1.0, mass: float = 1.0, radius: float = 1e-4, gravity: Vector = DOWN_Y
+    length: Positive = 1.0, mass: Positive = 1.0, radius: Positive = 1e-4, gravity: Vector = DOWN_Y
 ) -> Mechanism:
     """Simple pendulum (IFToMM benchmark A01): a mass on a massless rod, level and at rest.
 
@@ -79,7 +71,6 @@ def pendulum(
 
         IFToMM Library of Computational Benchmark Problems, A01.
     """
-    check_between(0.0, float("inf"), length=length, mass=mass, radius=radius)
     mechanism = Mechanism("pendulum", gravity)
     mechanism.add_body(
         "mass",
@@ -96,13 +87,13 @@ def pendulum(
 
 
 def tree(
-    bodies: int = 15,
-    branching: float = 2.0,
+    bodies: Count = 15,
+    branching: Annotated[float, at_least(1)] = 2.0,
     skew: float = 0.3,
-    taper: float = 1.0,
+    taper: Annotated[float, between(0.0, 10.0)] = 1.0,
     moving: bool = False,
     random: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Branching tree of revolutes of the autoTree family, or a random tree with random joints.
@@ -121,9 +112,6 @@ def tree(
 
         Featherstone, spatial_v2, autoTree.
     """
-    check_at_least(1, bodies=bodies, branching=branching)
-    check_at_least(0, seed=seed)
-    check_between(0.0, 10.0, taper=taper)
     if random:
         return _random_tree(bodies, moving, np.random.default_rng(seed), gravity)
     branching = min(branching, bodies)  # a star, and no more
@@ -149,7 +137,7 @@ def tree(
         **_placed(parent, frames, Frames.repeated(Frame(), bodies), E, np.zeros_like(q), v_J),
     )
     mechanism.add_joints(
-        numbered("joint-{}", i), Revolute(), parent, body, predecessor_frame=frames
+        numbered("joint-{}", i), types.Revolute(), parent, body, predecessor_frame=frames
     )
     return mechanism
 
@@ -204,7 +192,8 @@ def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     return np.einsum("nij,nj->ni", matrices, vectors)
 
 
-RANDOM_TYPES = (Revolute(), Prismatic(), Cylindrical(), Planar(), Spherical(), Universal())
+_RANDOM = ("revolute", "prismatic", "cylindrical", "planar", "spherical", "universal")
+RANDOM_TYPES = tuple(types.JOINT_TYPES[name]() for name in _RANDOM)
 
 
 def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: Vector) -> Mechanism:
@@ -241,10 +230,10 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
     return mechanism
 
 
-def _random_joint(rng: np.random.Generator) -> tuple[JointType, FloatArray]:
+def _random_joint(rng: np.random.Generator) -> tuple[types.JointType, FloatArray]:
     """A type, and numbers in [0, 1): 12 for its frames, some for its motion, 10 for its body."""
     pitch = float(rng.uniform(0.05, 0.2))
-    kinds = (*RANDOM_TYPES, Helical(pitch=pitch))
+    kinds = (*RANDOM_TYPES, types.Helical(pitch=pitch))
     kind = kinds[rng.integers(len(kinds))]
     return kind, rng.random(22 + kind.n_velocities + min(kind.n_positions, 3))
 
@@ -252,13 +241,12 @@ def _random_joint(rng: np.random.Generator) -> tuple[JointType, FloatArray]:
 def _random_frames(numbers: FloatArray, reach: float) -> Frames:
     """Frames of (n, 6) numbers in [0, 1): origins within `reach` along each axis."""
     return Frames(
-        -reach + 2.0 * reach * numbers[:, :3],
-        quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:]),
+        -reach + 2.0 * reach * numbers[:, :3], quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:])
     )
 
 
 def _joint_motion(
-    kind: JointType, numbers: FloatArray, moving: bool
+    kind: types.JointType, numbers: FloatArray, moving: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(E, r) of a joint and v_J = S qd, from its numbers, those of velocities first."""
     numbers = 2.0 * numbers[12:-10] - 1.0

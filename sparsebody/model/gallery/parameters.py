@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
 
@@ -29,40 +30,59 @@ WORDS |= {"false": False, "no": False, "off": False, "0": False}
 # ---- parameters -----------------------------------------------------------------------------
 
 
-def check_size(sizes: Mapping[str, int]) -> None:
-    """Raise ModelError, naming the parameters, where they ask for more than LARGEST parts."""
-    if math.prod(max(1, size) for size in sizes.values()) > LARGEST:
+@dataclass(frozen=True)
+class Range:
+    """The values that a parameter may have, as its annotation says."""
+
+    contains: Callable[[float], bool]
+    remedy: str
+    is_size: bool = False  # a number of parts
+
+
+def at_least(low: float, is_size: bool = False) -> Range:
+    """Return the numbers from `low` on."""
+    return Range(lambda value: value >= low, f"{low} or more", is_size)
+
+
+def between(low: float, high: float) -> Range:
+    """Return the numbers between two, these excluded."""
+    return Range(lambda x: low < x < high, f"a number between {low:.6g} and {high:.6g}")
+
+
+Count = Annotated[int, at_least(1, is_size=True)]
+CountOfRing = Annotated[int, at_least(3, is_size=True)]
+Seed = Annotated[int, at_least(0)]
+Positive = Annotated[float, between(0.0, math.inf)]
+NotNegative = Annotated[float, at_least(0.0)]
+AcuteAngle = Annotated[float, between(0.0, math.pi / 2)]
+
+
+def checked_parameters(
+    values: Mapping[str, Any], hints: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return values, perhaps strings, as the annotations of a function ask.
+
+    ModelError names the parameter, the value and what it should be.
+    """
+    given: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
+    for name, hint in hints.items():
+        kind, *ranges = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if name in values:
+            given[name] = converted(values[name], kind, name)
+            for one in ranges:
+                if not one.contains(given[name]):
+                    raise ModelError(f"{name} is {given[name]}; give {one.remedy}")
+        if any(one.is_size for one in ranges):
+            sizes[name] = given.get(name, defaults[name])
+    if math.prod(sizes.values()) > LARGEST:
         listed = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
         raise ModelError(f"{listed}; a mechanism has {LARGEST} bodies at most")
-
-
-def check_at_least(minimum: float, **values: float) -> None:
-    """Raise ModelError, naming the parameter, unless every value is at least `minimum`."""
-    for name, value in values.items():
-        if not value >= minimum:
-            raise ModelError(f"{name} is {value}; give {minimum} or more")
-
-
-def check_between(low: float, high: float, **values: float) -> None:
-    """Raise ModelError, naming the parameter, unless low < value < high."""
-    for name, value in values.items():
-        if not low < value < high:
-            raise ModelError(f"{name} is {value}; give a number between {low:.6g} and {high:.6g}")
-
-
-def named_joint(joint: str, *allowed: str) -> JointType:
-    """Return the joint type called `joint`, one of those that the mechanism can be built with."""
-    if joint not in allowed:
-        raise ModelError(f"joint is {joint!r}; give one of: {', '.join(allowed)}")
-    return JOINT_TYPES[joint]()
+    return given
 
 
 def converted(value: Any, annotation: Any, name: str) -> Any:
-    """Return the value of a parameter, perhaps a string, as its annotation asks.
-
-    That is int, float, bool, a Literal of strings or a tuple of floats; ModelError names the
-    parameter, the value and what it should be.
-    """
+    """Return a value as int, float, bool, a Literal of strings or a tuple of floats."""
     if get_origin(annotation) is Literal:
         if value not in get_args(annotation):
             raise ModelError(f"{name} is {value!r}; give one of: {', '.join(get_args(annotation))}")
@@ -72,25 +92,27 @@ def converted(value: Any, annotation: Any, name: str) -> Any:
         size = len(get_args(annotation))
         if len(parts) != size:
             raise ModelError(f"{name} is {value!r}; give {size} numbers, such as 0,0,-9.81")
-        return tuple(_number(part, name) for part in parts)
+        return tuple(converted(part, float, name) for part in parts)
     if annotation is bool:
         if str(value).lower() not in WORDS:
             raise ModelError(f"{name} is {value!r}; give true or false")
         return WORDS[str(value).lower()]
-    number = _number(value, name)
-    if annotation is int and not number.is_integer():
-        raise ModelError(f"{name} is {value!r}; give a whole number")
-    return annotation(number)
-
-
-def _number(value: Any, name: str) -> float:
     try:
         number = math.nan if isinstance(value, bool | np.bool_) else float(value)
     except (OverflowError, TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
         raise ModelError(f"{name} is {value!r}; give a number")
-    return number
+    if annotation is int and not number.is_integer():
+        raise ModelError(f"{name} is {value!r}; give a whole number")
+    return annotation(number)
+
+
+def named_joint(joint: str, *allowed: str) -> JointType:
+    """Return the joint type called `joint`, one of those that the mechanism can be built with."""
+    if joint not in allowed:
+        raise ModelError(f"joint is {joint!r}; give one of: {', '.join(allowed)}")
+    return JOINT_TYPES[joint]()
 
 
 # ---- bars and hinges ------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.frames import axes
-from sparsebody.model.gallery.parameters import DOWN_Y, DOWN_Z, Vector, add_bar, check_between
+from sparsebody.model.gallery.parameters import DOWN_Y, DOWN_Z, Positive, Vector, add_bar, between
 from sparsebody.model.joints import Prismatic, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Sinusoid
@@ -84,7 +85,9 @@ CORNERS = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
 AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2
 
 
-def bricard(width: float = 0.1, gravity: Vector = DOWN_Y) -> Mechanism:
+def bricard(
+    width: Annotated[float, between(0.0, 1.0)] = 0.1, gravity: Vector = DOWN_Y
+) -> Mechanism:
     """Bricard's six-hinge loop, movable by its special directions only (IFToMM benchmark A04).
 
     "rod-i", i = 0 ... 4, of 1 m and 1 kg, goes from corner P_i to P_{i+1} of a path along the
@@ -96,7 +99,6 @@ def bricard(width: float = 0.1, gravity: Vector = DOWN_Y) -> Mechanism:
 
         IFToMM Library of Computational Benchmark Problems, A04.
     """
-    check_between(0.0, 1.0, width=width)
     mechanism = Mechanism("bricard", gravity)
     before = WORLD
     for i in range(5):
@@ -117,7 +119,7 @@ STIFFNESS, DAMPING, REST_LENGTH = 8e5, 4e4, 0.5  # [N/m, N s/m, m]
 
 
 def governor(
-    height: float = 0.5,
+    height: Annotated[float, between(0.0, HEIGHT)] = 0.5,
     angle: float = math.pi / 6,
     speed: float = 2.0 * math.pi,
     gravity: Vector = DOWN_Z,
@@ -135,7 +137,6 @@ def governor(
 
         IFToMM Library of Computational Benchmark Problems, A05.
     """
-    check_between(0.0, HEIGHT, height=height)
     spin = np.array([0.0, 0.0, speed])
     mechanism = Mechanism("governor", gravity)
     foot, top = (0, 0, 0), (0, 0, LENGTH)
@@ -200,9 +201,9 @@ PLATFORM_MASS, LOWER_MASS, UPPER_MASS = 10.0, 1.0, 0.5  # [kg]
 
 def stewart(
     drive: bool = False,
-    base_radius: float = 1.0,
-    platform_radius: float = 0.6,
-    height: float = 1.0,
+    base_radius: Positive = 1.0,
+    platform_radius: Positive = 0.6,
+    height: Positive = 1.0,
     stiffness: float = 5000.0,
     damping: float = 100.0,
     amplitude: float = 0.1,
@@ -222,8 +223,6 @@ def stewart(
     `height` [m]; `stiffness` and `damping` are those of the spring in each leg [N/m, N s/m],
     without force at the start.
     """
-    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "height": height}
-    check_between(0.0, math.inf, **lengths)
     mechanism = Mechanism("stewart", gravity)
     center = np.array([0.0, 0.0, height])
     feet, heads = _ring(base_radius, 0.0), _ring(platform_radius, math.pi / 3)

@@ -37,7 +37,7 @@ class RobotSource:
     joint_names: tuple[str, ...]
     strict: bool  # constraints left out are errors
     notes: dict[str, list[str]] = field(default_factory=dict)  # what is left out, by reason
-    constraints: list[str] = field(default_factory=list)  # that are left out
+    unsupported: list[str] = field(default_factory=list)  # constraints that are left out
 
     @property
     def name(self) -> str:
@@ -49,21 +49,17 @@ class RobotSource:
         """Record a difference; what shares its reason is told in one message."""
         self.notes.setdefault(reason, []).append(what)
 
-    def unsupported(self, what: str) -> None:
-        """Record a constraint that cannot be represented."""
-        self.constraints.append(what)
-
     def check(self) -> None:
         """Raise FileFormatError if a constraint was left out and that is an error."""
-        if self.constraints and self.strict:
+        if self.unsupported and self.strict:
             raise FileFormatError(
-                f"{self.path}: cannot represent {'; '.join(self.constraints)}. Take this out of "
+                f"{self.path}: cannot represent {'; '.join(self.unsupported)}. Take this out of "
                 "the file, or pass on_unsupported='warn' to read the rest"
             )
 
     def texts(self) -> list[str]:
         """Return one message per reason."""
-        left_out = [f"{self.path}: left out: {what}" for what in self.constraints]
+        left_out = [f"{self.path}: left out: {what}" for what in self.unsupported]
         return left_out + [
             f"{self.path}: {reason}: {', '.join(items)}" for reason, items in self.notes.items()
         ]
@@ -189,7 +185,7 @@ def _keyframe(mujoco: Any, model: Any, keyframe: str | int, path: Path) -> int:
 def note_omissions(source: RobotSource) -> None:
     """Note everything that changes the motion and is left out, item by item."""
     if source.model.nflex:
-        source.unsupported(f"{source.model.nflex} flexible bodies (flex)")
+        source.unsupported.append(f"{source.model.nflex} flexible bodies (flex)")
     for reason, look in OMISSIONS.items():
         for item in look(source):
             source.note(reason, item)
@@ -207,11 +203,6 @@ def _rotor_inertias(source: RobotSource) -> Iterator[str]:
     for actuator in np.flatnonzero(model.actuator_armature).tolist():
         name = source.label("actuator", actuator)
         yield f"{model.actuator_armature[actuator]:g} of actuator {name!r}"
-
-
-def _friction(source: RobotSource) -> Iterator[str]:
-    if source.is_on("CONSTRAINT", "FRICTIONLOSS"):
-        yield from _on_joints(source, source.model.dof_frictionloss)
 
 
 def _limits(source: RobotSource) -> Iterator[str]:
@@ -235,15 +226,8 @@ def _nonlinear(source: RobotSource) -> Iterator[str]:
 
 def _tendons(source: RobotSource) -> Iterator[str]:
     model = source.model
-    parts = [
-        "stiffness",
-        "damping",
-        "stiffnesspoly",
-        "dampingpoly",
-        "frictionloss",
-        "armature",
-        "limited",
-    ]
+    parts = ["stiffness", "damping", "stiffnesspoly", "dampingpoly"]
+    parts += ["frictionloss", "armature", "limited"]
     for tendon in range(model.ntendon):
         used = [part for part in parts if np.any(getattr(model, f"tendon_{part}")[tendon])]
         if used:
@@ -257,13 +241,6 @@ def _contacts(source: RobotSource) -> Iterator[str]:
         yield f"{touching} geoms"
 
 
-def _medium(source: RobotSource) -> Iterator[str]:
-    for quantity in ("density", "viscosity"):
-        value = getattr(source.model.opt, quantity)
-        if value:
-            yield f"{quantity} {value:g}"
-
-
 OMISSIONS: dict[str, Callable[[RobotSource], Iterable[str]]] = {
     "inactive equality constraints are left out": lambda source: (
         repr(source.label("equality", equality))
@@ -272,14 +249,20 @@ OMISSIONS: dict[str, Callable[[RobotSource], Iterable[str]]] = {
     ),
     "contacts are not simulated": _contacts,
     "joint limits are left out": _limits,
-    "joint friction is left out": _friction,
+    "joint friction is left out": lambda source: _on_joints(
+        source, source.model.dof_frictionloss * source.is_on("CONSTRAINT", "FRICTIONLOSS")
+    ),
     "rotor inertias (armature) are left out": _rotor_inertias,
     "nonlinear parts of springs and dampers are left out": _nonlinear,
     "forces and limits of tendons are left out": _tendons,
     "bodies moved by hand (mocap) are held fixed": lambda source: (
         repr(source.body_names[body]) for body in np.flatnonzero(source.model.body_mocapid >= 0)
     ),
-    "forces of the surrounding medium are left out": _medium,
+    "forces of the surrounding medium are left out": lambda source: (
+        f"{quantity} {value:g}"
+        for quantity in ("density", "viscosity")
+        if (value := getattr(source.model.opt, quantity))
+    ),
     "plugins are left out": lambda source: (
         repr(source.label("plugin", plugin)) for plugin in range(source.model.nplugin)
     ),

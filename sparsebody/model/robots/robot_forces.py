@@ -75,9 +75,17 @@ def _forces(
         elif not _is_affine(source, actuator) or joint not in coordinates:
             source.note("actuators left out (not an affine force on one joint)", repr(name))
         else:
-            control = _control(source, actuator)
-            force = _actuator_force(source, actuator, control)
-            _note_force_limits(source, actuator, joint, force)
+            index = int(model.actuator_ctrladr[actuator])
+            control = float(source.data.ctrl[index])
+            if model.actuator_ctrllimited[index] and source.is_on("CLAMPCTRL"):
+                control = float(np.clip(control, *model.actuator_ctrlrange[index]))
+            force, limits = _actuator_force(source, actuator, control), []
+            if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
+                limits.append(repr(name))
+            if model.jnt_actfrclimited[joint]:
+                limits.append(f"joint of {name!r}")
+            for limit in limits:
+                source.note("force limits of actuators are left out", limit)
             source.note("controls stay constant", f"actuator {name!r} at {control:g}")
             if force != AffineForce():
                 yield name, joint, force
@@ -115,16 +123,6 @@ def _is_affine(source: RobotSource, actuator: int) -> bool:
     )
 
 
-def _control(source: RobotSource, actuator: int) -> float:
-    """Return the control in the initial state, within its limits."""
-    model = source.model
-    place = int(model.actuator_ctrladr[actuator])
-    control = float(source.data.ctrl[place])
-    if model.actuator_ctrllimited[place] and source.is_on("CLAMPCTRL"):
-        control = float(np.clip(control, *model.actuator_ctrlrange[place]))
-    return control
-
-
 def _actuator_force(source: RobotSource, actuator: int, control: float) -> AffineForce:
     """Return gear (c0 + c1 l + c2 dl/dt) for the length l = gear q."""
     model = source.model
@@ -140,14 +138,6 @@ def _actuator_force(source: RobotSource, actuator: int, control: float) -> Affin
         terms[0] = np.clip(terms[0], *model.actuator_forcerange[actuator])
     constant, along, rate = (float(term) for term in terms)
     return AffineForce(gear * constant, -(gear**2) * along, -(gear**2) * rate)
-
-
-def _note_force_limits(source: RobotSource, actuator: int, joint: int, force: AffineForce) -> None:
-    model, name = source.model, source.label("actuator", actuator)
-    if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
-        source.note("force limits of actuators are left out", repr(name))
-    if model.jnt_actfrclimited[joint]:
-        source.note("force limits of actuators are left out", f"joint of {name!r}")
 
 
 def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None:

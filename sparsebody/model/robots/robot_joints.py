@@ -9,19 +9,9 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import FileFormatError
+from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Cylinder, Shape, Sphere
 from sparsebody.model.frames import Frame, all_axes
-from sparsebody.model.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    JointType,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias
@@ -99,7 +89,7 @@ class FileJoint:
 class Layout:
     """The joint that several joints of the file amount to; places in the world."""
 
-    type: JointType
+    type: types.JointType
     point: FloatArray
     axis: FloatArray | None = None
     x_axis: FloatArray | None = None
@@ -135,7 +125,7 @@ def add_joints(
             kind = layout.type.name
             source.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
         for j in {joint.index for joint in joints} & set(constants) - set(layout.coordinates):
-            source.unsupported(f"the constant joint {source.joint_names[j]!r} in {name!r}")
+            source.unsupported.append(f"the constant joint {source.joint_names[j]!r} in {name!r}")
         names.append(name)
         layouts.append(layout)
         ends.append((source.rigid_name(source.model.body_parentid[body]), source.body_names[body]))
@@ -195,7 +185,7 @@ def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
 # ---- one function per combination: None where the axes do not fit ---------------------------
 
 
-def _single(joint_type: JointType) -> Callable[[list[FileJoint]], Layout]:
+def _single(joint_type: types.JointType) -> Callable[[list[FileJoint]], Layout]:
     """Return what makes one joint of the file a joint of this type."""
 
     def layout(joints: list[FileJoint]) -> Layout:
@@ -213,11 +203,11 @@ def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
     along = float(hinge.body_axis @ slide.body_axis)
     if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= AXIS_TOLERANCE:
         coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
-        return Layout(Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
+        return Layout(types.Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
     if joints[0] is hinge or not _perpendicular(joints):  # a hinge that turns the slide
         return None
     coordinates = {slide.index: (0, 1.0), hinge.index: (2, 1.0)}
-    return Layout(Planar(), hinge.anchor, hinge.axis, slide.axis, coordinates, held=(1,))
+    return Layout(types.Planar(), hinge.anchor, hinge.axis, slide.axis, coordinates, held=(1,))
 
 
 def _two_slides(joints: list[FileJoint]) -> Layout | None:
@@ -227,7 +217,7 @@ def _two_slides(joints: list[FileJoint]) -> Layout | None:
         return None
     coordinates = {first.index: (0, 1.0), second.index: (1, 1.0)}
     normal = np.cross(first.axis, second.axis)
-    return Layout(Planar(), first.anchor, normal, first.axis, coordinates, held=(2,))
+    return Layout(types.Planar(), first.anchor, normal, first.axis, coordinates, held=(2,))
 
 
 def _two_hinges(joints: list[FileJoint]) -> Layout | None:
@@ -237,7 +227,7 @@ def _two_hinges(joints: list[FileJoint]) -> Layout | None:
         return None
     coordinates = {outer.index: (0, 1.0), inner.index: (1, 1.0)}
     normal = np.cross(outer.axis, inner.axis)
-    return Layout(Universal(), place, normal, outer.axis, coordinates)
+    return Layout(types.Universal(), place, normal, outer.axis, coordinates)
 
 
 def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
@@ -249,26 +239,28 @@ def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
     if joints[2] is hinge:
         side = float(np.sign(np.cross(hinge.axis, first.axis) @ second.axis))
         coordinates |= {first.index: (0, 1.0), second.index: (1, side)}
-    return Layout(Planar(), hinge.anchor, hinge.axis, first.axis, coordinates)
+    return Layout(types.Planar(), hinge.anchor, hinge.axis, first.axis, coordinates)
 
 
 def _three_hinges(joints: list[FileJoint]) -> Layout | None:
     place = _common_point(joints)
-    return Layout(Spherical(), place) if place is not None and _perpendicular(joints) else None
+    return (
+        Layout(types.Spherical(), place) if place is not None and _perpendicular(joints) else None
+    )
 
 
 def _slides_and_turns(joints: list[FileJoint]) -> Layout | None:
     slides, hinges = _of("slide", joints), _of("hinge", joints)
     if not (_perpendicular(slides) and _perpendicular(hinges)):
         return None
-    return Layout(Free(), joints[-1].anchor)
+    return Layout(types.Free(), joints[-1].anchor)
 
 
 COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
-    "hinge": _single(Revolute()),
-    "slide": _single(Prismatic()),
-    "ball": _single(Spherical()),
-    "free": _single(Free()),
+    "hinge": _single(types.Revolute()),
+    "slide": _single(types.Prismatic()),
+    "ball": _single(types.Spherical()),
+    "free": _single(types.Free()),
     "hinge slide": _turn_and_slide,
     "hinge hinge": _two_hinges,
     "slide slide": _two_slides,
@@ -311,9 +303,9 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
         joint, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
         coefficients = model.eq_data[equality, :5]
         if kind != "joint":
-            source.unsupported(f"the {kind} equality {source.label('equality', equality)!r}")
+            source.unsupported.append(f"the {kind} equality {source.label('equality', equality)!r}")
         elif other >= 0 and np.any(coefficients[1:] != 0.0):
-            source.unsupported(
+            source.unsupported.append(
                 f"the coupling of joint {source.joint_names[joint]!r} to joint "
                 f"{source.joint_names[other]!r} with the coefficients {coefficients.tolist()}"
             )
@@ -334,39 +326,28 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
         kind = source.kind("mjtEq", model.eq_type[equality])
         if kind not in ("connect", "weld"):
             continue
-        name = source.label("equality", equality)
-        joint_type, bodies, frames = _loop_joint(source, equality, kind)
+        name, data = source.label("equality", equality), np.array(model.eq_data[equality])
+        ids = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
+        is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
+        if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
+            bodies = [int(model.site_bodyid[site]) for site in ids]
+            places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
+        else:
+            bodies = ids
+            points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
+            turn = NO_ROTATION if kind == "connect" else data[6:10]
+            places = [(points[0], turn), (points[1], NO_ROTATION)]
+        first, second = (source.frame(b, *at) for b, at in zip(bodies, places, strict=True))
         ends = [source.rigid_name(body) for body in bodies]
         if ends[0] == ends[1]:
             source.note("equality constraints within one rigid body are left out", repr(name))
             continue
-        if kind == "weld" and model.eq_data[equality, 10] not in (0.0, 1.0):
+        if kind == "weld" and data[10] not in (0.0, 1.0):
             source.note("welds are rigid here, so their torquescale has no meaning", repr(name))
         mechanism.add_joint(
             unique_name(name, [*mechanism.joint_names, *source.joint_names]),
-            joint_type,
+            types.Spherical() if is_ball else types.Fixed(),
             *ends,
-            predecessor_frame=frames[0],
-            successor_frame=frames[1],
+            predecessor_frame=first,
+            successor_frame=second,
         )
-
-
-def _loop_joint(
-    source: RobotSource, equality: int, kind: str
-) -> tuple[JointType, list[int], list[Frame]]:
-    """Type, the two bodies, and the joint frame in the root frame of either."""
-    model = source.model
-    data = np.array(model.eq_data[equality])
-    ids = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
-    is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
-    joint_type = Spherical() if is_ball else Fixed()
-    if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
-        bodies = [int(model.site_bodyid[site]) for site in ids]
-        places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
-    else:
-        bodies = ids
-        points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
-        turn = NO_ROTATION if kind == "connect" else data[6:10]
-        places = [(points[0], turn), (points[1], NO_ROTATION)]
-    frames = [source.frame(b, *place) for b, place in zip(bodies, places, strict=True)]
-    return joint_type, bodies, frames

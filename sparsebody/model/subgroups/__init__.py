@@ -11,11 +11,4 @@ from sparsebody.model.subgroups.classes import (
 )
 from sparsebody.model.subgroups.links import Kind
 
-__all__ = [
-    "Classes",
-    "Kind",
-    "Subgroup",
-    "describe",
-    "displacement_classes",
-    "redundant_subgroups",
-]
+__all__ = ["Classes", "Kind", "Subgroup", "describe", "displacement_classes", "redundant_subgroups"]

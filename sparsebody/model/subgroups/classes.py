@@ -11,7 +11,6 @@ and nothing is left out that something else was left out for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,12 +24,12 @@ from sparsebody.model.subgroups.links import (
     Geometry,
     Kind,
     Links,
-    PartNumbers,
     Sliding,
     all_links,
-    count,
+    find,
     geometry,
     joint_codes,
+    paired,
     rows_within,
     same_elements,
     sliding,
@@ -49,11 +48,6 @@ class Forest:
     links: Links
     label: IntArray  # (n_elements,) class of each
     closes: BoolArray  # (m,) whether a joint closes a loop
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return count(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +93,7 @@ class Classes:
         element = forest.links.ends[1, forest.closes]
         joint = forest.links.joint[forest.closes]
         group = g.group[1, joint]
-        normal = s.normal[s.planes.keys[element] // max(s.n_groups, 1)]
+        normal = s.normal[s.planes.keys[element] // max(len(s.at_will.label), 1)]
         turn = s.at_will.rotation[group] @ g.rotation[1, joint]
         in_joint = np.einsum("kab,ka->kb", turn, normal)  # in the plane across z: normal x z
         is_across[joint] = np.abs(in_joint[:, 1]) > np.abs(in_joint[:, 0])
@@ -141,16 +135,16 @@ class Members:
 
     def __init__(self, classes: Classes) -> None:
         g, s = classes.geometry, classes.sliding
-        self.begin = begin = PartNumbers.of(s)
+        begin = s.begin
         parts = np.concatenate(
             [
-                np.arange(s.n_groups),
+                np.arange(len(s.at_will.label)),
                 begin.lines + s.lines.label,
                 begin.planes + s.planes.label,
                 begin.at_will + s.at_will.label,
             ]
         )
-        every = np.arange(s.n_groups)
+        every = np.arange(len(s.at_will.label))
         groups = np.concatenate([every, s.lines.group, s.planes.group, every])
         of_slides = (
             begin.lines + s.lines.label[s.lines.ends[0]],
@@ -268,8 +262,13 @@ class Subgroup:
 
 def redundant_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
     """Return the classes that make rows redundant, smaller subgroups first."""
-    members = Members(classes)
-    return tuple(_subgroup(classes, members, *found) for found in _with_redundancy(classes))
+    members, subgroups = Members(classes), []
+    for kind, forest in zip(Kind, classes.forests, strict=True):
+        edge = _closing(forest)
+        has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
+        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
+            subgroups.append(_subgroup(classes, members, kind, int(label)))
+    return tuple(subgroups)
 
 
 def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
@@ -282,14 +281,6 @@ def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
         many = f"{kind}, about {n} moving bodies, each: {counts}"
         lines.append(line if n == 1 else many)
     return lines
-
-
-def _with_redundancy(classes: Classes) -> Iterator[tuple[Kind, int]]:
-    for kind, forest in zip(Kind, classes.forests, strict=True):
-        edge = _closing(forest)
-        has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
-        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
-            yield kind, int(label)
 
 
 def _closing(forest: Forest) -> IntArray:
@@ -305,7 +296,7 @@ def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Sub
     joints = links.joint[of_class]
     parts = np.unique(links.part[forest.label == label])
     if kind == Kind.RIGID:
-        bodies = parts - members.begin.bodies
+        bodies = parts - classes.sliding.begin.bodies
     else:
         groups = np.unique(members.groups.of(parts))
         bodies = members.bodies.of(groups)
@@ -334,22 +325,56 @@ def _element(
     """Return axis and point as far as a joint on the base, or sliding on it, shows them."""
     if kind in (Kind.RIGID, Kind.TRANSLATION):
         return None, None
-    g, s, links = classes.geometry, classes.sliding, classes.forests[kind].links
-    body = g.bodies.label[base]
-    part = s.at_will.label[body]
-    joint = links.joint[of_class]
-    side, k = np.nonzero(s.at_will.label[g.group[:, joint]] == part)
-    best = np.argmax(g.group[side, joint[k]] == body)
-    side, k = side[best], k[best]
-    j, group = joint[k], g.group[side, joint[k]]
-    turn = g.bodies.rotation[base].T @ s.at_will.rotation[body].T @ s.at_will.rotation[group]
-    R = g.rotation[side, j]
-    axis = turn @ R[:, 2]
-    height = 0.0 if links.height is None else links.height[of_class[k]]
-    x = g.point[side, j] + height * R[:, 2]
-    point = g.bodies.rotation[base].T @ (x - g.bodies.offset[base])
+    g, label = classes.geometry, classes.sliding.at_will.label
+    group, own = g.group[:, classes.forests[kind].links.joint[of_class]], g.bodies.label[base]
+    side, k = np.nonzero(label[group] == label[own])
+    best = [int(np.argmax(group[side, k] == own))]
+    (axis,), (point,) = elements_on_bodies(
+        classes, kind, side[best], of_class[k[best]], np.array([base])
+    )
+    is_shown = kind in THROUGH_POINT and group[side, k][best[0]] == own
     if base >= 0:
         point = point + classes.system.center_of_mass[base]
-    is_direction = kind in (Kind.SLIDE, Kind.SLIDES, Kind.PLANE, Kind.SCHOENFLIES)
-    axis_or_none = None if kind == Kind.SPHERE else axis
-    return axis_or_none, None if is_direction or group != body else point
+    return None if kind == Kind.SPHERE else axis, point if is_shown else None
+
+
+# ---- where an element of a class is on a body -------------------------------------------------
+
+THROUGH_POINT = (Kind.TURN, Kind.SCREW, Kind.CYLINDER, Kind.SPHERE)
+
+
+def elements_on_bodies(
+    classes: Classes, kind: Kind, side: IntArray, edge: IntArray, body: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return axes or normals (n, 3), and points (n, 3) on them, in the frames of bodies.
+
+    They are those of the class in which the given sides of `edge` are; zero where there are none.
+    """
+    g, s, links = classes.geometry, classes.sliding, classes.forests[kind].links
+    joint = links.joint[edge]
+    shown, own = g.group[side, joint], g.bodies.label[body]
+    turn = np.swapaxes(s.at_will.rotation[own], 1, 2) @ s.at_will.rotation[shown]
+    to_body = np.swapaxes(g.bodies.rotation[body], 1, 2)
+    axis = g.rotation[side, joint][:, :, 2]
+    if kind in (Kind.SPHERE, Kind.TRANSLATION):
+        direction = np.zeros_like(axis)
+    elif kind == Kind.SLIDES:
+        normal = s.normal[s.planes.keys[links.ends[side, edge]] // len(s.at_will.label)]
+        direction = np.einsum("kba,kb->ka", s.at_will.rotation[own], normal)
+    else:
+        direction = np.einsum("kab,kb->ka", turn, axis)
+    direction = np.einsum("kab,kb->ka", to_body, direction)
+    if kind not in THROUGH_POINT:
+        return direction, np.zeros_like(axis)
+    x = g.point[side, joint]
+    if links.height is not None:
+        x = x + links.height[edge][:, None] * axis
+    if kind == Kind.CYLINDER and len(s.joint):  # lines slide along themselves, from group to group
+        along, n = s.directions.label[side, joint], len(s.directions.vector)
+        near, far = (find(s.lines.keys, paired(group, along, n)) for group in (shown, own))
+        moved = (shown != own) & (near >= 0) & (far >= 0)
+        near, far, x = near[moved], far[moved], x.copy()
+        in_part = np.einsum("kab,kb->ka", s.placed.rotation[near], x[moved])
+        in_part = in_part + s.placed.offset[near] - s.placed.offset[far]
+        x[moved] = np.einsum("kba,kb->ka", s.placed.rotation[far], in_part)
+    return direction, np.einsum("kab,kb->ka", to_body, x - g.bodies.offset[body])

@@ -19,15 +19,14 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.classes import Classes, Members
-from sparsebody.model.subgroups.links import Kind, find, joint_codes, paired
+from sparsebody.model.subgroups.classes import Classes, Members, elements_on_bodies
+from sparsebody.model.subgroups.links import Kind, count, joint_codes
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 FREE = -1
 KEEP_DIRECTIONS = (Kind.RIGID, Kind.SLIDE, Kind.SLIDES, Kind.TRANSLATION)
 # Integrators of finite order lose these.
-THROUGH_POINT = (Kind.TURN, Kind.SCREW, Kind.CYLINDER, Kind.SPHERE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +129,7 @@ def ground_motion(classes: Classes) -> GroundMotion:
             continue
         links = forest.links
         at_rest = np.isin(links.part, grounded)
-        has_world = np.zeros(forest.n_classes, dtype=bool)
+        has_world = np.zeros(count(forest.label), dtype=bool)
         has_world[forest.label[at_rest]] = True
         element = np.flatnonzero(has_world[forest.label] & ~at_rest)
         which, group = members.groups.pairs(links.part[element])
@@ -139,57 +138,15 @@ def ground_motion(classes: Classes) -> GroundMotion:
         is_new = motion.kind[body] == FREE
         body, first = np.unique(body[is_new], return_index=True)
         if len(body):
-            _place(classes, kind, element[is_new][first], body, motion)
+            flat = np.zeros(len(links.part), dtype=np.intp)  # an end of a joint at each element
+            flat[links.ends.ravel()] = np.arange(links.ends.size)
+            side, edge = np.divmod(flat[element[is_new][first]], len(links.joint))
+            shown = elements_on_bodies(classes, kind, side, edge, body)
+            motion.axis[body], motion.point[body] = shown
+            if kind == Kind.SCREW:
+                motion.pitch[body] = classes.system.parameter[links.joint[edge]]
             motion.kind[body] = kind
     return motion
-
-
-def _place(
-    classes: Classes, kind: Kind, element: IntArray, body: IntArray, motion: GroundMotion
-) -> None:
-    """Fill where the elements of a class are on bodies, by a joint each that shows them."""
-    g, s, links = classes.geometry, classes.sliding, classes.forests[kind].links
-    flat = np.zeros(len(links.part), dtype=np.intp)
-    flat[links.ends.ravel()] = np.arange(links.ends.size)
-    side, edge = np.divmod(flat[element], len(links.joint))
-    joint = links.joint[edge]
-    shown, own = g.group[side, joint], g.bodies.label[body]
-    turn = np.swapaxes(s.at_will.rotation[own], 1, 2) @ s.at_will.rotation[shown]
-    to_body = np.swapaxes(g.bodies.rotation[body], 1, 2)
-    axis = g.rotation[side, joint][:, :, 2]
-    if kind in (Kind.SPHERE, Kind.TRANSLATION):
-        direction = np.zeros_like(axis)
-    elif kind == Kind.SLIDES:
-        normal = s.normal[s.planes.keys[element] // s.n_groups]
-        direction = np.einsum("kba,kb->ka", s.at_will.rotation[own], normal)
-    else:
-        direction = np.einsum("kab,kb->ka", turn, axis)
-    motion.axis[body] = np.einsum("kab,kb->ka", to_body, direction)
-    if kind not in THROUGH_POINT:
-        return
-    x = g.point[side, joint]
-    if links.height is not None:
-        x = x + links.height[edge][:, None] * axis
-    if kind == Kind.CYLINDER and len(s.joint):
-        x = _slid(classes, s.directions.label[side, joint], shown, own, x)
-    x = np.einsum("kab,kb->ka", to_body, x - g.bodies.offset[body])
-    motion.point[body] = x
-    if kind == Kind.SCREW:
-        motion.pitch[body] = classes.system.parameter[joint]
-
-
-def _slid(
-    classes: Classes, direction: IntArray, shown: IntArray, own: IntArray, x: FloatArray
-) -> FloatArray:
-    """Return points of lines in the frames of groups that slide along them."""
-    s = classes.sliding
-    n = s.directions.n
-    near, far = (find(s.lines.keys, paired(group, direction, n)) for group in (shown, own))
-    moved = (shown != own) & (near >= 0) & (far >= 0)
-    near, far, x = near[moved], far[moved], x.copy()
-    in_part = np.einsum("kab,kb->ka", s.placed.rotation[near], x[moved]) + s.placed.offset[near]
-    x[moved] = np.einsum("kba,kb->ka", s.placed.rotation[far], in_part - s.placed.offset[far])
-    return x
 
 
 def _across(axis: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
@@ -126,11 +127,6 @@ class Placement:
     rotation: FloatArray  # (n, 3, 3) from the axes of a node to those of its component
     offset: FloatArray  # (n, 3) of the origin of a node
 
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return count(self.label)
-
 
 def placement(
     n: int, ends: IntArray, rotation: FloatArray, point: FloatArray, first: int = 0
@@ -206,11 +202,6 @@ class Geometry:
     order: IntArray  # (m,) the joints as met from the world outwards
 
     @property
-    def n_groups(self) -> int:
-        """Number of rigid groups."""
-        return self.bodies.n_components
-
-    @property
     def is_inside(self) -> BoolArray:
         """(m,) whether a joint is within a group."""
         return np.asarray(self.group[0] == self.group[1])
@@ -235,7 +226,7 @@ def geometry(system: System) -> Geometry:
         point = np.einsum("smab,smb->sma", turn, point) + bodies.offset[ends]
         rotation = turn @ rotation
     groups = bodies.label[ends]
-    place = placement(bodies.n_components, groups, rotation, point, int(bodies.label[n])).place
+    place = placement(count(bodies.label), groups, rotation, point, int(bodies.label[n])).place
     met = np.sort(place[groups], axis=0)
     return Geometry(bodies, ends, code, groups, rotation, point, np.lexsort((met[1], met[0])))
 
@@ -254,11 +245,6 @@ class Directions:
     vector: FloatArray  # (n_labels, 3) in the frames of the parts
     part: IntArray  # (n_labels,) part of each, as slides join them at will
 
-    @property
-    def n(self) -> int:
-        """Number of directions."""
-        return len(self.vector)
-
 
 @dataclass(frozen=True, eq=False)
 class Slides:
@@ -269,11 +255,6 @@ class Slides:
     keys: IntArray  # (n_elements,) direction or normal and group, in one number; sorted
     group: IntArray  # (n_elements,)
     label: IntArray  # (n_elements,) part of each
-
-    @property
-    def n_parts(self) -> int:
-        """Number of parts."""
-        return count(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,11 +270,16 @@ class Sliding:
     normal: FloatArray  # (n_normals, 3) of planes, in the frames of the parts
     of_pair: IntArray  # (n_labels, n_places) which normal, by direction and place of another one
     rank: IntArray  # (n_labels,) place of each direction of slides in its part, else -1
+    begin: PartNumbers
 
-    @property
-    def n_groups(self) -> int:
-        """Number of rigid groups."""
-        return len(self.at_will.label)
+
+class PartNumbers(NamedTuple):
+    """Where parts begin: rigid groups at 0, then along lines, in planes, at will, single bodies."""
+
+    lines: int
+    planes: int
+    at_will: int
+    bodies: int
 
 
 def sliding(g: Geometry) -> Sliding:
@@ -301,16 +287,26 @@ def sliding(g: Geometry) -> Sliding:
     joint = g.joints(PRISMATIC)
     frames = g.rotation[:, joint], g.point[:, joint]
     root = int(g.bodies.label[-1])
-    at_will = placement(g.n_groups, g.group[:, joint], *frames, root)
+    at_will = placement(count(g.bodies.label), g.group[:, joint], *frames, root)
     directions = _directions(g, at_will)
-    key = paired(g.group[:, joint], directions.label[:, joint], max(directions.n, 1))
+    key = paired(g.group[:, joint], directions.label[:, joint], max(len(directions.vector), 1))
     keys, ends = numbered_ends(key)
     placed = placement(len(keys), ends, *frames)
-    group = (keys // max(directions.n, 1)).astype(np.intp)
+    group = (keys // max(len(directions.vector), 1)).astype(np.intp)
     lines = Slides(np.arange(len(joint)), ends, keys, group, placed.label)
     rank, of_pair, normal = _normals(directions, np.unique(directions.label[:, joint]))
-    planes = _planes(g, directions, joint, rank, of_pair, normal)
-    return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank)
+    along = directions.label[0, joint]  # the slides within every plane that two of them span
+    edge, other = np.nonzero(of_pair[along] >= 0)
+    once = np.unique(paired(edge, of_pair[along[edge], other], max(len(normal), 1)))
+    edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
+    n_groups = count(g.bodies.label)
+    keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], n_groups))
+    label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
+    group = (keys % n_groups).astype(np.intp)
+    planes = Slides(edge.astype(np.intp), ends, keys, group, label)
+    sizes = (len(at_will.label), *(count(of.label) for of in (lines, planes, at_will)))
+    begin = PartNumbers(*np.cumsum(sizes).tolist())
+    return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank, begin)
 
 
 def _directions(g: Geometry, at_will: Placement) -> Directions:
@@ -334,7 +330,8 @@ def _directions(g: Geometry, at_will: Placement) -> Directions:
 
 def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Return places of slides' directions in their parts, normals by pairs, and the normals."""
-    rank, of_pair = np.full(d.n, -1, dtype=np.intp), np.full((d.n, MANY_SLIDES), -1, dtype=np.intp)
+    rank = np.full(len(d.vector), -1, dtype=np.intp)
+    of_pair = np.full((len(d.vector), MANY_SLIDES), -1, dtype=np.intp)
     part = d.part[slides]
     slides = slides[np.argsort(part, kind="stable")]
     part = d.part[slides]
@@ -360,26 +357,6 @@ def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, Float
     return rank, of_pair, normals
 
 
-def _planes(
-    g: Geometry,
-    d: Directions,
-    joint: IntArray,
-    rank: IntArray,
-    of_pair: IntArray,
-    normal: FloatArray,
-) -> Slides:
-    """Return the slides within every plane that two of them span."""
-    along = d.label[0, joint]
-    edge, place = np.nonzero(of_pair[along] >= 0)
-    across = of_pair[along[edge], place]
-    once = np.unique(paired(edge, across, max(len(normal), 1)))
-    edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
-    keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], g.n_groups))
-    label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
-    group = (keys % g.n_groups).astype(np.intp)
-    return Slides(edge.astype(np.intp), ends, keys, group, label)
-
-
 MANY = 8  # hinges and balls on a group that are not tried in pairs
 
 
@@ -394,7 +371,7 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     is_ball = g.code[joints] == SPHERICAL
     point = np.ascontiguousarray(g.point[:, joints])
     axis = np.ascontiguousarray(g.rotation[:, joints][..., 2])
-    size = sizes(groups.ravel(), point.reshape(-1, 3), g.n_groups)
+    size = sizes(groups.ravel(), point.reshape(-1, 3), count(g.bodies.label))
     hinge, height = model.crossings((groups, is_ball, point, axis, size), MANY, ELEMENT_TOLERANCE)
     unit = np.minimum(*size[groups[:, hinge]])
     _, first = np.unique(same_elements(hinge, (height / unit)[:, None]), return_index=True)
@@ -421,47 +398,34 @@ class Links:
     height: FloatArray | None = None  # (m,) of points above the origins of joint frames [m]
 
 
-@dataclass(frozen=True)
-class PartNumbers:
-    """Parts are numbered through: rigid groups, along lines, in planes, at will, single bodies."""
-
-    lines: int
-    planes: int
-    at_will: int
-    bodies: int
-
-    @classmethod
-    def of(cls, s: Sliding) -> PartNumbers:
-        """Return where each kind of part begins."""
-        planes = s.n_groups + s.lines.n_parts
-        at_will = planes + s.planes.n_parts
-        return cls(s.n_groups, planes, at_will, at_will + s.at_will.n_components)
-
-
 def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ...]:
     """Return the links of every kind, the smallest subgroups first."""
-    begin = PartNumbers.of(s)
     joint, lines, planes = s.joint, s.lines, s.planes
     return (
-        _rigid_links(g, begin),
+        _rigid_links(g, s.begin.bodies),
         _line_links(g, s, Kind.TURN),
         Links(Kind.SLIDE, joint, lines.ends, lines.group),
         _line_links(g, s, Kind.SCREW, parameter),
         Links(Kind.SLIDES, joint[planes.edge], planes.ends, planes.group),
         _line_links(g, s, Kind.CYLINDER),
         Links(Kind.SPHERE, *point_links(g)),
-        Links(Kind.TRANSLATION, joint, g.group[:, joint], np.arange(g.n_groups)),
-        _plane_links(g, s, begin),
-        _schoenflies_links(g, s, begin),
+        Links(Kind.TRANSLATION, joint, g.group[:, joint], np.arange(count(g.bodies.label))),
+        _plane_links(g, s),
+        _numbered(
+            Kind.SCHOENFLIES,  # directions, which all slides take along
+            of_axes := g.joints(*IN_KIND[Kind.SCHOENFLIES]),
+            s.begin.at_will + s.at_will.label[g.group[:, of_axes]],
+            s.directions.label[:, of_axes],
+        ),
     )
 
 
-def _rigid_links(g: Geometry, begin: PartNumbers) -> Links:
+def _rigid_links(g: Geometry, begin: int) -> Links:
     """Link bodies by fixed joints, then by all others within a rigid group."""
     inside = np.flatnonzero(g.is_inside)
     joint = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
     n_bodies = len(g.bodies.label)
-    return Links(Kind.RIGID, joint, g.body_ends[:, joint], begin.bodies + np.arange(n_bodies))
+    return Links(Kind.RIGID, joint, g.body_ends[:, joint], begin + np.arange(n_bodies))
 
 
 def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = None) -> Links:
@@ -471,25 +435,25 @@ def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = 
     direction = d.label[:, joint]
     part, axis, point = group.copy(), d.axis[:, joint], g.point[:, joint]
     if kind == Kind.CYLINDER:
-        place = find(s.lines.keys, paired(group, direction, max(d.n, 1)))
+        place = find(s.lines.keys, paired(group, direction, max(len(d.vector), 1)))
         slides = place >= 0
         turn = s.placed.rotation[place[slides]]
         axis, point = axis.copy(), point.copy()
         axis[slides] = np.einsum("kab,kb->ka", turn, axis[slides])
         point[slides] = np.einsum("kab,kb->ka", turn, point[slides])
         point[slides] += s.placed.offset[place[slides]]
-        part[slides] = PartNumbers.of(s).lines + s.lines.label[place[slides]]
+        part[slides] = s.begin.lines + s.lines.label[place[slides]]
     size = sizes(part.ravel(), point.reshape(-1, 3), int(part.max(initial=0)) + 1)
     numbers = np.cross(point, axis) / size[part][..., None]
     if pitch is not None:
         relative = pitch[joint] / np.abs(pitch).max(initial=1e-300)
         numbers = np.concatenate([numbers, np.stack([relative] * 2)[..., None]], axis=2)
-    of = paired(part, direction, max(d.n, 1))
+    of = paired(part, direction, max(len(d.vector), 1))
     same = same_elements(of.ravel(), numbers.reshape(of.size, numbers.shape[2]))
     return _numbered(kind, joint, part, same)
 
 
-def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
+def _plane_links(g: Geometry, s: Sliding) -> Links:
     """Link normals; a slide across a normal takes it along."""
     joint = g.joints(*IN_KIND[Kind.PLANE])
     group, d = g.group[:, joint], s.directions
@@ -508,21 +472,14 @@ def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
         across = is_there & (np.abs(cosine) <= ELEMENT_TOLERANCE)
         other = np.where(across & (one >= 0), slide, other)
         one = np.where(across & (one < 0), slide, one)
-    place = find(s.lines.keys, paired(group, one, d.n))
+    place = find(s.lines.keys, paired(group, one, len(d.vector)))
     is_alone = (one >= 0) & (other < 0) & (place >= 0)
-    part = np.where(is_alone, begin.lines + s.lines.label[place], group)
+    part = np.where(is_alone, s.begin.lines + s.lines.label[place], group)
     if len(s.normal):
         plane = s.of_pair[one, s.rank[other]]
-        place = find(s.planes.keys, paired(plane, group, g.n_groups))
-        part = np.where((other >= 0) & (place >= 0), begin.planes + s.planes.label[place], part)
-    return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n))
-
-
-def _schoenflies_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
-    """Link directions, which all slides take along."""
-    joint = g.joints(*IN_KIND[Kind.SCHOENFLIES])
-    part = begin.at_will + s.at_will.label[g.group[:, joint]]
-    return _numbered(Kind.SCHOENFLIES, joint, part, s.directions.label[:, joint])
+        place = find(s.planes.keys, paired(plane, group, count(g.bodies.label)))
+        part = np.where((other >= 0) & (place >= 0), s.begin.planes + s.planes.label[place], part)
+    return _numbered(Kind.PLANE, joint, part, paired(part, normal, len(d.vector)))
 
 
 def _numbered(kind: Kind, joint: IntArray, part: IntArray, key: IntArray) -> Links:

@@ -51,6 +51,7 @@ def test_error_of_a_free_top_falls_with_the_stated_order(name):
     assert order - 0.2 < slope(steps, errors) < order + 0.6
 
 
+@pytest.mark.filterwarnings("ignore::sparsebody.errors.EnergyWarning")
 @pytest.mark.parametrize(
     ("name", "stabilization"),
     [

@@ -1,34 +1,43 @@
-"""Four-bar linkages: one, in rows and on a torus; and rows of five-bar linkages."""
+"""Planar linkages: rows and a torus of four-bars, five-bars, scissor lift, squeezer."""
 
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import Polyline
+from sparsebody.model.frames import Frame
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
+    DOWN_Z,
+    AcuteAngle,
+    Count,
+    CountOfRing,
     HingeFamily,
+    Positive,
     Vector,
     add_bar,
     add_bars,
     add_hinge,
     add_hinge_cells,
-    check_at_least,
-    check_between,
+    between,
 )
-from sparsebody.model.joints import Revolute
+from sparsebody.model.joints import PointOnPlane, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import interleaved, numbered
+from sparsebody.model.time_functions import SmoothStep
+from sparsebody.spatial import quaternion_exponential
 
 
 def four_bar(
-    crank: float = 0.4,
-    coupler: float = 1.0,
-    rocker: float = 0.8,
-    ground: float = 1.0,
+    crank: Positive = 0.4,
+    coupler: Positive = 1.0,
+    rocker: Positive = 0.8,
+    ground: Positive = 1.0,
     angle: float = 1.0,
     speed: float = 0.0,
     gravity: Vector = DOWN_Y,
@@ -43,7 +52,6 @@ def four_bar(
     `crank`, `coupler`, `rocker` and `ground` are lengths [m]; `angle` [rad] and `speed` [rad/s] are
     those of the crank from x. ModelError if the bars do not meet at this angle.
     """
-    check_between(0.0, math.inf, crank=crank, coupler=coupler, rocker=rocker, ground=ground)
     O, Q = np.zeros(3), np.array([ground, 0.0, 0.0])
     A = crank * np.array([math.cos(angle), math.sin(angle), 0.0])
     B = _meeting_point(A, coupler, Q, rocker, angle)
@@ -101,7 +109,7 @@ START: Vector = (-0.5, 0.0, 0.0)  # ends of a rod in its frame [m]
 END: Vector = (0.5, 0.0, 0.0)
 
 
-def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) -> Mechanism:
+def n_four_bar(loops: Count = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) -> Mechanism:
     """Row of N parallelograms (IFToMM benchmark A02).
 
     "vertical-i", i = 0 ... N, stands on the ground at (i, 0, 0) and ends in point B_i at
@@ -114,7 +122,6 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
 
         IFToMM Library of Computational Benchmark Problems, A02; Gonzalez et al. (2006).
     """
-    check_at_least(1, loops=loops)
     mechanism = Mechanism("n-four-bar", gravity)
     i = np.arange(loops + 1)
     # "vertical-0", then "horizontal-i" and "vertical-i" in turn
@@ -142,7 +149,9 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
     return mechanism
 
 
-def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN_Y) -> Mechanism:
+def five_bar_array(
+    loops: Count = 10, spacing: Annotated[float, between(0.0, 2.0)] = 1.5, gravity: Vector = DOWN_Y
+) -> Mechanism:
     """Row of N five-bar linkages on shared columns, in the xy plane, at rest.
 
     "column-i", i = 0 ... N, stands on the ground at (i spacing, 0, 0), 1 m high; "rise-i" and
@@ -152,8 +161,6 @@ def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN
 
     `loops` is N; `spacing`, of the columns [m], is less than 2.
     """
-    check_at_least(1, loops=loops)
-    check_between(0.0, 2.0, spacing=spacing)
     mechanism = Mechanism("five-bar-array", gravity)
     i = np.arange(loops + 1)
     rise = math.sqrt(1.0 - spacing**2 / 4)
@@ -182,7 +189,9 @@ def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN
     return mechanism
 
 
-def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) -> Mechanism:
+def four_bar_torus(
+    rows: CountOfRing = 4, columns: CountOfRing = 5, gravity: Vector = DOWN_Y
+) -> Mechanism:
     """Parallelograms in the xy plane whose rows and columns close to rings, at rest.
 
     Node (r, c) lies at p_r + q_c, sums of corners of two regular polygons with sides of 1 m;
@@ -200,7 +209,6 @@ def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) ->
 
     `rows` and `columns` are m and n, the sides of the polygons.
     """
-    check_at_least(3, rows=rows, columns=columns)
     mechanism = Mechanism("four-bar-torus", gravity)
     up, right = _sides(rows, math.pi / math.lcm(rows, columns, 2)), _sides(columns, 0.0)
     p, q = (np.cumsum(sides, axis=0) - sides for sides in (up, right))  # corners
@@ -233,3 +241,164 @@ def _sides(n: int, turn: float) -> FloatArray:
     """Sides (n, 3) of a regular polygon, 1 m each, the first along the x axis turned by `turn`."""
     angle = turn + 2 * np.pi * np.arange(n) / n
     return np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+
+
+TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # of all hinges, so that bars seen from there turn left
+
+
+def scissor(
+    pairs: Count = 10,
+    angle: AcuteAngle = 0.4,
+    drive: bool = False,
+    lifted: AcuteAngle = 1.0,
+    rise_time: float = 5.0,
+    length: Positive = 1.0,
+    mass: float = 1.0,
+    compliance: float = 0.0,
+    gravity: Vector = DOWN_Z,
+) -> Mechanism:
+    """Scissor lift of bars crossed in pairs, at rest; can be driven at its base.
+
+    The bars lie in the xz plane and rise along z: of pair k "left-k" from the lower left to the
+    upper right, "right-k" from the lower right to the upper left; "middle-k" is the hinge where
+    they cross. "outer-k-right" and "outer-k-left" join the upper ends of pair k to the lower ends
+    of the next. "base" hinges the lower end of "left-0" to the world at the origin; its angle is
+    that of the bars over the ground. "support" lets the lower end of "right-0" slide on the ground,
+    a sphere on the plane z = 0: one row, for the hinges already keep all bars in their plane.
+
+    So there are 2 pairs bodies, 3 pairs joints, 15 pairs - 4 rows (one more driven), mobility 1
+    (driven: 0), and exactly 3 redundant rows for each of the pairs - 1 rhombi between the pairs;
+    the loop through the ground has none.
+
+    `pairs` of bars start at `angle` over the ground [rad], between 0 and pi/2; `drive` prescribes
+    the base angle, smoothly from `angle` to `lifted` [rad] within `rise_time` [s]. `length` and
+    `mass` are those of a bar [m, kg], `compliance` that of the rows of the hinges between bars
+    [m/N, rad/(N m)]; zero is rigid.
+    """
+    mechanism = Mechanism("scissor", gravity)
+    width, height = length * math.cos(angle), length * math.sin(angle)
+    k = np.arange(pairs)
+    center = np.zeros((2 * pairs, 3))
+    center[:, 0] = width / 2
+    center[:, 2] = np.repeat((k + 0.5) * height, 2)
+    add_bars(
+        mechanism,
+        interleaved(numbered("left-{}", k), numbered("right-{}", k)),
+        center,
+        np.tile([[width, 0.0, height], [-width, 0.0, height]], (pairs, 1)),
+        length,
+        mass=mass,
+        side=TOWARDS_VIEWER,
+    )
+    left, right = 2 * k, 2 * k + 1
+    middle, low, high = (0.0, 0.0, 0.0), (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
+    families: list[HingeFamily] = [
+        ("middle-{}", k, left, right, middle, middle),
+        ("outer-{}-right", k - 1, left - 2, right, high, low),
+        ("outer-{}-left", k - 1, right - 2, left, high, low),
+    ]
+    add_hinge_cells(mechanism, families, compliance)
+    mechanism.add_joint(
+        "base",
+        Revolute(),
+        WORLD,
+        "left-0",
+        predecessor_frame=Frame((0, 0, 0), quaternion_exponential([math.pi / 2, 0, 0])),
+        successor_frame=Frame(low),
+        prescribed=SmoothStep(angle, lifted, rise_time) if drive else None,
+    )
+    mechanism.add_joint("support", PointOnPlane(), WORLD, "right-0", successor_frame=Frame(low))
+    return mechanism
+
+
+# ---- Andrews' squeezer ----------------------------------------------------------------------
+
+Point = tuple[float, float]
+
+# Fixed pivots A, B, the fixed end C of the spring, and the lengths of the test set [m].
+A, B, C = (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072)
+D_LENGTH, DA, E_LENGTH, EA = 0.028, 0.0115, 0.02, 0.01421
+RR, RA, SS, SA, SB, SC, SD = 0.007, 0.00092, 0.035, 0.01874, 0.01043, 0.018, 0.02
+TA, TB, U, UA, UB, ZF, ZT, FA = 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421
+
+SPRING_STIFFNESS, SPRING_LENGTH = 4530.0, 0.07785  # of the spring from D to C [N/m, m]
+
+BETA = -0.0617138900142764496358948458001
+THETA = 0.0
+GAMMA = 0.455279819163070380255912382449
+PHI = 0.222668390165885884674473185609
+DELTA = 0.487364979543842550225598953530
+OMEGA = -0.222668390165885884674473185609
+EPSILON = 1.23054744454982119249735015568
+
+O: Point = (0.0, 0.0)
+F = (RR * math.cos(BETA), RR * math.sin(BETA))
+G = (A[0] + ZT * math.cos(DELTA), A[1] + ZT * math.sin(DELTA))
+H = (A[0] + U * math.sin(EPSILON), A[1] - U * math.cos(EPSILON))
+
+# Mass [kg], moment about z [kg m^2]; origin of the body's frame in the world [m], angle [rad]; and
+# in the frame the mass center and the outline [m].
+LINKS: dict[str, tuple[float, float, Point, float, Point, tuple[Point, ...]]] = {
+    "K1": (0.04325, 2.194e-06, O, BETA, (RA, 0.0), (O, (RR, 0.0))),
+    "K2": (0.00365, 4.41e-07, F, BETA + THETA, (-DA, 0.0), (O, (-D_LENGTH, 0.0))),
+    "K3": (0.02373, 5.255e-06, B, GAMMA, (SB, -SA), (O, (0.0, -SS), (SD, -SC), O)),
+    "K4": (0.00706, 5.667e-07, G, PHI + DELTA, (0.0, EA - E_LENGTH), (O, (0.0, -E_LENGTH))),
+    "K5": (0.0705, 1.169e-05, A, DELTA, (TA, TB), (O, (TA, TB), (ZT, 0.0), O)),
+    "K6": (0.00706, 5.667e-07, H, OMEGA + EPSILON, (ZF - FA, 0.0), (O, (ZF, 0.0))),
+    "K7": (0.05498, 1.912e-05, A, EPSILON, (-UB, -UA), (O, (-UB, -UA), (0.0, -U), O)),
+}
+HINGES: tuple[tuple[str, str, str, Point, Point], ...] = (
+    ("O", WORLD, "K1", O, O),
+    ("F", "K1", "K2", (RR, 0.0), O),
+    ("B", WORLD, "K3", B, O),
+    ("A5", WORLD, "K5", A, O),
+    ("A7", WORLD, "K7", A, O),
+    ("G", "K5", "K4", (ZT, 0.0), O),
+    ("H", "K7", "K6", (0.0, -U), O),
+    ("E3", "K2", "K3", (-D_LENGTH, 0.0), (0.0, -SS)),
+    ("E4", "K2", "K4", (-D_LENGTH, 0.0), (0.0, -E_LENGTH)),
+    ("E6", "K2", "K6", (-D_LENGTH, 0.0), (ZF, 0.0)),
+)
+
+
+def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechanism:
+    """Andrews' squeezer (IVP Test Set): seven planar bodies in three loops, driven, at rest.
+
+    Bodies "K1" ... "K7" and lengths as in the Test Set for IVP Solvers, its initial angles too
+    (those of the IFToMM library are rounded and give another motion). All ten joints are revolutes
+    about z: "O" (world, K1; its angle is beta), "F" (K1, K2), "B" (world, K3), "A5" and "A7"
+    (world, K5 and K7), "G" (K5, K4), "H" (K7, K6), and "E3", "E4", "E6" between K2 and K3, K4, K6
+    at the common point E. Mobility 1, 9 redundant rows. A spring joins D on K3 to the fixed point
+    C; a constant torque acts on K1. The moments about x and y do not matter and equal that about z.
+
+    The angles of the test set are those of the bodies' x axes: beta (K1), beta + Theta (K2),
+    gamma (K3), Phi + delta (K4), delta (K5), Omega + epsilon (K6), epsilon (K7).
+
+    `torque` is that on K1 [N m].
+
+        Hairer and Wanner, Solving ODEs II, VII.7; Test Set for IVP Solvers, problem Andrews.
+    """
+    mechanism = Mechanism("andrews", gravity)
+    for name, (mass, moment, origin, angle, center, outline) in LINKS.items():
+        mechanism.add_body(
+            name,
+            mass=mass,
+            inertia=np.full(3, moment),
+            center_of_mass=(*center, 0.0),
+            position=(*origin, 0.0),
+            orientation=quaternion_exponential([0.0, 0.0, angle]),
+            shape=Polyline(tuple((x, y, 0.0) for x, y in outline)),
+        )
+    for name, first, second, first_point, second_point in HINGES:
+        add_hinge(mechanism, name, first, second, (*first_point, 0.0), (*second_point, 0.0))
+    mechanism.add_joint_force("drive", "O", effort=torque)
+    mechanism.add_point_force(
+        "spring",
+        WORLD,
+        "K3",
+        first_point=(*C, 0.0),
+        second_point=(SD, -SC, 0.0),
+        stiffness=SPRING_STIFFNESS,
+        rest_length=SPRING_LENGTH,
+    )
+    return mechanism
