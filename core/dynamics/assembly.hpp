@@ -4,31 +4,43 @@
 // predecessor by the transform between the two body frames.
 #pragma once
 
+#include <mutex>
+
 #include "base/threads.hpp"
 #include "base/vec.hpp"
-#include "dynamics/planar_workspace.hpp"
+#include "dynamics/workspaces.hpp"
 
 namespace sparsebody {
 
 inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
 inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // that memory is requested
 
+// Of a quaternion of unit length but for rounding; on scalars of more digits, of unit length in all of them.
+template <class T>
+Mat3<T> rotation(const double* q) {
+  T w = q[0], x = q[1], y = q[2], z = q[3];
+  if constexpr (!std::is_same_v<T, double>) {
+    const T scale = inverse_sqrt(w * w + x * x + y * y + z * z);
+    w = scale * w, x = scale * x, y = scale * y, z = scale * z;
+  }
+  return Mat3<T>::from_quaternion(w, x, y, z);
+}
+
 template <class Workspace>
-void prefetch_body(const Workspace& w, const EvaluationInput& in, Index i) {
-  constexpr int n_freedoms = Workspace::Space::n_freedoms;
+[[gnu::noinline]] void prefetch_body(const Workspace& w, const EvaluationInput& in, Index i) {
   const Index b = w.body[i];
   const double* const v = in.velocity.data() + 6 * b;
-  const auto* const motion = reinterpret_cast<const double*>(w.bodies.data() + i);
-  for (const double* p : {in.position.data() + 3 * b, in.orientation.data() + 4 * b, v, v + 5, motion,
-                          motion + sizeof(w.bodies[i]) / sizeof(double) - 1, w.unit[i].data(),
-                          w.unit[i].data() + w.unit.shape(1) - 1, (const double*)w.right.data() + n_freedoms * i})
-    __builtin_prefetch(p);
+  const void* const lines[] = {in.position.data() + 3 * b, in.orientation.data() + 4 * b, v, v + 5,
+                               w.bodies.data() + i, (const char*)(w.bodies.data() + i + 1) - 1, w.unit[i].data(),
+                               w.unit[i].end() - 1, w.right.data() + Workspace::Space::n_freedoms * i};
+  for (const void* line : lines) __builtin_prefetch(line);
 }
 
 // Gathers the states of bodies [first, last), fills their motions and forces -v x* I v + f.
 template <class Workspace>
 typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, Index first, Index last) {
   constexpr int n_freedoms = Workspace::Space::n_freedoms;
+  using T = typename Workspace::Scalar;
   const auto g = w.gravity();
   const bool has_load = in.load.rows() > 0, is_large = w.n_bodies() > large_mechanism;
   typename Workspace::Check check;
@@ -36,17 +48,18 @@ typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, I
     if (is_large) prefetch_body(w, in, std::min(i + bodies_ahead, w.n_bodies() - 1));
     const Index b = w.body[i];
     const double* const q = &in.orientation(b, 0);
-    const auto x = Vec3<double>::load(&in.position(b, 0));
-    const auto v = Motion<double>::load(&in.velocity(b, 0));
+    const auto x = Vec3<T>::load(&in.position(b, 0));
+    const auto v = Motion<T>::load(&in.velocity(b, 0));
     check.is_unit &= std::abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < unit_norm_tolerance;
-    check.total += (x.x + x.y + x.z) + (v.angular.x + v.angular.y + v.angular.z) + (v.linear.x + v.linear.y + v.linear.z);
-    const BodyMotion<InSpace<double>> motion{Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]), x, v};
+    check.total += double((x.x + x.y + x.z) + (v.angular.x + v.angular.y + v.angular.z) +
+                          (v.linear.x + v.linear.y + v.linear.z));
+    const BodyMotion<InSpace<T>> motion{rotation<T>(q), x, v};
     const auto& body = w.place(i, motion, check);
     const auto& unit = w.unit_of(i);
     typename Workspace::Space::Force f{
         unit.gyroscopic_moment(body.v.angular),
         unit.mass_root * (transpose_times(body.R, g) - cross(body.v.angular, body.v.linear))};  // m (R'g - w x u) / sqrt(m)
-    if (has_load) f += w.on_freedoms(i, Force<double>::load(&in.load(b, 0)));
+    if (has_load) f += w.on_freedoms(i, Force<T>::load(&in.load(b, 0)));
     f.store(&w.right[n_freedoms * i]);
   }
   return check;
@@ -54,18 +67,19 @@ typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, I
 
 // Fills the rows of joints [first, last) of a table on their predecessors, and gamma (k,); the bodies come before.
 template <class Workspace>
-void fill_rows(const Workspace& w, const RowTable& table, const EvaluationInput& in, double* gamma, Index first,
-               Index last) {
+void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>& table, const EvaluationInput& in,
+               typename Workspace::Scalar* gamma, Index first, Index last) {
+  using T = typename Workspace::Scalar;
   using Space = typename Workspace::Space;
   using Row = typename Space::Force;
   constexpr int n_freedoms = Space::n_freedoms, size = 2 * n_freedoms;
   const Index world = w.n_bodies();
   const bool is_large = table.n_joints() > large_mechanism;
-  double* const rows = table.rows.data();
+  T* const rows = table.rows.data();
   for (Index j = first; j < last; ++j) {
     const Index begin = table.first_row[j], end = table.end(j);
     const Index p = table.predecessor[j], s = table.successor[j];
-    double* const own = rows + size * begin;
+    T* const own = rows + size * begin;
     if (is_large) {
       for (Index at = 0; at < size * (end - begin); at += cache_line) __builtin_prefetch(own + at + numbers_ahead);
       for (const auto& column : {table.predecessor, table.successor, table.first_row})
@@ -76,22 +90,22 @@ void fill_rows(const Workspace& w, const RowTable& table, const EvaluationInput&
       for (Index k = begin; k < end; ++k) {
         const Index g = table.general_row[k];
         gamma[k] = in.general_gamma[g];
-        w.row_on_freedoms(p, Force<double>::load(&in.general_rows(g, 0, 0))).store(rows + size * k);
-        w.row_on_freedoms(s, Force<double>::load(&in.general_rows(g, 1, 0))).store(rows + size * k + n_freedoms);
+        w.row_on_freedoms(p, Force<T>::load(&in.general_rows(g, 0, 0))).store(rows + size * k);
+        w.row_on_freedoms(s, Force<T>::load(&in.general_rows(g, 1, 0))).store(rows + size * k + n_freedoms);
       }
       continue;
     }
     if constexpr (n_freedoms == 3)
       if (table.kind[j] == RowTable::line) {
-        const double* const c = &table.anchor(j, 0);
-        const PlanarLineRow<double> row(w.bodies[p], w.bodies[s], {c[0], c[1]}, {c[2], c[3]});
+        const T* const c = &table.anchor(j, 0);
+        const PlanarLineRow<T> row(w.bodies[p], w.bodies[s], {c[0], c[1]}, {c[2], c[3]});
         w.unit_of(p).to_unit(row.on_predecessor).store(own);
         w.unit_of(s).to_unit(row.on_successor).store(own + n_freedoms);
         gamma[begin] = row.gamma;
         continue;
       }
     if (p == world) {
-      std::fill(gamma + begin, gamma + end, 0.0);
+      std::fill(gamma + begin, gamma + end, T(0.0));
       continue;
     }
     const BodyMotion<Space>& successor = w.bodies[s];
@@ -111,24 +125,41 @@ void fill_rows(const Workspace& w, const RowTable& table, const EvaluationInput&
 
 // The same for all rows of a table.
 template <class Workspace>
-void fill_rows(const Workspace& w, const RowTable& table, const EvaluationInput& in, double* gamma, Index threads) {
+void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>& table, const EvaluationInput& in,
+               typename Workspace::Scalar* gamma, Index threads) {
   run_ranges(table.n_joints(), threads,
              [&](Index first, Index last) { fill_rows(w, table, in, gamma, first, last); });
+}
+
+// Fills rows and right-hand side at a state; returns what is found of the state.
+template <class Workspace>
+typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, Index threads) {
+  typename Workspace::Check check;
+  std::mutex mutex;
+  run_ranges(w.n_bodies(), threads, [&](Index first, Index last) {
+    const auto part = fill_bodies(w, in, first, last);
+    const std::lock_guard lock(mutex);
+    check.take(part);
+  });
+  fill_rows(w, w.kept, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
+  return check;
 }
 
 // Fills T' of a table on the successors; other rows stay as they are. Where the world is the successor, in world axes
 // about the origin of S.
 template <class Workspace>
-void fill_rows_on_successors(const Workspace& w, const RowTable& table, const SuccessorFrames& frames, Index threads) {
+void fill_rows_on_successors(const Workspace& w, const RowTableOf<typename Workspace::Scalar>& table,
+                             const SuccessorFrames& frames, Index threads) {
+  using T = typename Workspace::Scalar;
   for_each(table.n_joints(), threads, [&](Index j) {
     if (table.kind[j] != RowTable::carried) return;
     const Index s = table.successor[j];
     for (Index k = table.first_row[j]; k < table.end(j); ++k) {
       const Index row = table.user_row[k], joint = frames.row_joint[row];
-      const auto R = Mat3<double>::load(frames.rotation[joint].data());
-      const auto t = Force<double>::load(frames.T(row));
-      Force<double> f = {R * t.angular, R * t.linear};
-      if (s != w.n_bodies()) f = f.about(-Vec3<double>::load(frames.point[joint].data()));
+      const auto R = Mat3<T>::load(frames.rotation[joint].data());
+      const auto t = Force<T>::load(frames.T(row));
+      Force<T> f = {R * t.angular, R * t.linear};
+      if (s != w.n_bodies()) f = f.about(-Vec3<T>::load(frames.point[joint].data()));
       w.row_on_freedoms(s, f).store(&table.rows(k, 1, 0));
     }
   });

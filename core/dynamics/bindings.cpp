@@ -5,22 +5,36 @@
 #include "dynamics/reduced.hpp"
 #include "dynamics/reduced_evaluation.hpp"
 #include "dynamics/general_terms.hpp"
-#include "python/signature.hpp"
+#include "model/named_tuples.hpp"
 
 namespace sparsebody {
-
-template <OneOf<model::JointFrames, model::Subspaces, SuccessorFrames, model::ElasticElements, GeneralJoints,
-                TrackedCoordinates, CoordinateSprings, PointSprings, ExternalForces> Struct>
-inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
 using Vector = View<double>;
 using Table = View<double, 2>;
 using Values = View<const double>;
-using Loads = View<const double, 2>;
-using Rows = View<const double, 3>;
 using Numbers = View<std::uint32_t>;
+
+// Of a State, taken as they are: others raise TypeError.
+struct StateArrays {
+  Table position, orientation, velocity;
+  Vector coordinate;
+  double time;
+};
+// Loads, and general rows of A and gamma.
+struct Terms {
+  View<const double, 2> load;
+  View<const double, 3> rows;
+  Values gamma;
+};
+
+}  // namespace
+
+template <OneOf<SuccessorFrames, StateArrays, Terms> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
+
+namespace {
 
 // Runs f, without the GIL where that pays.
 template <class F>
@@ -31,14 +45,15 @@ auto unlocked(Index n_bodies, F&& f) {
   return f();
 }
 
-// The arrays of a state are taken as they are; others raise TypeError.
 template <class E>
-void check_state(const E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time) {
+EvaluationInput input_of(const E& e, const StateArrays& state, const Terms& terms, Values stabilization) {
   using Shape = Table::Shape;
-  const Index n = self.n_bodies();
+  const auto& [position, orientation, velocity, coordinate, time] = state;
+  const Index n = e.n_bodies();
   if (position.shape() != Shape{n, 3} || orientation.shape() != Shape{n, 4} || velocity.shape() != Shape{n, 6} ||
-      coordinate.size() != self.n_coordinates() || !std::isfinite(time))
+      coordinate.size() != e.n_coordinates() || !std::isfinite(time))
     throw nb::type_error("the arrays are no state of the system");
+  return {position, orientation, velocity, terms.load, terms.rows, terms.gamma, stabilization};
 }
 
 Index result(PlanarEvaluation::Status status) { return status; }
@@ -55,35 +70,30 @@ Values solution_of(const SpatialEvaluation& e) { return e.solution.x(); }
 
 template <class E>
 void def_evaluation(nb::class_<E>& type) {
-  def<"assemble(position, orientation, velocity, coordinate, time, load, general_rows, general_gamma, stabilization)">(
+  def<"assemble(state, terms, stabilization)">(
       type,
-      [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
-         Rows general_rows, Values general_gamma, Values stabilization) {
-        check_state(self, position, orientation, velocity, coordinate, time);
-        const EvaluationInput in{position, orientation, velocity, load, general_rows, general_gamma, stabilization};
+      [](E& self, const StateArrays& state, const Terms& terms, Values stabilization) {
+        const EvaluationInput in = input_of(self, state, terms, stabilization);
         return Index(unlocked(self.n_bodies(), [&] { return self.assemble(in); }));
       },
       "Fill rows and right-hand side at a state; return the status.");
-  def<"accelerate(position, orientation, velocity, coordinate, time, load, general_rows, general_gamma, stabilization, "
-      "acceleration, multiplier)">(
+  def<"accelerate(state, terms, stabilization, acceleration, multiplier)">(
       type,
-      [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
-         Rows general_rows, Values general_gamma, Values stabilization, Table acceleration, Vector multiplier) {
-        check_state(self, position, orientation, velocity, coordinate, time);
+      [](E& self, const StateArrays& state, const Terms& terms, Values stabilization, Table acceleration,
+         Vector multiplier) {
+        const EvaluationInput in = input_of(self, state, terms, stabilization);
         if (acceleration.shape() != Table::Shape{self.n_bodies(), 6})
           throw nb::type_error("accelerations are (n_bodies, 6)");
-        const EvaluationInput in{position, orientation, velocity, load, general_rows, general_gamma, stabilization};
         return result(unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); }));
       },
       "Assemble, factorize and solve at once; return the status, and where it is not kept how accurate the solution is.");
   def<"to_user_order(acceleration, multiplier)">(
       type, [](E& self, Table acceleration, Vector multiplier) { self.to_user_order(acceleration, multiplier); },
       "Fill accelerations, and multipliers if there are any, in the user's numbering and units.");
-  def<"violation(left_out, general_rows, general_gamma, stabilization, gamma)">(
+  def<"violation(left_out, terms, stabilization, gamma)">(
       type,
-      [](E& self, const RowTable& left_out, Rows general_rows, Values general_gamma, Values stabilization,
-         Vector gamma) {
-        const EvaluationInput in{{}, {}, {}, {}, general_rows, general_gamma, stabilization};
+      [](E& self, const RowTable& left_out, const Terms& terms, Values stabilization, Vector gamma) {
+        const EvaluationInput in{{}, {}, {}, {}, terms.rows, terms.gamma, stabilization};
         const auto& e = assembling(self);
         return unlocked(e.n_bodies(), [&] {
           fill_rows(e.system, left_out, in, gamma.data(), e.threads);
@@ -147,6 +157,7 @@ void bind_spatial_evaluations(nb::module_& m) {
       });
   def_assembling(spatial, &SpatialEvaluation::factors);
   def_steps(spatial);
+
   def<"compute_residual(right)">(spatial, &SpatialEvaluation::compute_residual, "Return the relative residual of x.");
 
   nb::class_<ReducedEvaluation> reduced(m, "ReducedEvaluation",
@@ -174,22 +185,6 @@ void bind_planar_evaluation(nb::module_& m) {
         new (self) E{{kept, body, gravity, unit, basis, right}, qr, x, n_coordinates};
       });
   def_assembling(evaluation, &E::qr);
-  def<"accelerate(position, orientation, velocity, coordinate, time, acceleration)">(
-      evaluation,
-      [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time,
-         Table acceleration) {
-        check_state(self, position, orientation, velocity, coordinate, time);
-        const EvaluationInput in{position, orientation, velocity, {}, {}, {}, {}};
-        return result(unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, {}); }));
-      },
-      "The same without loads, general rows and multipliers.");
-  def<"solve(rhs, accurate)">(
-      evaluation,
-      [](E& self, Values rhs, bool accurate) {
-        unlocked(self.n_bodies(), [&] { self.solve(rhs, accurate); });
-        return self.residual;
-      },
-      "Fill x from the newest factors; return the relative residual.");
   evaluation.def_ro("residual", &E::residual, "Relative residual of the newest solution.")
       .def_ro("row", &E::row, "The row that depends on others.");
   evaluation.attr("GOOD") = int(E::good);
@@ -199,10 +194,10 @@ void bind_planar_evaluation(nb::module_& m) {
 
   nb::class_<ExtendedPlanarSystem> extended(m, "ExtendedPlanarSystem", "Residuals of 31 digits.");
   def<"__init__(evaluation, frames)">(extended, construct<ExtendedPlanarSystem, const E&, const SuccessorFrames&>);
-  def<"solve(evaluation, position, orientation, velocity, stabilization)">(
+  def<"solve(evaluation, state, terms, stabilization)">(
       extended,
-      [](ExtendedPlanarSystem& self, E& e, Table position, Table orientation, Table velocity, Values stabilization) {
-        const EvaluationInput in{position, orientation, velocity, {}, {}, {}, stabilization};
+      [](ExtendedPlanarSystem& self, E& e, const StateArrays& state, const Terms& terms, Values stabilization) {
+        const EvaluationInput in = input_of(e, state, terms, stabilization);
         return unlocked(e.n_bodies(), [&] { return self.solve(e, in); });
       },
       "Correct the newest solution with residuals made from the state; return the last correction.");
@@ -220,28 +215,20 @@ void bind_dynamics(nb::module_& m) {
   bind_planar_evaluation(m);
 
   nb::class_<GeneralTerms> terms(m, "GeneralTerms", "Loads, and rows that are not just constant on the successor.");
-  def_keeping<"__init__(joints, coordinates, springs, points, elements, forces, known, rows, gamma)">(
-      terms, construct<GeneralTerms, const GeneralJoints&, const TrackedCoordinates&, const CoordinateSprings&,
-                       const PointSprings&, const model::ElasticElements&, const ExternalForces&, Table,
-                       View<double, 3>, Vector>);
-  def<"fill_rows(position, orientation, velocity)">(
+  def_keeping<"__init__(tables, known, rows, gamma)">(
+      terms, construct<GeneralTerms, const model::SystemTables&, Table, View<double, 3>, Vector>);
+  def<"fill_rows(bodies)">(
       terms,
-      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity) {
-        unlocked(self.n_joints(), [&] { self.fill_rows({position, orientation, velocity}); });
+      [](const GeneralTerms& self, const model::BodyMotions& bodies) {
+        unlocked(self.n_joints(), [&] { self.fill_rows(bodies); });
       },
       "Fill rows and gamma at a state.");
-  def<"fill_errors(position, orientation, velocity, rows, delta, velocity_error)">(
+  def<"fill_errors(bodies, rows, delta, velocity_error)">(terms, &GeneralTerms::fill_errors,
+                                                          "Fill errors of the rows of prescribed coordinates.");
+  def<"add_loads(bodies, coordinate, load)">(
       terms,
-      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity, View<const Index> system_rows,
-         Vector delta, Vector velocity_error) {
-        self.fill_errors({position, orientation, velocity}, system_rows, delta, velocity_error);
-      },
-      "Fill errors of the rows of prescribed coordinates.");
-  def<"add_loads(position, orientation, velocity, coordinate, load)">(
-      terms,
-      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity, Values coordinate, Table load) {
-        return unlocked(load.rows(),
-                        [&] { return self.add_loads({position, orientation, velocity}, coordinate, load); });
+      [](const GeneralTerms& self, const model::BodyMotions& bodies, Values coordinate, Table load) {
+        return unlocked(load.rows(), [&] { return self.add_loads(bodies, coordinate, load); });
       },
       "Add loads (n_bodies, 6); return -1, or the first spring between points that coincide.");
 

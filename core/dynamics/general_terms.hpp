@@ -2,52 +2,20 @@
 // whose T varies in S coordinates, and of prescribed coordinates. Featherstone (2008), (8.10).
 #pragma once
 
-#include "model/body_forces.hpp"
+#include "joints/joint_types.hpp"
 #include "model/elastic_elements.hpp"
 
 namespace sparsebody {
-
-// m joints without constant rows, k rows; bodies have the user's numbers.
-struct GeneralJoints {
-  model::JointFrames frames;
-  View<const Index> kind, first_row;   // (m,), (m + 1,)
-  View<const double> parameter;
-  View<const double, 2> subspace;      // (k, 6) T' where it is constant
-};
-// Joint coordinates with a spring, a damper or an effort, or with a prescribed motion.
-struct TrackedCoordinates {
-  View<const Index> joint, index, row;  // row of a prescribed coordinate, or -1
-  View<const bool> is_angle;
-  View<const Index> kind;               // of the types that state them, a joint each
-  View<const double> parameter;
-};
-struct CoordinateSprings {
-  View<const Index> item;
-  View<const double> stiffness, rest, damping;
-};
-struct PointSprings {
-  View<const Index> first, second;
-  View<const double, 2> first_point, second_point;
-  View<const double> stiffness, rest_length, damping;
-};
-// Constant wrenches on bodies, in world or in body axes, at points in body coordinates.
-struct ExternalForces {
-  View<const Index> body;
-  View<const double, 2> wrench, point;
-  View<const bool> in_world;
-};
 
 class GeneralTerms {
  public:
   // known (n_functions, 3): value, rate and acceleration at the time of the state, of prescribed coordinates, of efforts
   // on coordinates and of those between points. rows (k, 2, 6) and gamma (k,) are filled; rows on the world are zero.
-  GeneralTerms(const GeneralJoints& joints, const TrackedCoordinates& coordinates, const CoordinateSprings& springs,
-               const PointSprings& points, const model::ElasticElements& elements, const ExternalForces& forces,
-               View<double, 2> known, View<double, 3> rows, View<double> gamma);
+  GeneralTerms(const model::SystemTables& tables, View<double, 2> known, View<double, 3> rows, View<double> gamma);
 
-  Index n_joints() const { return joints_.kind.size(); }
+  Index n_joints() const { return of_.joints.size(); }
   bool has_loads() const {
-    return springs_.item.size() + points_.first.size() + elements_.size() + forces_.body.size() > 0;
+    return of_.springs.item.size() + of_.points.size() + of_.elements.size() + of_.loads.body.size() > 0;
   }
   // A a = gamma of all rows.
   void fill_rows(const model::BodyMotions& bodies) const;
@@ -66,16 +34,16 @@ class GeneralTerms {
   View<double> gamma;
 
  private:
-  struct Coordinate;
-  Coordinate coordinate(const model::BodyMotions& bodies, Index item) const;
-  double continued(Index item, double value, View<const double> near) const;
+  struct Coordinate {
+    Index joint;
+    model::JointMotion<> motion;
+    CoordinateMotion of;
 
-  GeneralJoints joints_;
-  TrackedCoordinates coordinates_;
-  CoordinateSprings springs_;
-  PointSprings points_;
-  model::ElasticElements elements_;
-  ExternalForces forces_;
+    double rate() const { return dot(motion.v_J, of.dual); }
+  };
+  Coordinate coordinate(const model::BodyMotions& bodies, Index item) const;
+
+  model::SystemTables of_;
   std::vector<Index> prescribed_;  // items
 };
 

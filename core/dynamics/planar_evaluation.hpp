@@ -2,11 +2,8 @@
 // (8.64) with three freedoms a body and the rows within the plane, solved by QR of the constraint columns.
 #pragma once
 
-#include <mutex>
-
 #include "dynamics/assembly.hpp"
 #include "factorization/block_qr.hpp"
-#include "spatial/double_double.hpp"
 
 namespace sparsebody {
 
@@ -28,14 +25,7 @@ struct PlanarEvaluation {
 
   // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
   Status assemble(const EvaluationInput& in) {
-    PlanarWorkspace::Check check;
-    std::mutex mutex;
-    run_ranges(n_bodies(), threads, [&](Index first, Index last) {
-      const PlanarWorkspace::Check part = fill_bodies(system, in, first, last);
-      const std::lock_guard lock(mutex);
-      check.take(part);
-    });
-    fill_rows(system, system.kept, in, system.right.data() + 3 * n_bodies(), threads);
+    const PlanarWorkspace::Check check = assemble_all(system, in, threads);
     return !check.is_sound() ? not_finite : check.is_in_plane() ? good : out_of_plane;
   }
   // Assembles, factorizes and solves at once. With multipliers (k_all,) the residual is that of the solution, without,
@@ -49,14 +39,12 @@ struct PlanarEvaluation {
     to_user_order(acceleration, multiplier);
     return residual <= largest_residual ? good : inaccurate;
   }
-  // Fills x for a right-hand side from the newest factors; the residual is an estimate unless `accurate`.
-  void solve(View<const double> rhs, bool accurate) { residual = qr->solve(rows(), rhs, accurate, x).last; }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     sparsebody::to_user_order(system, x, acceleration, multiplier, threads);
   }
 };
 
-// A planar mechanism with twice the digits, for residuals.
+// A planar mechanism on numbers of 31 digits, for residuals.
 class ExtendedPlanarSystem {
  public:
   using Extended = DoubleDouble;
@@ -68,26 +56,13 @@ class ExtendedPlanarSystem {
   double solve(PlanarEvaluation& evaluation, const EvaluationInput& in);
 
  private:
-  struct Frame {
-    Vec3<Extended> normal, first, second;
-  };
-  struct Row {
-    PlanarForce<Extended> on[2];  // predecessor and successor, in units
-    Extended gamma;
-  };
-  void gather(const PlanarEvaluation& evaluation, const EvaluationInput& in);
-  void fill_rows(const PlanarEvaluation& evaluation, const EvaluationInput& in);
-  double fill_residual(const RowTable& kept);
-  double subtract_forces(const RowTable& kept);
+  template <class F>
+  void for_rows(F f);  // f(k, row on one body, its freedoms in x)
 
-  std::vector<Frame> frames_;                             // (n + 1,) of bodies, in their axes, and of the world
-  std::vector<Vec2<Extended>> arms_;                      // (m,) the joint's point in the successor's frame [m]
-  std::vector<PlanarForce<Extended>> on_successor_;       // (k,) rows that are constant there
-  std::vector<BodyMotion<InPlane<Extended>>> motion_;     // (n + 1,)
-  std::vector<Row> rows_;                                 // (k,)
-  std::vector<Extended> x_;                               // (3 n,)
-  std::vector<double> gap_;                               // (k,)
+  Array<Extended, 3> basis_, rows_;
+  Array<Extended, 2> unit_, anchor_;
+  Array<Extended> right_, x_;  // (3 n + k,), (3 n,)
+  PlanarWorkspaceOf<Extended> system_;
 };
-
 
 }  // namespace sparsebody

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <limits>
 
 #include "dynamics/spatial_evaluation.hpp"
 
@@ -38,7 +37,6 @@ struct FixedDirections {
     return true;
   }
 };
-inline constexpr Index fixed_columns = sizeof(FixedDirections) / sizeof(double);
 
 struct ReducedEvaluation {
   SpatialEvaluation& unreduced;  // with all freedoms, where rows are assembled
@@ -64,10 +62,7 @@ struct ReducedEvaluation {
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
     Index status = assemble(in);
     if (status == block_ldl::regular) status = factorize();
-    if (status != block_ldl::regular) {
-      constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-      return {status, {nan, nan}};
-    }
+    if (status != block_ldl::regular) return {status, {}};
     const Refinement refinement = solve(reduced.system.right, 0.0, false);
     to_user_order(acceleration, multiplier);
     return {status, refinement};

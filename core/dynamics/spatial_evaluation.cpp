@@ -1,7 +1,5 @@
 #include "dynamics/spatial_evaluation.hpp"
 
-#include <limits>
-
 #include "base/threads.hpp"
 #include "factorization/partition.hpp"
 
@@ -33,12 +31,7 @@ void for_runs(const std::vector<Index>& without, Index first, Index last, const 
 }  // namespace
 
 Index SpatialEvaluation::assemble(const EvaluationInput& in) {
-  std::atomic<bool> is_sound = true;
-  run_ranges(n_bodies(), threads, [&](Index first, Index last) {
-    if (!fill_bodies(system, in, first, last).is_sound()) is_sound = false;
-  });
-  fill_rows(system, system.kept, in, system.right.data() + 6 * n_bodies(), threads);
-  return is_sound ? block_ldl::regular : bad_state;
+  return assemble_all(system, in, threads).is_sound() ? block_ldl::regular : bad_state;
 }
 
 Index SpatialEvaluation::threads_of_part() const {
@@ -159,10 +152,7 @@ Refinement SpatialEvaluation::solve(View<const double> right, double larger_goal
 EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
                                                View<double> multiplier) {
   const Index status = assemble_and_factorize(in);
-  if (status == bad_state) {
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    return {bad_state, {nan, nan}};
-  }
+  if (status == bad_state) return {bad_state, {}};
   const double residual = substitute();
   const Refinement refinement =
       refine(system.right, goal, !multiplier.empty(), status != block_ldl::regular, residual);

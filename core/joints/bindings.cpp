@@ -1,6 +1,5 @@
 #include <nanobind/stl/vector.h>
 
-#include "joints/joint_arrays.hpp"
 #include "joints/joint_types.hpp"
 #include "python/signature.hpp"
 

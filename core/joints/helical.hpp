@@ -37,13 +37,6 @@ struct Helical {
     const T slip = X.r.z / pitch - angle_about_z(X.E);
     delta[4] = pitch * (slip - whole_turns(slip));  // any turn of the thread is as good: the nearest
   }
-
- private:
-  template <class T> static T whole_turns(const T& angle) {
-    using std::floor;
-    constexpr double turn = 2.0 * std::numbers::pi;
-    return turn * floor(angle / turn + T(0.5));
-  }
 };
 
 }  // namespace sparsebody::joints

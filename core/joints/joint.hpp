@@ -62,6 +62,14 @@ T angle_about_z(const Mat3<T>& E) {
   return atan2(E(0, 1) - E(1, 0), E(0, 0) + E(1, 1));
 }
 
+// The whole turns nearest to an angle.
+template <class T>
+T whole_turns(const T& angle) {
+  using std::floor;
+  constexpr double turn = 2.0 * std::numbers::pi;
+  return turn * floor(angle / turn + T(0.5));
+}
+
 // q[0:4], the quaternion (w, x, y, z), w >= 0, of the rotation E' from S to P axes.
 template <class T>
 void quaternion_from_rotation(const Mat3<T>& E, T* q) {
@@ -167,6 +175,7 @@ void point_error(const Transform<T>& X, T* delta) {
 template <int... motion_axes>
 struct UnitAxes {
   static constexpr int n = sizeof...(motion_axes);
+  static constexpr std::array<int, n> axes{motion_axes...};
 
   template <class T> static MotionColumns<T, n> motion_subspace(const Transform<T>&) {
     return {unit_vector<Motion, T>(motion_axes)...};

@@ -1,19 +1,16 @@
-#include "model/body_forces.hpp"
 #include "model/constraint_rows.hpp"
-#include "model/elastic_elements.hpp"
 #include "model/poses.hpp"
 #include "model/planar_motion.hpp"
 #include "model/subgroups.hpp"
 #include "model/time_functions.hpp"
-#include "python/signature.hpp"
+#include "model/named_tuples.hpp"
 
 namespace sparsebody {
 
 using namespace model;
 
-template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows,
-                PointForces, ElasticElements, ElasticMotion, model::PlanarMotion, Momentum, Placement,
-                RotationJoints> Struct>
+template <OneOf<Poses, JointMotions, JointMotionArrays, ConstraintRows, ElasticMotion, model::PlanarMotion, Momentum,
+                Placement, RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_model(nb::module_& m) {
@@ -36,10 +33,12 @@ void bind_model(nb::module_& m) {
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
   def<"momentum(mass, inertia, position, orientation, velocity)">(
       m, &momentum, "Kinetic energy, and the momentum (6,) about the world's origin.");
-  def_kernel<"add_point_forces(forces, bodies, force)">(m, &add_point_forces,
-                                                        "-1, or the first force whose points coincide.");
+  def_kernel<"add_point_forces(springs, effort, bodies, force)">(m, &add_point_forces,
+                                                        "-1, or the first spring whose points coincide.");
   def_kernel<"elastic_motion(elements, bodies)">(
       m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
+
+  def_kernel<"fill_symmetric_inverses(matrices, inverse)">(m, &fill_symmetric_inverses);
 
   nb::class_<TimeFunctions> functions(m, "TimeFunctions", "Functions of time that are numbers alone.");
   def_members<"__init__(kind, first, parameter)">(functions);

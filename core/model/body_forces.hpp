@@ -1,6 +1,7 @@
-// Velocity-product forces of the bodies, and forces along the lines between points of two bodies.
+// Forces on the bodies: velocity products, springs, dampers and efforts on joint coordinates and between points, loads.
 #pragma once
 
+#include "joints/joint.hpp"
 #include "model/joint_motion.hpp"
 
 namespace sparsebody::model {
@@ -18,41 +19,101 @@ inline Array<double, 2> bias_forces(View<const double, 3> inertia, View<const do
   return force;
 }
 
-// Springs, dampers and efforts, which push the points apart; points in body coordinates, bodies -1 for the world.
-struct PointForces {
-  View<const Index> first, second;
-  View<const double, 2> first_point, second_point;
-  View<const double> stiffness, rest_length, damping, effort;
+// m joints, k rows.
+struct JointTable {
+  JointFrames frames;
+  View<const Index> kind, first_row;  // (m,), (m + 1,)
+  View<const double> parameter;
+  Subspaces subspaces;                // (k,) rows of T' where it is constant
+
+  Index size() const { return kind.size(); }
 };
 
-// Adds the forces in body coordinates. Returns -1, or the first force whose points coincide and have no direction.
-inline Index add_point_forces(const PointForces& forces, const BodyMotions& bodies, View<double, 2> force) {
+// Joint coordinates with a spring, a damper or an effort, or with a prescribed motion.
+struct TrackedCoordinates {
+  View<const Index> joint, index, row;  // row of a prescribed coordinate, or -1
+  View<const bool> is_angle;
+  View<const Index> kind;               // of the types that state them, a joint each
+  View<const double> parameter;
+
+  // A value, whole turns included, that continues one near by.
+  template <class T>
+  T continued(Index item, const T& value, double near) const {
+    return is_angle[item] ? value - joints::whole_turns(value - T(near)) : value;
+  }
+  // How far a value is from a prescribed one, whole turns aside.
+  template <class T>
+  T gap(Index item, const T& value, double prescribed) const {
+    const T difference = value - T(prescribed);
+    return is_angle[item] ? difference - joints::whole_turns(difference) : difference;
+  }
+};
+
+struct CoordinateSprings {
+  View<const Index> item;
+  View<const double> stiffness, rest, damping;
+};
+
+// Of lines between points in body coordinates; bodies are -1 for the world.
+struct PointSprings {
+  View<const Index> first, second;
+  View<const double, 2> first_point, second_point;
+  View<const double> stiffness, rest_length, damping;
+
+  Index size() const { return first.size(); }
+};
+
+// The line between the points of a spring, on any scalar.
+template <class T>
+struct PointLine {
+  T length, rate{};
+  Force<T> row[2];  // dl/dt = row[0] v_first + row[1] v_second
+
+  PointLine(const PointSprings& springs, Index k, const sparsebody::BodyMotion<InSpace<T>>& first,
+            const sparsebody::BodyMotion<InSpace<T>>& second) {
+    const double *const p = &springs.first_point(k, 0), *const q = &springs.second_point(k, 0);
+    const Vec3<T> point[2] = {{p[0], p[1], p[2]}, {q[0], q[1], q[2]}};
+    const Vec3<T> line = second.x - first.x + second.R * point[1] - first.R * point[0];
+    length = norm(line);
+    for (int side = 0; side < 2; ++side) {
+      const auto& [R, x, v] = side == 0 ? first : second;
+      const Vec3<T> n = transpose_times(R, T(side == 0 ? -1.0 : 1.0) / length * line);
+      row[side] = {cross(point[side], n), n};
+      rate += dot(v, row[side]);
+    }
+  }
+  // What the line pulls with: the forces on the bodies are -pull row.
+  T pull(const PointSprings& springs, Index k, double effort) const {
+    return springs.stiffness[k] * (length - T(springs.rest_length[k])) + springs.damping[k] * rate - T(effort);
+  }
+};
+
+// Adds the forces in body coordinates. Returns -1, or the first spring whose points coincide and have no direction.
+inline Index add_point_forces(const PointSprings& springs, View<const double> effort, const BodyMotions& bodies,
+                              View<double, 2> force) {
   constexpr double coincidence_tolerance = 1e-12;  // [m]
-  for (Index k = 0; k < forces.first.size(); ++k) {
-    const Index body[2] = {forces.first[k], forces.second[k]};
-    const BodyMotion motion[2] = {bodies[body[0]], bodies[body[1]]};
-    const Vec3<double> point[2] = {Vec3<double>::load(&forces.first_point(k, 0)),
-                                   Vec3<double>::load(&forces.second_point(k, 0))};
-    Vec3<double> line = motion[1].x - motion[0].x, line_rate;
-    for (int side = 0; side < 2; ++side) {
-      const auto& [R, x, v] = motion[side];
-      const double sign = side == 0 ? -1.0 : 1.0;
-      line += sign * (R * point[side]);
-      line_rate += sign * (R * v.about(point[side]).linear);
-    }
-    const double length = norm(line);
-    if (length < coincidence_tolerance) return k;
-    const double rate = dot(line, line_rate) / length;
-    const double pull =
-        forces.stiffness[k] * (length - forces.rest_length[k]) + forces.damping[k] * rate - forces.effort[k];
-    for (int side = 0; side < 2; ++side) {
-      if (body[side] < 0) continue;
-      const Vec3<double> f = (side == 0 ? pull : -pull) / length * transpose_times(motion[side].R, line);
-      const Force<double> at_point{cross(point[side], f), f};
-      at_point.add_to(&force(body[side], 0));
-    }
+  for (Index k = 0; k < springs.size(); ++k) {
+    const Index body[2] = {springs.first[k], springs.second[k]};
+    const PointLine<double> line(springs, k, bodies[body[0]], bodies[body[1]]);
+    if (line.length < coincidence_tolerance) return k;
+    for (int side = 0; side < 2; ++side)
+      if (body[side] >= 0) (line.row[side] * -line.pull(springs, k, effort[k])).add_to(&force(body[side], 0));
   }
   return -1;
 }
+
+// Constant wrenches on bodies, in world or in body axes, at points in body coordinates.
+struct ExternalForces {
+  View<const Index> body;
+  View<const double, 2> wrench, point;
+  View<const bool> in_world;
+
+  Vec3<double> at(Index k) const { return Vec3<double>::load(&point(k, 0)); }
+  // In the axes of the body, R to world axes, about the point.
+  Force<double> in_body(Index k, const Mat3<double>& R) const {
+    const auto f = Force<double>::load(&wrench(k, 0));
+    return in_world[k] ? Force<double>{transpose_times(R, f.angular), transpose_times(R, f.linear)} : f;
+  }
+};
 
 }  // namespace sparsebody::model

@@ -15,7 +15,7 @@ struct ConstraintRow {
 };
 
 inline ConstraintRow constraint_row(const Force<double>& t, double drift, const Transform<double>& X_S,
-                                    const JointMotion& motion) {
+                                    const JointMotion<>& motion) {
   const RelativeMotion<InSpace<double>> relative(motion.X_p, motion.v_p, motion.v_J);
   return {relative.on_predecessor(t), X_S.transpose(t), dot(motion.v_J, t), relative.required_acceleration(t) - drift};
 }
@@ -28,7 +28,7 @@ struct JointMotions {
   Transform<double> X_p(Index j) const {
     return {Mat3<double>::load(&to_successor(j, 0, 0)), Vec3<double>::load(&arm(j, 0))};
   }
-  JointMotion operator[](Index j) const {
+  JointMotion<> operator[](Index j) const {
     return {{}, X_p(j), Motion<double>::load(&velocity(j, 0)), Motion<double>::load(&predecessor_velocity(j, 0))};
   }
 };
@@ -46,8 +46,7 @@ inline JointMotionArrays joint_motions(const JointFrames& frames, const BodyMoti
   const auto matrices = [n] { return Array<double, 3>::uninitialized({n, 3, 3}); };
   JointMotionArrays out{matrices(), rows(3), matrices(), rows(3), rows(6), rows(6)};
   for_each(n, threads, [&](Index j) {
-    const JointMotion motion =
-        joint_motion(frames.X_P(j), frames.X_S(j), bodies[frames.predecessor[j]], bodies[frames.successor[j]]);
+    const JointMotion motion = joint_motion(frames, bodies, j);
     motion.X.E.store(&out.E(j, 0, 0));
     motion.X.r.store(&out.r(j, 0));
     motion.X_p.E.store(&out.to_successor(j, 0, 0));
@@ -91,7 +90,7 @@ inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joi
       const Index j = joint[index[i]], p = frames.predecessor[j], s = frames.successor[j];
       if (j != at) {  // rows of a joint lie together
         X_S = frames.X_S(j);
-        X_p = joint_motion(frames.X_P(j), X_S, bodies[p], bodies[s]).X_p;
+        X_p = joint_motion(frames, bodies, j).X_p;
         at = j;
       }
       const auto t = Force<double>::load(subspaces[index[i]]);
@@ -119,12 +118,8 @@ inline Array<double, 2> joint_wrenches(Index n_joints, View<const Index> joint, 
 // Wrenches in S, on the successors; their opposites on the predecessors.
 inline void add_joint_wrenches(View<const Index> joint, const JointFrames& frames, const JointMotions& motions,
                                View<const double, 2> wrench, View<double, 2> force) {
-  for (Index k = 0; k < joint.size(); ++k) {
-    const Index j = joint[k], p = frames.predecessor[j], s = frames.successor[j];
-    const Force<double> f = Force<double>::load(&wrench(k, 0));
-    if (s >= 0) frames.X_S(j).transpose(f).add_to(&force(s, 0));
-    if (p >= 0) (-motions.X_p(j).transpose(f)).add_to(&force(p, 0));
-  }
+  for (Index k = 0; k < joint.size(); ++k)
+    add_joint_wrench(frames, joint[k], motions.X_p(joint[k]), Force<double>::load(&wrench(k, 0)), force);
 }
 
 }  // namespace sparsebody::model

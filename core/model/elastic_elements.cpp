@@ -45,16 +45,14 @@ ElasticMotion elastic_motion(const ElasticElements& elements, const BodyMotions&
   ElasticMotion out{Array<double, 2>({n, 6}), Array<double, 2>({n, 6}), Array<double, 4>({n, 6, 2, 6})};
   for (Index k = 0; k < n; ++k) {
     const JointFrames& frames = elements.frames;
-    const Transform<double> X_S = frames.X_S(k);
-    const JointMotion motion =
-        joint_motion(frames.X_P(k), X_S, bodies[frames.predecessor[k]], bodies[frames.successor[k]]);
+    const JointMotion motion = joint_motion(frames, bodies, k);
     const ElasticRows z(elements, k, motion.X);
     for (int i = 0; i < z.n_rows; ++i) {
       out.value(k, i) = z.value[i];
       out.rate(k, i) = z.rate(i, motion.v_J);
       const Force<double> row = Force<double>::load(z.rows[i]);
       (-motion.X_p.transpose(row)).store(&out.rows(k, i, 0, 0));
-      X_S.transpose(row).store(&out.rows(k, i, 1, 0));
+      frames.X_S(k).transpose(row).store(&out.rows(k, i, 1, 0));
     }
   }
   return out;

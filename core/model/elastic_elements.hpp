@@ -7,7 +7,7 @@
 #pragma once
 
 #include "joints/joint_types.hpp"
-#include "model/joint_motion.hpp"
+#include "model/body_forces.hpp"
 #include "spatial/dual.hpp"
 #include "spatial/matrix6.hpp"
 
@@ -45,21 +45,32 @@ struct ElasticElements {
   Index size() const { return kind.size(); }
 };
 
-// X_SP under a twist x of S in S coordinates, dE = -w x E and dr = E' u, and its rates.
-template <class S>
-Transform<Dual<6, S>> with_rates(const Transform<S>& X) {
-  Transform<Dual<6, S>> moving;
+// What kernels see of a system, some of its joints left out where they are constant.
+struct SystemTables {
+  JointTable joints;
+  TrackedCoordinates coordinates;
+  CoordinateSprings springs;
+  PointSprings points;
+  ElasticElements elements;
+  ExternalForces loads;
+};
+
+// X_SP under a twist x of S in S coordinates, dE = -w x E and dr = E' u, and its rates from the `first` on.
+template <int N = 6, class S>
+Transform<Dual<N, S>> with_rates(const Transform<S>& X, int first = 0) {
+  Transform<Dual<N, S>> moving;
   for (int j = 0; j < 3; ++j) {
     const Vec3<S> column = X.E.column(j);
     for (int i = 0; i < 3; ++i) moving.E(i, j).value = X.E(i, j);
     for (int a = 0; a < 3; ++a) {
       const Vec3<S> rate = cross(column, Mat3<S>::identity().row(a));
-      moving.E(0, j).rate[a] = rate.x, moving.E(1, j).rate[a] = rate.y, moving.E(2, j).rate[a] = rate.z;
+      moving.E(0, j).rate[first + a] = rate.x, moving.E(1, j).rate[first + a] = rate.y;
+      moving.E(2, j).rate[first + a] = rate.z;
     }
   }
   moving.r.x.value = X.r.x, moving.r.y.value = X.r.y, moving.r.z.value = X.r.z;
-  for (int a = 0; a < 3; ++a)
-    moving.r.x.rate[3 + a] = X.E(a, 0), moving.r.y.rate[3 + a] = X.E(a, 1), moving.r.z.rate[3 + a] = X.E(a, 2);
+  for (int a = 0, k = first + 3; a < 3; ++a, ++k)
+    moving.r.x.rate[k] = X.E(a, 0), moving.r.y.rate[k] = X.E(a, 1), moving.r.z.rate[k] = X.E(a, 2);
   return moving;
 }
 
@@ -70,11 +81,19 @@ struct ElasticRows {
   double rows[6][6] = {};
 
   ElasticRows(const ElasticElements& elements, Index k, const Transform<double>& X);
-  double rate(int row, const Motion<double>& v) const {
-    double x[6], sum = 0.0;
-    v.store(x);
-    for (int a = 0; a < 6; ++a) sum += rows[row][a] * x[a];
-    return sum;
+  // dz/dx x, of a row
+  template <class T>
+  T rate(int row, const Motion<T>& x) const {
+    const double* const t = rows[row];
+    return t[0] * x.angular.x + t[1] * x.angular.y + t[2] * x.angular.z + t[3] * x.linear.x + t[4] * x.linear.y +
+           t[5] * x.linear.z;
+  }
+  // mu = z + D dz/dt, of a row
+  template <class T>
+  T force(const ElasticElements& elements, Index k, int row, const Motion<T>& v_J) const {
+    T mu = value[row];
+    for (int l = 0; l < n_rows; ++l) mu = mu + elements.damping(k, row, l) * rate(l, v_J);
+    return mu;
   }
 };
 

@@ -2,6 +2,8 @@
 // P and S are the joint frames on predecessor and successor. Body coordinates have their origin at the center of mass.
 #pragma once
 
+#include <vector>
+
 #include "base/array.hpp"
 #include "dynamics/constraint_rows.hpp"
 
@@ -49,18 +51,35 @@ struct BodyMotions {
   }
 };
 
+// The motions of the world, -1, and of the bodies.
+class MotionList {
+ public:
+  explicit MotionList(Index n_bodies = 0) : of_(n_bodies + 1) {}
+  MotionList& operator=(const BodyMotions& bodies) {
+    for (Index i = 0; i < bodies.position.rows(); ++i) of_[i + 1] = bodies[i];
+    return *this;
+  }
+  const BodyMotion& operator[](Index body) const { return of_[body + 1]; }
+
+ private:
+  std::vector<BodyMotion> of_;
+};
+
+template <class T = double>
 struct JointMotion {
-  Transform<double> X;    // X_SP
-  Transform<double> X_p;  // from the predecessor's body coordinates to S
-  Motion<double> v_J;     // v_s - v_p in S coordinates
-  Motion<double> v_p;     // in S coordinates
+  Transform<T> X;    // X_SP
+  Transform<T> X_p;  // from the predecessor's body coordinates to S
+  Motion<T> v_J;     // v_s - v_p in S coordinates
+  Motion<T> v_p;     // in S coordinates
 };
 
 // Positions enter only as differences between neighbours, so that nothing is lost far from the world's origin.
-[[gnu::always_inline]] inline JointMotion joint_motion(const Transform<double>& X_P, const Transform<double>& X_S, const BodyMotion& p,
-                                const BodyMotion& s) {
-  JointMotion motion;
-  const Mat3<double> R_S = s.R * transpose(X_S.E);  // S to world axes
+template <class T>
+[[gnu::always_inline]] inline JointMotion<T> joint_motion(const Transform<T>& X_P, const Transform<T>& X_S,
+                                                          const sparsebody::BodyMotion<InSpace<T>>& p,
+                                                          const sparsebody::BodyMotion<InSpace<T>>& s) {
+  JointMotion<T> motion;
+  const Mat3<T> R_S = s.R * transpose(X_S.E);  // S to world axes
   motion.X_p.E = transpose_times(R_S, p.R);
   motion.X_p.r = transpose_times(p.R, s.x - p.x + s.R * X_S.r);
   motion.X.E = motion.X_p.E * transpose(X_P.E);  // X_SP = X_Sp X_pP
@@ -68,6 +87,18 @@ struct JointMotion {
   motion.v_p = motion.X_p * p.v;
   motion.v_J = X_S * s.v - motion.v_p;  // v_J = v_s - v_p
   return motion;
+}
+template <class Bodies>
+[[gnu::always_inline]] inline JointMotion<> joint_motion(const JointFrames& frames, const Bodies& bodies, Index j) {
+  return joint_motion(frames.X_P(j), frames.X_S(j), bodies[frames.predecessor[j]], bodies[frames.successor[j]]);
+}
+
+// Adds a wrench of joint j in S coordinates to the successor, and its opposite to the predecessor.
+inline void add_joint_wrench(const JointFrames& frames, Index j, const Transform<double>& X_p, const Force<double>& f,
+                             View<double, 2> force) {
+  const Index p = frames.predecessor[j], s = frames.successor[j];
+  if (s >= 0) frames.X_S(j).transpose(f).add_to(&force(s, 0));
+  if (p >= 0) (-X_p.transpose(f)).add_to(&force(p, 0));
 }
 
 }  // namespace sparsebody::model

@@ -3,9 +3,7 @@
 #include "ordering/level_sweep.hpp"
 #include "ordering/minimum_degree.hpp"
 #include "ordering/minimum_fill.hpp"
-#include "ordering/pathwidth_sweep.hpp"
-#include "ordering/search_from_world.hpp"
-#include "ordering/sloan.hpp"
+#include "ordering/sweeps.hpp"
 #include "python/signature.hpp"
 
 namespace sparsebody {

@@ -165,7 +165,7 @@ class LevelSweep {
   std::vector<Index> level_, queue_, trial_, position_, first_;
 };
 
-// All blocks, level by level; see level_sweep.cpp.
+// All blocks, level by level.
 inline Array<Index> level_sweep(Index n_primal, View<const Index, 2> ends) {
   return LevelSweep(n_primal, ends).order(ends);
 }

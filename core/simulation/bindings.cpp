@@ -1,12 +1,11 @@
-#include "python/signature.hpp"
-#include "simulation/spatial_qr.hpp"
+#include "model/named_tuples.hpp"
 #include "simulation/variational_step.hpp"
 
 namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<model::JointFrames, model::Subspaces, model::BodyMotions, PoseDerivatives, BodyStates, RowErrors, Tableau,
+template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, Tableau, Control,
                 Retraction, Pivot, StepStart, StepEnd, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -19,15 +18,8 @@ void bind_steps(nb::module_& m, const char* name) {
   def_keeping<"__init__(evaluation, terms?, joints, prescribed_rows, retraction, tolerance, creep, kept, n_unknowns)">(
       type, construct<Steps, E&, const GeneralTerms*, const JointErrors&, View<const Index>, const Retraction&,
                       View<const double>, double, View<const Index>, Index>);
-  def<"set_control(function, data, position, orientation, velocity, coordinate, wrench)">(
-      type,
-      [](Steps& self, std::uintptr_t function, std::uintptr_t data, View<double, 2> position,
-         View<double, 2> orientation, View<double, 2> velocity, View<double> coordinate, View<double, 2> wrench) {
-        self.set_control({reinterpret_cast<ControlFunction>(function), reinterpret_cast<void*>(data), position,
-                          orientation, velocity, coordinate, wrench});
-      },
-      "Take a C function for the control, and memory for its arguments; see control.hpp.", nb::keep_alive<1, 4>(),
-      nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>());
+  def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
+                              nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
       type, &Steps::variational_step, "What `step` returns, without errors.");
   def_kernel<"step(start, tableau, h)">(
@@ -45,15 +37,14 @@ void bind_simulation_implicit(nb::module_& m);
 void bind_simulation(nb::module_& m) {
   bind_simulation_implicit(m);
   def<"largest(values)">(m, &largest<const double, 1>, "The largest magnitude, zero of nothing; NaN if any is.");
-  def<"pose_derivatives(orientation, velocity, acceleration)">(m, &pose_derivatives, "y' and y'' (n, 7) of y = (x, q).");
+  def<"pose_derivatives(orientation, velocity, acceleration)">(m, &model::pose_derivatives,
+                                                               "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(
-      m, &simulation::moved, "Positions, orientations and velocities after a time h.");
+      m, &model::moved, "Positions, orientations and velocities after a time h.");
   def<"discrete_rotations(inertia, momentum)">(
       m, &discrete_rotations, "Rotation vectors (n, 3) of free rotations with angular momenta times a time.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Position and velocity errors of all constraint rows.");
-  def_keeping<"__init__(frames, kind, first_row, parameter, subspaces)">(
-      errors, construct<JointErrors, model::JointFrames, View<const Index>, View<const Index>, View<const double>,
-                        model::Subspaces>);
+  def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
   def_kernel<"__call__(bodies, threads)">(errors, &JointErrors::operator(), "delta and T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");

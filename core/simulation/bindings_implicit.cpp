@@ -1,4 +1,4 @@
-#include "python/signature.hpp"
+#include "model/named_tuples.hpp"
 #include "simulation/generalized_alpha.hpp"
 #include "simulation/newton.hpp"
 
@@ -6,8 +6,7 @@ namespace sparsebody {
 
 using namespace implicit;
 
-template <OneOf<model::JointFrames, model::ElasticElements, Bodies, Joints, Coordinates, CoordinateSprings, PointSprings,
-                Loads, Compliance, Start, End, Given, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
+template <OneOf<Bodies, Compliance, Start, End, Given, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -30,11 +29,9 @@ Array<double, 2> inverse_tangent_products(View<const double, 2> y, View<const do
 
 void bind_simulation_implicit(nb::module_& m) {
   nb::class_<Equations> type(m, "ImplicitEquations", "Residuals of an implicit time step, linearized.");
-  def_keeping<"__init__(bodies, joints, coordinates, springs, point_springs, elements, loads, compliance, start, "
-              "end, given, residual)">(
-      type, construct<Equations, const Bodies&, const Joints&, const Coordinates&, const CoordinateSprings&,
-                      const PointSprings&, const model::ElasticElements&, const Loads&, const Compliance&, const Start&, const End&, const Given&,
-                      const Residual&>);
+  def_keeping<"__init__(bodies, tables, compliance, start, end, given, residual)">(
+      type, construct<Equations, const Bodies&, const model::SystemTables&, const Compliance&, const Start&, const End&,
+                      const Given&, const Residual&>);
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");

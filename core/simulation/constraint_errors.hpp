@@ -1,9 +1,7 @@
 // Position and velocity errors of all constraint rows, in one pass over the joints. Featherstone (2008), 8.27, (8.10).
 #pragma once
 
-#include <vector>
-
-#include "model/joint_motion.hpp"
+#include "model/body_forces.hpp"
 
 namespace sparsebody::simulation {
 
@@ -13,20 +11,14 @@ struct RowErrors {
 
 // All joints of a system, none of which has a prescribed coordinate.
 struct JointErrors {
-  model::JointFrames frames;
-  View<const Index> kind, first_row;
-  View<const double> parameter;
-  model::Subspaces subspaces;
+  model::JointTable joints;
 
-  Index n_rows() const { return subspaces.size(); }
+  Index n_rows() const { return joints.subspaces.size(); }
 
   // delta and T' v_J of all rows.
   RowErrors operator()(const model::BodyMotions& bodies, Index threads) const;
-  // Fills one of them, or both; (0,) is not filled. motions: of the world, and of the bodies.
-  void fill(const std::vector<model::BodyMotion>& motions, View<double> delta, View<double> velocity) const;
+  // Fills one of them, or both; (0,) is not filled.
+  void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;
 };
-
-// The motions of the world and of the bodies.
-void fill_motions(const model::BodyMotions& bodies, std::vector<model::BodyMotion>& motions);
 
 }  // namespace sparsebody::simulation

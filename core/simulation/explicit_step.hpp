@@ -9,14 +9,45 @@
 #include <cmath>
 #include <limits>
 
+#include "dynamics/general_terms.hpp"
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced_evaluation.hpp"
-#include "dynamics/general_terms.hpp"
+#include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
-#include "simulation/control.hpp"
-#include "simulation/pose_curves.hpp"
 
 namespace sparsebody::simulation {
+
+// ---- Wrenches on the bodies by a C function that the user gives
+
+// Fills `wrench` (n, 6), zero before, with wrenches about the centers of mass in body axes, moment first [N m, N], at a
+// time and a state: position (n, 3), unit quaternions (n, 4), velocity (n, 6) in body axes, tracked coordinates.
+// Anything but 0 ends the motion. From C:
+//
+//   int control(double time, ptrdiff_t n_bodies, const double *position, const double *orientation,
+//               const double *velocity, const double *coordinate, double *wrench, void *data);
+using ControlFunction = int (*)(double time, Index n_bodies, const double* position, const double* orientation,
+                                const double* velocity, const double* coordinate, double* wrench, void* data);
+
+struct Control {
+  std::uintptr_t function = 0, data = 0;  // their addresses
+  // Memory of its arguments, always the same: Python holds it.
+  View<double, 2> position, orientation, velocity;
+  View<double> coordinate;
+  View<double, 2> wrench;
+
+  // Adds the wrenches at a state to `load`; returns what the function does. The coordinates are filled before.
+  int add_wrenches(double time, const model::BodyMotions& bodies, View<double, 2> load) const {
+    std::copy(bodies.position.begin(), bodies.position.end(), position.begin());
+    std::copy(bodies.orientation.begin(), bodies.orientation.end(), orientation.begin());
+    std::copy(bodies.velocity.begin(), bodies.velocity.end(), velocity.begin());
+    std::fill(wrench.begin(), wrench.end(), 0.0);
+    const int failure = reinterpret_cast<ControlFunction>(function)(
+        time, position.rows(), position.data(), orientation.data(), velocity.data(), coordinate.data(), wrench.data(),
+        reinterpret_cast<void*>(data));
+    for (Index k = 0; k < load.size(); ++k) load.data()[k] += wrench.data()[k];
+    return failure;
+  }
+};
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
@@ -25,30 +56,50 @@ inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the 
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 
-// What evaluations have in common: whether the newest factors are regular, solutions with them, pivots.
-inline bool factorize(SpatialEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
-}
-inline bool factorize(ReducedEvaluation& e, const EvaluationInput& in) {
+// ---- Evaluations as steps use them, each an assembler with a solver
+
+// Six freedoms a body, and QR of the constraint columns.
+struct SpatialQR {
+  SpatialEvaluation& system;
+  BlockQR& qr;
+  bool is_last_resort;  // there is no other factorization for what this one is too rough for
+
+  Index n_bodies() const { return system.n_bodies(); }
+  void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
+    system.to_user_order(acceleration, multiplier);
+  }
+};
+
+// Whether there are regular factors at a state.
+template <class E>
+bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
   return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.rows()) == BlockQR::regular;
 }
+inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
+  return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
+}
+
+// Fills the solution for a right-hand side by the newest factors, as they are.
 inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
 inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
 inline void solve(PlanarEvaluation& e, View<const double> right) { e.qr->solve(e.rows(), right, false, e.x, 0); }
-inline std::pair<double, Index> smallest_pivot(const SpatialEvaluation& e, Index n_primal_rows) {
-  return e.factors->smallest_pivot(e.rows(), n_primal_rows);
+inline void solve(SpatialQR& e, View<const double> right) {
+  e.qr.solve(e.system.rows(), right, false, e.system.solution.x(), 0);
 }
-inline std::pair<double, Index> smallest_pivot(const ReducedEvaluation& e, Index n_primal_rows) {
-  return smallest_pivot(e.reduced, n_primal_rows);
-}
-inline std::pair<double, Index> smallest_pivot(const PlanarEvaluation& e, Index) {
-  return e.qr->smallest_pivot(e.rows());
-}
+
+// The smallest pivot of the newest factors, and its row.
+using RowPivot = std::pair<double, Index>;
+inline RowPivot smallest_pivot(const SpatialEvaluation& e, Index n) { return e.factors->smallest_pivot(e.rows(), n); }
+inline RowPivot smallest_pivot(const ReducedEvaluation& e, Index n) { return smallest_pivot(e.reduced, n); }
+inline RowPivot smallest_pivot(const PlanarEvaluation& e, Index) { return e.qr->smallest_pivot(e.rows()); }
+inline RowPivot smallest_pivot(const SpatialQR& e, Index) { return e.qr.smallest_pivot(e.system.rows()); }
+
+// Fills accelerations at a state; whether they are accurate.
 template <class E>
 bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
   const auto [status, refinement] = e.accelerate(in, acceleration, {});
@@ -58,6 +109,18 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
 inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<double, 2> acceleration) {
   return e.accelerate(in, acceleration, {}) == PlanarEvaluation::good;
 }
+inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> acceleration) {
+  constexpr double rough = 0.1;  // residual before refinement that is worth a warning
+  BlockQR::Residuals residuals;
+  if (e.system.assemble(in) != block_ldl::regular ||
+      e.qr.factorize_and_solve(e.system.rows(), e.system.system.right, false, e.system.solution.x(), residuals) !=
+          BlockQR::regular)
+    return false;
+  e.to_user_order(acceleration, {});
+  return residuals.last <= largest_residual && !(e.is_last_resort && residuals.first > rough);
+}
+
+// ---- Steps
 
 // NaN if any is.
 template <class T, int N>
@@ -132,7 +195,7 @@ class ExplicitSteps {
       : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
         tolerance_(tolerance), creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()),
         trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
-        twists_({evaluation.n_bodies(), 6}) {
+        twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
 
@@ -145,13 +208,13 @@ class ExplicitSteps {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from);
-    auto [rate, first_curvature] = pose_derivatives(start.orientation, start.velocity, from.acceleration);
+    auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
     for (Index k = 0; k < n_stages; ++k) {
-      BodyStates open = moved(start.position, start.orientation, rate, mean(tableau.pose[k]), mean(tableau.rate[k]),
-                              tableau.node[k] * h);
+      model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
+                                            mean(tableau.rate[k]), tableau.node[k] * h);
       s.position = std::move(open.position), s.orientation = std::move(open.orientation);
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
       to_time(from, k);
@@ -160,7 +223,7 @@ class ExplicitSteps {
       if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       if (k + 1 < n_stages || tableau.error.size() > 0)
-        curvatures_.push_back(pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
+        curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
     }
     if (tableau.error.size() > 0) end.error = mean(tableau.error);
     finish(s, end);
@@ -222,7 +285,7 @@ class ExplicitSteps {
   bool fill_loads(const StageState& s) {
     std::fill(load_.begin(), load_.end(), 0.0);
     if (terms_ != nullptr && terms_->has_loads() && terms_->add_loads(s.bodies(), near_, load_) >= 0) return false;
-    if (control_.function == nullptr) return true;
+    if (control_.function == 0) return true;
     if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
     is_stopped_ = control_.add_wrenches(time_, s.bodies(), load_) != 0;
     return !is_stopped_;
@@ -253,7 +316,7 @@ class ExplicitSteps {
     return in;
   }
   void fill_errors(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) {
-    fill_motions(bodies, motions_);
+    motions_ = bodies;
     joints_.fill(motions_, delta, velocity);
     if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
@@ -323,7 +386,7 @@ class ExplicitSteps {
   View<const Index> kept_;
   Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
   Array<double, 2> twists_;
-  std::vector<model::BodyMotion> motions_;       // of the world, and of the bodies
+  model::MotionList motions_;
   std::vector<Array<double, 2>> curvatures_;     // y'' of the stages
   Control control_;
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none

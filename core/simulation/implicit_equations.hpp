@@ -31,43 +31,14 @@
 namespace sparsebody::implicit {
 
 struct Bodies {
-  View<double> mass;
-  View<double, 3> inertia;
-  View<double> gravity;
-};
-struct Joints {
-  View<Index> predecessor, successor;
-  View<double, 3> predecessor_rotation;
-  View<double, 2> predecessor_point;
-  View<double, 3> successor_rotation;
-  View<double, 2> successor_point;
-  View<Index> kind, first_row;
-  View<double> parameter;
-};
-struct Coordinates {
-  View<Index> joint, index, row;  // row of a prescribed coordinate, or -1
-  View<bool> is_angle;
-  View<Index> kind;               // of the types that state them, a joint each
-  View<double> parameter;
-};
-struct CoordinateSprings {
-  View<Index> item;
-  View<double> stiffness, rest, damping;
-};
-struct PointSprings {
-  View<Index> first, second;
-  View<double, 2> first_point, second_point;
-  View<double> stiffness, rest_length, damping;
-};
-struct Loads {
-  View<Index> body;
-  View<double, 2> wrench, point;
-  View<bool> in_world;
+  View<const double> mass;
+  View<const double, 3> inertia;
+  View<const double> gravity;
 };
 // C, a symmetric positive definite block of each joint.
 struct Compliance {
-  View<double> entries;
-  View<Index> first_entry;
+  View<const double> entries;
+  View<const Index> first_entry;
 };
 struct Start {
   View<double, 2> position, orientation;
@@ -103,8 +74,7 @@ struct Triplets {
 // A spring's or damper's column W and its numbers.
 struct Spring {
   Index index;
-  double stiffness, damping;
-  double w[6], rate[6];  // dq = w' x; the change of dq/dt by x
+  double stiffness, damping, w[6];
 };
 
 // A joint or an elastic element: its bodies, where its rows are, and the block of their compliance.
@@ -112,33 +82,34 @@ struct Connection {
   Index body[2], first_row, n_rows, first_entry;
 };
 
-// What a connection contributes at the end of a step.
-struct JointTerms {
-  Transform<double> X_s, X_p;  // from the bodies to S
-  Motion<double> v_J, v_p;
-  Force<double> wrench;        // T lambda + W mu, mu the forces that springs and dampers resist with
-  bool has_rate = false;
-  Matrix6 wrench_rate;         // dw/dq, of a twist x, where it is not zero
+// What a connection contributes at the end of a step, on any scalar.
+template <class T>
+struct ConnectionTerms {
+  Transform<T> X_s, X_p;  // from the bodies to S
+  Motion<T> v_J;
+  Force<T> wrench;        // T lambda + W mu, mu the forces that springs and dampers resist with
   int n_rows = 0;
-  double rows[6][6];           // the columns of T, or dz/dx
-  double delta[7];             // position errors, or z + D dz/dt
+  T rows[6][6];           // the columns of T, or dz/dx
+  T delta[7];             // position errors, or z + D dz/dt
   bool is_element = false;
+  // Where it is linearized:
+  bool has_rate = false;
+  Matrix6 wrench_rate;    // dw/dq, of a twist x, where it is not zero
   std::vector<Spring> springs;
 };
 
 class Equations {
  public:
-  Equations(const Bodies& bodies, const Joints& joints, const Coordinates& coordinates, const CoordinateSprings& springs,
-            const PointSprings& point_springs, const model::ElasticElements& elements, const Loads& loads,
-            const Compliance& compliance, const Start& start, const End& end, const Given& given,
-            const Residual& residual);
+  Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance, const Start& start,
+            const End& end, const Given& given, const Residual& residual);
 
   // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between points
   // that coincide.
   Index evaluate();
   // Fills H, G, Y and the rows (k, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the coefficients b
-  // and c: k rows of constraints, of springs on coordinates and of springs between points. `evaluate` comes first. Returns the number of bodies of which H is not positive definite:
-  // of their H - b M only three, two, one or no quarters are taken.
+  // and c: k rows of constraints, of springs on coordinates and of springs between points. `evaluate` comes first.
+  // Returns the number of bodies of which H is not positive definite: of their H - b M only three, two, one or no
+  // quarters are taken.
   Index linearize(double b, double c, View<double, 3> rows);
   // The right-hand side (6 n + k,) of Newton's equations in these units.
   void right_side(View<double> rhs) const;
@@ -158,38 +129,32 @@ class Equations {
   struct Shear {                    // G (rows, 12) and Y (12, rows) of a connection
     double G[2][6][6], Y[2][6][6];  // [side][row][component]
   };
-  struct PointTerms;
+  struct BodyMatrices {  // of M dv/dt + v x* M v - f, by dv/dt, v and twists of the pose
+    Matrix6 M, D, K;
+  };
 
-  model::JointFrames frames() const {
-    return {joints_.predecessor,        joints_.successor,      joints_.predecessor_rotation,
-            joints_.predecessor_point, joints_.successor_rotation, joints_.successor_point};
-  }
   Index n_bodies() const { return bodies_.mass.size(); }
-  const model::BodyMotion& motion(Index body) const { return body < 0 ? world_ : motions_[body]; }
+  // That of a body on one side of a connection, with the rates that a scalar keeps.
+  template <class T>
+  decltype(auto) motion(Index body, int side) const;
   // Calls f(connection, terms) for all joints and elements.
-  template <class F>
+  template <class T = double, class F>
   void for_connections(bool with_rate, F f);
-  void add_coordinates(Index joint, const Transform<double>& X, bool with_rate, JointTerms& terms);
-  void set_element(Index element, bool with_rate, JointTerms& terms) const;
+  template <class T>
+  void add_coordinates(Index joint, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms);
+  template <class T>
+  void set_element(Index element, bool with_rate, ConnectionTerms<T>& terms) const;
   void factorize_compliance(double c);
   void load_residual(const Connection& connection, double* row) const;
-  PointTerms point_terms(Index spring) const;
-  static void shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
-                    Matrix6 (&block)[2]);
+  static void shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
+                    Shear& out, Matrix6 (&block)[2]);
   void move();
   void add_body_forces();
-  Matrix6 gyroscopic_block(Index i) const;
-  Matrix6 first_order_block(Index i, double b, double c) const;
-  void add_load_stiffness(std::vector<Matrix6>& H) const;
-  Matrix6 mass_matrix(Index i) const;
+  BodyMatrices body_matrices(Index i) const;
+  Matrix6 load_stiffness(Index load) const;
 
   Bodies bodies_;
-  Joints joints_;
-  Coordinates coordinates_;
-  CoordinateSprings springs_;
-  PointSprings point_springs_;
-  model::ElasticElements elements_;
-  Loads loads_;
+  model::SystemTables of_;
   Compliance compliance_;
   Start start_;
   End end_;
@@ -198,8 +163,7 @@ class Equations {
   Index n_rows_;
   std::vector<Connection> connections_;  // joints, then elements
   std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;
-  model::BodyMotion world_;
-  std::vector<model::BodyMotion> motions_;
+  model::MotionList motions_;
   std::vector<Matrix6> root_;           // Cholesky factors L of H, and 1 / diagonal on it
   std::vector<Matrix6> rest_;           // what the blocks are besides H
   std::vector<double> row_root_;        // likewise of C, at the first entries of the connections

@@ -1,6 +1,5 @@
 // The quasi-definite matrix of an implicit step: blocks, rows and what is moved between them.
 #include "base/small_cholesky.hpp"
-#include "simulation/implicit_matrix.hpp"
 #include "simulation/implicit_terms.hpp"
 
 namespace sparsebody::implicit {
@@ -9,11 +8,10 @@ using namespace small;
 
 namespace {
 
-using Twist = Motion<double>;
 using Wrench = Force<double>;
 
 // The columns of T^+' = T (T'T)^-1. Those of joints are orthogonal. False where they are dependent.
-bool pseudo_inverse(const JointTerms& terms, Wrench (&dual)[6]) {
+bool pseudo_inverse(const ConnectionTerms<double>& terms, Wrench (&dual)[6]) {
   const int n = terms.n_rows;
   double scale[6], gram[36];
   for (int k = 0; k < n; ++k) {
@@ -37,26 +35,37 @@ bool pseudo_inverse(const JointTerms& terms, Wrench (&dual)[6]) {
 
 }  // namespace
 
-// body_block to first order in y: b M (1 + y x / 2) + c D + K.
-Matrix6 Equations::first_order_block(Index i, double b, double c) const {
+// D = d(v x* M v)/dv = v x* M + (. x* M v), and K, the change of the weight seen from a turning body.
+Equations::BodyMatrices Equations::body_matrices(Index i) const {
   const auto& [R, x, v] = motions_[i];
-  const Twist y = Twist::load(&end_.displacement(i, 0));
   const double mass = bodies_.mass[i];
   const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
-  const Vec3<double> g = transpose_times(R, Vec3<double>::load(bodies_.gravity.data()));
-  Matrix6 H;
-  H.add_block(0, 0, tensor * Mat3<double>::skew(0.5 * b * y.angular) + Mat3<double>::skew(c * v.angular) * tensor);
-  H.add_block(0, 0, Mat3<double>::skew(-c * (tensor * v.angular)));
-  H.add_block(3, 0, Mat3<double>::skew(mass * (0.5 * b * y.linear - c * v.linear - g)));
-  H.add_block(3, 3, Mat3<double>::skew(mass * (0.5 * b * y.angular + c * v.angular)));
-  return H + b * mass_matrix(i);
+  BodyMatrices of;
+  of.M.add_block(0, 0, tensor);
+  for (int a = 3; a < 6; ++a) of.M(a, a) = mass;
+  of.D.add_block(0, 0, Mat3<double>::skew(v.angular) * tensor - Mat3<double>::skew(tensor * v.angular));
+  of.D.add_block(3, 0, Mat3<double>::skew(-mass * v.linear));
+  of.D.add_block(3, 3, Mat3<double>::skew(mass * v.angular));
+  of.K.add_block(3, 0, Mat3<double>::skew(-mass * transpose_times(R, Vec3<double>::load(bodies_.gravity.data()))));
+  return of;
+}
+
+// What a load [n; f] of world axes at a point r of a body adds to K.
+Matrix6 Equations::load_stiffness(Index load) const {
+  const auto [n, f] = of_.loads.in_body(load, motions_[of_.loads.body[load]].R);
+  Matrix6 K;
+  if (!of_.loads.in_world[load]) return K;
+  K.add_block(0, 0, Mat3<double>::skew(of_.loads.at(load)) * Mat3<double>::skew(-f) - Mat3<double>::skew(n));
+  K.add_block(3, 0, Mat3<double>::skew(-f));
+  return K;
 }
 
 // What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
 //   [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+',
-// R = dw/dq, Q = R + (. x* w), P = T T^+. Blocks are in S coordinates.
-void Equations::shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
-                      Matrix6 (&block)[2]) {
+// R = dw/dq, Q = R + (. x* w), P = T T^+. Left are the blocks, in S coordinates,
+//   [p] Q - (1 - P) Q P - P R,  [s] R - P Q - (1 - P) R P.
+void Equations::shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
+                      Shear& out, Matrix6 (&block)[2]) {
   const Matrix6 B = Matrix6::cross_with(terms.wrench);
   block[0] = B;
   int axis[6];
@@ -84,41 +93,29 @@ void Equations::shear(const JointTerms& terms, const Transform<double> (&X)[2], 
     }
     return;
   }
-  const Matrix6 Q = terms.has_rate ? B + terms.wrench_rate : B;
-  if (terms.has_rate) block[0] += terms.wrench_rate, block[1] += terms.wrench_rate;
+  const Matrix6 R = terms.has_rate ? terms.wrench_rate : Matrix6(), Q = B + R;
+  block[0] = Q, block[1] = R;
   Wrench dual[6];
   if (!pseudo_inverse(terms, dual)) {
     out = {};
     return;
   }
-  const auto free = [&](Wrench f) {  // (1 - P) f
-    double part[6], scale[6];
-    f.store(part);
-    for (int k = 0; k < terms.n_rows; ++k) scale[k] = dot6(terms.rows[k], part);
-    for (int k = 0; k < terms.n_rows; ++k) f -= scale[k] * dual[k];
-    return f;
-  };
+  Matrix6 P;
+  for (int k = 0; k < terms.n_rows; ++k) P.add_outer(Wrench::load(terms.rows[k]), dual[k]);
+  const Matrix6 free = Matrix6::identity() - P, free_Q = free * Q;
+  block[0] = Q - free_Q * P;
+  block[1] = R - P * Q;
   for (int k = 0; k < terms.n_rows; ++k) {
-    double t[6], part[6];
-    dual[k].store(t);
-    Q.multiply(t, part);
-    const Wrench u = free(Wrench::load(part));
-    store(out.Y, 0, k, u, 1.0);
-    u.store(part);
-    block[0].add_outer(-1.0, part, terms.rows[k]);
-    Q.multiply_transposed(t, part);
-    store(out.G, 1, k, Wrench::load(part), -1.0);
-    block[1].add_outer(-1.0, terms.rows[k], part);
-    if (terms.has_rate) {
-      terms.wrench_rate.multiply_transposed(t, part);
-      store(out.G, 0, k, Wrench::load(part), 1.0);
-      block[0].add_outer(-1.0, terms.rows[k], part);
-      terms.wrench_rate.multiply(t, part);
-      const Wrench r = free(Wrench::load(part));
-      store(out.Y, 1, k, r, -1.0);
-      r.store(part);
-      block[1].add_outer(-1.0, part, terms.rows[k]);
-    }
+    store(out.Y, 0, k, free_Q * dual[k], 1.0);
+    store(out.G, 1, k, transpose_times(Q, dual[k]), -1.0);
+  }
+  if (!terms.has_rate) return;
+  const Matrix6 free_R = free * R;
+  block[0] = block[0] - P * R;
+  block[1] = block[1] - free_R * P;
+  for (int k = 0; k < terms.n_rows; ++k) {
+    store(out.G, 0, k, transpose_times(R, dual[k]), 1.0);
+    store(out.Y, 1, k, free_R * dual[k], -1.0);
   }
 }
 
@@ -129,10 +126,10 @@ void Equations::factorize_compliance(double c) {
     const Connection& of = connections_[j];
     const int m = int(of.n_rows);
     double* const C = row_root_.data() + of.first_entry;
-    if (const Index k = j - joints_.kind.size(); k >= 0) {
+    if (const Index k = j - of_.joints.size(); k >= 0) {
       double inverse[36], column[6];
       for (int i = 0; i < m; ++i)
-        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * elements_.damping(k, i, l);
+        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * of_.elements.damping(k, i, l);
       cholesky(m, inverse);
       for (int i = 0; i < m; ++i) {
         std::fill_n(column, 6, 0.0);
@@ -149,18 +146,25 @@ void Equations::factorize_compliance(double c) {
 // The residuals of the rows of a connection; those of elements times C, so that the matrix is symmetric.
 void Equations::load_residual(const Connection& of, double* row) const {
   std::copy_n(&residual_.row[of.first_row], of.n_rows, row);
-  if (&of - connections_.data() >= joints_.kind.size())
+  if (&of - connections_.data() >= of_.joints.size())
     multiply_by_product(int(of.n_rows), &row_root_[of.first_entry], row);
 }
 
 Index Equations::linearize(double b, double c, View<double, 3> rows) {
   const Index n = n_bodies();
   std::vector<Matrix6>& H = rest_;
-  for (Index i = 0; i < n; ++i) H[i] = first_order_block(i, b, c);
-  add_load_stiffness(H);
+  for (Index i = 0; i < n; ++i) {  // b M T^-1 + c D + K, T^-1 to first order
+    const auto [M, D, K] = body_matrices(i);
+    const auto y = Motion<double>::load(&end_.displacement(i, 0));
+    H[i] = b * M + c * D + K;
+    H[i].add_block(0, 0, M.block(0, 0) * Mat3<double>::skew(0.5 * b * y.angular));
+    H[i].add_block(3, 0, Mat3<double>::skew(0.5 * b * M(3, 3) * y.linear));
+    H[i].add_block(3, 3, Mat3<double>::skew(0.5 * b * M(3, 3) * y.angular));
+  }
+  for (Index k = 0; k < of_.loads.body.size(); ++k) H[of_.loads.body[k]] += load_stiffness(k);
   std::fill(rows.begin(), rows.end(), 0.0);
   factorize_compliance(c);
-  for_connections(true, [&](Index j, const JointTerms& terms) {
+  for_connections(true, [&](Index j, const ConnectionTerms<double>& terms) {
     const auto& [body, first, n_rows, first_entry] = connections_[j];
     const Transform<double> X[2] = {terms.X_p, terms.X_s};
     Matrix6 block[2];
@@ -181,12 +185,14 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     for (int side = 0; side < 2; ++side)
       for (int e = 0; e < 6 && body[side] >= 0; ++e) forward(m, C, &rows(first, side, e), 12);
   });
-  for (Index k = 0; k < point_springs_.first.size(); ++k) {
-    const PointTerms terms = point_terms(k);
-    const double stiffness = point_springs_.stiffness[k] + c * point_springs_.damping[k];
-    for (int side = 0; side < 2 && stiffness > 0.0; ++side)
-      for (int e = 0; e < 6 && terms.body[side] >= 0; ++e)
-        rows(n_rows_ + springs_.item.size() + k, side, e) = std::sqrt(stiffness) * terms.row[side][e];
+  const auto& [joints, coordinates, springs, points, elements, loads] = of_;
+  const Index first_point = n_rows_ + springs.item.size();
+  for (Index k = 0; k < points.size(); ++k) {
+    const Index body[2] = {points.first[k], points.second[k]};
+    const model::PointLine<double> line(points, k, motions_[body[0]], motions_[body[1]]);
+    const double stiffness = std::max(0.0, points.stiffness[k] + c * points.damping[k]);
+    for (int side = 0; side < 2; ++side)
+      if (body[side] >= 0) (std::sqrt(stiffness) * line.row[side]).store(&rows(first_point + k, side, 0));
   }
   Index n_indefinite = 0;
   for (Index i = 0; i < n; ++i) {
@@ -196,7 +202,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     double share = 1.0;
     while (!cholesky(6, (root_[i] = used).m) && share > 0.0) {  // NaN never is
       share -= 0.25;
-      used = share * symmetric + (1.0 - share) * (b * mass_matrix(i));
+      used = share * symmetric + (1.0 - share) * (b * body_matrices(i).M);
     }
     H[i] = H[i] - used;
     n_indefinite += share < 1.0;
@@ -206,12 +212,11 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     if (m > 0 && second >= 0) forward_rows(root_[second].m, &rows(row, 1, 0), m, 12);
   };
   for (const auto& [body, first, m, entry] : connections_) in_units(first, m, body[0], body[1]);
-  for (Index k = 0; k < springs_.item.size(); ++k) {
-    const Index j = coordinates_.joint[springs_.item[k]];
-    in_units(n_rows_ + k, 1, joints_.predecessor[j], joints_.successor[j]);
+  for (Index k = 0; k < springs.item.size(); ++k) {
+    const Index j = coordinates.joint[springs.item[k]];
+    in_units(n_rows_ + k, 1, joints.frames.predecessor[j], joints.frames.successor[j]);
   }
-  for (Index k = 0; k < point_springs_.first.size(); ++k)
-    in_units(n_rows_ + springs_.item.size() + k, 1, point_springs_.first[k], point_springs_.second[k]);
+  for (Index k = 0; k < points.size(); ++k) in_units(first_point + k, 1, points.first[k], points.second[k]);
   return n_indefinite;
 }
 

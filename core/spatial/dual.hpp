@@ -29,6 +29,7 @@ struct Dual {
     for (int i = 0; i < N; ++i) a.rate[i] = a.rate[i] + b.rate[i];
     return a;
   }
+  Dual& operator+=(const Dual& b) { return *this = *this + b; }
   friend Dual operator-(const Dual& a) { return a.chained(-a.value, -1.0); }
   friend Dual operator-(const Dual& a, const Dual& b) { return a + (-b); }
   friend Dual operator*(const Dual& a, const Dual& b) {

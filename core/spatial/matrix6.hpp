@@ -14,10 +14,12 @@ struct Matrix6 {
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) (*this)(row + i, column + j) += block(i, j);
   }
-  // Adds s f m'.
-  void add_outer(double s, const double* f, const double* other) {
+  // Adds f g'.
+  void add_outer(const Force<double>& f, const Force<double>& g) {
+    double left[6], right[6];
+    f.store(left), g.store(right);
     for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) (*this)(i, j) += s * f[i] * other[j];
+      for (int j = 0; j < 6; ++j) (*this)(i, j) += left[i] * right[j];
   }
   Matrix6& operator+=(const Matrix6& B) {
     for (int k = 0; k < 36; ++k) m[k] += B.m[k];
@@ -36,24 +38,24 @@ struct Matrix6 {
         for (int j = 0; j < 6; ++j) C(i, j) += A(i, k) * B(k, j);
     return C;
   }
-  // A' B
-  friend Matrix6 transpose_times(const Matrix6& A, const Matrix6& B) {
-    Matrix6 C;
-    for (int k = 0; k < 6; ++k)
-      for (int i = 0; i < 6; ++i)
-        for (int j = 0; j < 6; ++j) C(i, j) += A(k, i) * B(k, j);
-    return C;
-  }
   void multiply(const double* x, double* y) const {
     for (int i = 0; i < 6; ++i) {
       y[i] = 0.0;
       for (int j = 0; j < 6; ++j) y[i] += (*this)(i, j) * x[j];
     }
   }
-  void multiply_transposed(const double* x, double* y) const {
-    for (int j = 0; j < 6; ++j) y[j] = 0.0;
+  friend Force<double> operator*(const Matrix6& A, const Force<double>& f) {
+    double x[6], y[6];
+    f.store(x), A.multiply(x, y);
+    return Force<double>::load(y);
+  }
+  // A' f
+  friend Force<double> transpose_times(const Matrix6& A, const Force<double>& f) {
+    double x[6], y[6] = {};
+    f.store(x);
     for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) y[j] += (*this)(i, j) * x[i];
+      for (int j = 0; j < 6; ++j) y[j] += A(i, j) * x[i];
+    return Force<double>::load(y);
   }
   // Adds (A + A') / 2.
   void add_symmetric_part(const Matrix6& A) {
@@ -70,14 +72,6 @@ struct Matrix6 {
     Matrix6 one;
     for (int i = 0; i < 6; ++i) one(i, i) = 1.0;
     return one;
-  }
-  // X m = [E 0; -E rx E] m
-  static Matrix6 of(const Transform<double>& X) {
-    Matrix6 A;
-    A.add_block(0, 0, X.E);
-    A.add_block(3, 3, X.E);
-    A.add_block(3, 0, X.E * Mat3<double>::skew(-X.r));
-    return A;
   }
   // v x of motions, (2.33)
   static Matrix6 cross(const Motion<double>& v) {

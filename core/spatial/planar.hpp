@@ -8,7 +8,7 @@ template <class T>
 struct Vec2 {
   T x{}, y{};
 
-  static Vec2 load(const T* p) { return {p[0], p[1]}; }
+  template <class S> static Vec2 load(const S* p) { return {p[0], p[1]}; }
   friend Vec2 operator+(const Vec2& a, const Vec2& b) { return {a.x + b.x, a.y + b.y}; }
   friend Vec2 operator-(const Vec2& a, const Vec2& b) { return {a.x - b.x, a.y - b.y}; }
   friend Vec2 operator-(const Vec2& a) { return {-a.x, -a.y}; }
@@ -55,7 +55,7 @@ struct PlanarForce {
   T angular{};
   Vec2<T> linear;
 
-  static PlanarForce load(const T* p) { return {p[0], {p[1], p[2]}}; }
+  template <class S> static PlanarForce load(const S* p) { return {p[0], {p[1], p[2]}}; }
   void store(T* p) const { p[0] = angular, p[1] = linear.x, p[2] = linear.y; }
   friend PlanarForce operator-(const PlanarForce& f) { return {-f.angular, -f.linear}; }
   PlanarForce& operator+=(const PlanarForce& f) { return *this = {angular + f.angular, linear + f.linear}; }

@@ -12,7 +12,7 @@ template <class T>
 struct Motion {
   Vec3<T> angular, linear;
 
-  static Motion load(const T* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
+  template <class S> static Motion load(const S* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
   void store(T* p) const { angular.store(p), linear.store(p + 3); }
 
   Motion& operator+=(const Motion& b) { return *this = *this + b; }
@@ -34,7 +34,7 @@ template <class T>
 struct Force {
   Vec3<T> angular, linear;
 
-  static Force load(const T* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
+  template <class S> static Force load(const S* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
   void store(T* p) const { angular.store(p), linear.store(p + 3); }
   void add_to(T* p) const { angular.add_to(p), linear.add_to(p + 3); }
 
@@ -69,6 +69,12 @@ struct Transform {
     return {{{c, s, T(0), -s, c, T(0), T(0), T(0), T(1)}}, {}};
   }
   static Transform translation(const Vec3<T>& r) { return {Mat3<T>::identity(), r}; }
+  // The same on another scalar.
+  template <class S> explicit operator Transform<S>() const {
+    Transform<S> X{{}, {r.x, r.y, r.z}};
+    for (int k = 0; k < 9; ++k) X.E.m[k] = E.m[k];
+    return X;
+  }
 
   // X m = [E w; E (u - r x w)]
   friend Motion<T> operator*(const Transform& X, const Motion<T>& m) {

@@ -9,7 +9,7 @@ template <class T>
 struct Vec3 {
   T x{}, y{}, z{};
 
-  static Vec3 load(const T* p) { return {p[0], p[1], p[2]}; }
+  template <class S> static Vec3 load(const S* p) { return {p[0], p[1], p[2]}; }
   void store(T* p) const { p[0] = x, p[1] = y, p[2] = z; }
   void add_to(T* p) const { p[0] += x, p[1] += y, p[2] += z; }
 
@@ -35,7 +35,7 @@ template <class T>
 struct Mat3 {
   T m[9]{};  // row by row
 
-  static Mat3 load(const T* p) {
+  template <class S> static Mat3 load(const S* p) {
     Mat3 A;
     for (int i = 0; i < 9; ++i) A.m[i] = p[i];
     return A;

@@ -28,7 +28,6 @@ void bind_tree(nb::module_& m) {
   def<"median(bodies)">(graph, &JointGraph::median);
   def<"sweep(is_usable)">(graph, &JointGraph::sweep);
   def<"reduce_nonzeros(freedoms, movable, tree_joint)">(graph, &JointGraph::reduce_nonzeros);
-  def<"subtree_ends(parent)">(m, &subtree_ends);
   def<"depths(parent, step)">(m, &depths);
 
   def<"loop_labels(parent, ends)">(m, &loop_labels);

@@ -1,5 +1,5 @@
 #include "tree/aba.hpp"
-#include "tree/coordinates.hpp"
+#include "tree/tree_motion.hpp"
 #include "tree/crba.hpp"
 #include "tree/frames.hpp"
 #include "tree/branch_sparsity.hpp"

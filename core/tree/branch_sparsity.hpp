@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ranges>
 
-#include "tree/links.hpp"
+#include "tree/motion.hpp"
 
 namespace sparsebody::tree {
 

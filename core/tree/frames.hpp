@@ -7,7 +7,6 @@
 
 #include "base/dense.hpp"
 #include "joints/joint_types.hpp"
-#include "tree/links.hpp"
 #include "tree/motion.hpp"
 
 namespace sparsebody::tree {

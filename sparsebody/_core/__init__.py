@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         ordering,
         rank,
         simulation,
-        spatial,
         tree,
     )
 
@@ -37,7 +36,6 @@ PARTS = (
     "ordering",
     "rank",
     "simulation",
-    "spatial",
     "tree",
 )
 
@@ -77,6 +75,5 @@ __all__ = [
     "ordering",
     "rank",
     "simulation",
-    "spatial",
     "tree",
 ]

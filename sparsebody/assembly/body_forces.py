@@ -72,10 +72,9 @@ def model_loads(
         wrench = coordinates.dual[springs.item] * tau[:, None]
         add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
     if len(lines.first):
-        points = lines.first, lines.second, lines.first_point, lines.second_point
-        along = lines.stiffness, lines.rest_length, lines.damping, point_efforts(system, state.time)
         poses = state.position, state.orientation, state.velocity
-        check_directions(system, model.add_point_forces((*points, *along), poses, force))
+        effort = point_efforts(system, state.time)
+        check_directions(system, model.add_point_forces(lines.springs, effort, poses, force))
     if len(system.elastic):
         stretch, elastic = elastic_motion(system, state), system.elastic
         on_sides = -np.einsum("ni,nisa->sna", stretch.force, stretch.rows)

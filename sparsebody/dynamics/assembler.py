@@ -48,6 +48,11 @@ class Terms(NamedTuple):
 NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
 
 
+def state_arrays(state: State) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    """Return a state as native evaluations take it."""
+    return state.position, state.orientation, state.velocity, state.coordinate, state.time
+
+
 class GeneralTerms:
     """All loads, and rows of joints with varying T or tracked coordinates not `compiled`."""
 
@@ -139,7 +144,7 @@ def row_table(
 ) -> Table:
     """Return the table of `rows`, zero, of `bodies` in order; an evaluation fills them.
 
-    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp.
+    anchor (n_joints, 3 or 4) and is_line (n_joints,): see core/dynamics/workspaces.hpp.
     """
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
@@ -245,7 +250,7 @@ class Assembler:
         """
         if len(self._left_out.rows) == 0:
             return 0.0
-        terms = self._terms.rows, self._terms.gamma, self._stabilization
+        terms = self._terms, self._stabilization
         return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
 
     @property
@@ -322,16 +327,7 @@ class Assembler:
             terms = self._general.at(state, body_force)
         self._terms, self._stabilization = terms, stabilization
         try:
-            return kernel(
-                state.position,
-                state.orientation,
-                state.velocity,
-                state.coordinate,
-                state.time,
-                *terms,
-                stabilization,
-                *outputs,
-            )
+            return kernel(state_arrays(state), terms, stabilization, *outputs)
         except TypeError:
             if self._is_plain(state):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,14 @@ from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.dynamics import assembler
-from sparsebody.dynamics.assembler import NO_TERMS, Assembler, GeneralTerms, ReactionTree, Table
+from sparsebody.dynamics.assembler import (
+    NO_TERMS,
+    Assembler,
+    GeneralTerms,
+    ReactionTree,
+    Table,
+    state_arrays,
+)
 from sparsebody.factorization import block_qr
 from sparsebody.model.subgroups.ground_motion import PlanarMotion
 from sparsebody.model.system import State, System
@@ -93,10 +101,8 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     planar, bodies = PlanarRows(system, motion), np.arange(system.n_bodies)
     table = planar.table(bodies, np.flatnonzero(~motion.is_out_of_plane))
     native, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
-    arrays = state.position, state.orientation, state.velocity, state.coordinate
-    position, orientation, velocity, coordinate = (np.array(a, order="C") for a in arrays)
-    poses, terms = (position, orientation, velocity), planar.terms.at(state, None)
-    status = native.assemble(*poses, coordinate, state.time, *terms, NO_TERMS.gamma)
+    arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
+    status = native.assemble((*arrays, state.time), planar.terms.at(state, None), NO_TERMS.gamma)
     return table.values if status == GOOD else None
 
 
@@ -151,9 +157,8 @@ class PlanarAssembler(Assembler):
 
     def solve_extended(self, state: State) -> None:
         """Correct x, by factors of QR, with residuals of 31 digits made from the newest state."""
-        plain = self.plain(state)
-        poses = plain.position, plain.orientation, plain.velocity
-        self._extended.solve(self.native, *poses, self._stabilization)
+        plain = state_arrays(self.plain(state))
+        self._extended.solve(self.native, plain, self._terms, self._stabilization)
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:

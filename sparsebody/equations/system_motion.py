@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -33,20 +32,40 @@ _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictio
 _DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
 
 
+def joint_table(system: System) -> Any:
+    """Return the joints as kernels see them, in arrays of which they may keep views."""
+    kinds = system.joint_kind, system.first_row, system.parameter
+    return (_plain(*system.joint_frames), *_plain(*kinds), _plain(*system.subspaces))
+
+
+def system_tables(system: System) -> Any:
+    """Return joints, tracked coordinates, springs, elastic elements and loads likewise."""
+    tracked, springs = system.coordinates, system.joint_forces
+    forces, (frames, *elastic) = system.external_forces, system.elastic.arrays
+    return (
+        joint_table(system),
+        _plain(
+            *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
+            *system.coordinate_types,
+        ),
+        _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
+        _plain(*system.point_forces.springs),
+        (_plain(*frames), *_plain(*elastic)),
+        _plain(forces.body, forces.wrench, forces.point, forces.in_world),
+    )
+
+
 class NativeTerms:
     """Rows of A and gamma of all joints of a system, and its loads besides gravity, natively."""
 
     def __init__(self, system: System) -> None:
-        self._system, tracked = system, system.coordinates
-        springs, lines = system.joint_forces, system.point_forces
+        self._system = system
+        tracked, springs, lines = system.coordinates, system.joint_forces, system.point_forces
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
         self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
         self.known = np.zeros((self._n[-1], 3))
-        kinds = system.joint_kind, system.first_row, system.parameter, system.subspace
         self.native = dynamics.GeneralTerms(
-            (_plain(*system.joint_frames), *_plain(*kinds)),
-            *force_arrays(system, _plain),
-            *(self.known, self.rows, self.gamma),
+            system_tables(system), self.known, self.rows, self.gamma
         )
 
     def fill_known(self, time: float, known: FloatArray) -> None:
@@ -62,7 +81,7 @@ class NativeTerms:
     def fill(self, state: State) -> None:
         """Fill `rows` and `gamma` at a state with contiguous arrays, and what is known then."""
         self.fill_known(state.time, self.known)
-        self.native.fill_rows(state.position, state.orientation, state.velocity)
+        self.native.fill_rows((state.position, state.orientation, state.velocity))
 
     def add_loads(self, state: State, load: FloatArray) -> None:
         """Add the loads (n_bodies, 6) after `fill` at the same state.
@@ -70,7 +89,7 @@ class NativeTerms:
         Raises ModelError if the points of a spring coincide.
         """
         poses = state.position, state.orientation, state.velocity
-        bad = self.native.add_loads(*poses, state.coordinate, load)
+        bad = self.native.add_loads(poses, state.coordinate, load)
         check_directions(self._system, bad)
 
 
@@ -90,7 +109,7 @@ def constraint_errors(
             _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
         drives = _DRIVES[system]
         drives.fill_known(state.time, drives.known)
-        drives.native.fill_errors(*poses, tracked.row[tracked.prescribed], *errors)
+        drives.native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
     return errors
 
 
@@ -100,32 +119,13 @@ def joint_errors(system: System) -> simulation.JointErrors:
     It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
     """
     if system not in _JOINT_ERRORS:
-        kinds = system.joint_kind, system.first_row, system.parameter, system.subspaces
-        _JOINT_ERRORS[system] = simulation.JointErrors(system.joint_frames, *kinds)
+        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
     return _JOINT_ERRORS[system]
 
 
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
     """Return contiguous arrays, which native code may keep views of."""
     return tuple(map(np.ascontiguousarray, arrays))
-
-
-def force_arrays(system: System, plain: Callable[..., Any]) -> tuple[Any, Any, Any, Any, Any]:
-    """Return tracked coordinates, springs on them, springs between points, elements and loads.
-
-    As tuples of arrays, each made `plain`, that native equations keep views of.
-    """
-    tracked, springs, lines = system.coordinates, system.joint_forces, system.point_forces
-    loads, (frames, *elastic) = system.external_forces, system.elastic.arrays
-    points = lines.first, lines.second, lines.first_point, lines.second_point
-    coordinates = tracked.joint, tracked.index, tracked.row, tracked.is_angle
-    return (
-        plain(*coordinates, *system.coordinate_types),
-        plain(springs.item, springs.stiffness, springs.rest, springs.damping),
-        plain(*points, lines.stiffness, lines.rest_length, lines.damping),
-        (plain(*frames), *plain(*elastic)),
-        plain(loads.body, loads.wrench, loads.point, loads.in_world),
-    )
 
 
 class SystemMotion:

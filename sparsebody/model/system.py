@@ -104,6 +104,12 @@ class PointForces:
     effort: tuple[TimeFunction, ...]
     names: tuple[str, ...]
 
+    @property
+    def springs(self) -> Any:
+        """Bodies, points and the numbers of the springs, as kernels take them."""
+        points = self.first, self.second, self.first_point, self.second_point
+        return *points, self.stiffness, self.rest_length, self.damping
+
     @cached_property
     def efforts(self) -> TimeFunctions:
         """The efforts together."""

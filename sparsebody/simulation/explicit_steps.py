@@ -120,7 +120,7 @@ class ExplicitSteps:
             return None
         native = self._by_factorization(solver)
         if native is not None and self._control is not None:
-            native.set_control(*self._control.function, *self._control.memory)
+            native.set_control((*self._control.function, *self._control.memory))
         return native
 
     def _by_factorization(self, solver: ForwardDynamics) -> Native | None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sparsebody._core import spatial as native
+from sparsebody._core import model as native
 from sparsebody.arrays import (
     ArrayLike,
     BoolArray,

@@ -6,7 +6,6 @@ Rigid joint rows have a compliance C, delta = C lambda, a numerical means: one b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.dynamics.energy import kinetic_energy
 from sparsebody.equations.initial_state import mechanism_size
-from sparsebody.equations.system_motion import SystemMotion, force_arrays
+from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
@@ -122,11 +121,12 @@ class StepEquations:
             *(self.displacement, self.velocity, self.acceleration, self.multiplier),
             *(self.position, self.orientation, self.coordinate),
         )
+        inertias = system.mass, system.inertia, system.gravity
+        mass, inertia, gravity = map(np.ascontiguousarray, inertias)
         self.native = native.ImplicitEquations(
-            _exact(system.mass, system.inertia, system.gravity),
-            _exact(*system.joint_frames, system.joint_kind, system.first_row, system.parameter),
-            *force_arrays(system, _exact),
-            _exact(compliance.entries, compliance.first_entry),
+            (mass, inertia, gravity),
+            system_tables(system),
+            (compliance.entries, compliance.first_entry),
             self.start,
             self.end,
             (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
@@ -185,8 +185,3 @@ class StepEquations:
             self.coordinate.copy(),
             self._time,
         )
-
-
-def _exact(*arrays: np.ndarray[Any, Any]) -> Any:
-    """Return the arrays as kernels see them: contiguous and writeable, copied where not."""
-    return tuple(np.require(array, requirements=["C", "W"]) for array in arrays)
