@@ -2,9 +2,9 @@
 
 import dataclasses
 
+import loops_in_space
 import numpy as np
 import pytest
-import spatial_loops
 from linkages import Builder, Linkage, matrix_at_start
 from random_saddles import whitened_rows
 from scipy.linalg import qr
@@ -132,17 +132,17 @@ def test_bodies_of_a_millimeter_beside_bodies_of_a_hundred_meters_do_not_matter(
 @pytest.mark.parametrize(
     ("kind", "each", "in_ring"),
     [
-        (spatial_loops.bennett(), 3, 0),
-        (spatial_loops.BRICARD, 1, 0),
-        (spatial_loops.sarrus(), 1, 3),  # platforms do not turn: three more rows close the ring
+        (loops_in_space.bennett(), 3, 0),
+        (loops_in_space.BRICARD, 1, 0),
+        (loops_in_space.sarrus(), 1, 3),  # platforms do not turn: three more rows close the ring
     ],
     ids=["bennett", "bricard", "sarrus"],
 )
 @pytest.mark.parametrize("n_loops", [1, 7, 60])
 def test_loops_that_move_by_special_directions_are_found(kind, each, in_ring, n_loops):
-    assert_right(spatial_loops.loops(kind, n_loops, ring=False).compile(), each * n_loops)
+    assert_right(loops_in_space.loops(kind, n_loops, ring=False).compile(), each * n_loops)
     if n_loops > 1:
-        ring = spatial_loops.loops(kind, n_loops, ring=True)
+        ring = loops_in_space.loops(kind, n_loops, ring=True)
         assert_right(ring.compile(), each * n_loops + in_ring)
 
 
