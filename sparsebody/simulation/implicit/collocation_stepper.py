@@ -7,6 +7,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import SimulationError
 from sparsebody.model.system import State
 from sparsebody.simulation.implicit.collocation import (
     CollocationState,
@@ -142,6 +143,11 @@ class CollocationStepper(HalvedSteps):
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         self._now = self._method.step(self.now, h, time, self._accuracy())
+
+    def _explained(self, error: SimulationError) -> str:
+        if not self._matrix.is_redundant:
+            return str(error)
+        return f'{error}, or method="auto": rows depend on each other near this pose'
 
     def _accuracy(self) -> tuple[float, float]:
         """Return the errors that Newton's method may leave in poses and velocities [m, m/s]."""

@@ -143,7 +143,7 @@ class StageMatrix:
         self._whole: list[Solve] = []
         self._n_primal = 6 * system.n_bodies
         self.rate = 0.0  # [1/s] the real gamma
-        self._is_redundant = False
+        self.is_redundant = False
 
     def factorize(self, state: State, multiplier: FloatArray, h: float, is_whole: bool) -> None:
         """Factorize at the start of a step of `h` [s]; each of them by itself if `is_whole`."""
@@ -199,7 +199,7 @@ class StageMatrix:
         Multipliers that do nothing at this pose would push at the poses of the stages.
         """
         twist, multiplier = self._by_factors(mode, force, row)
-        if not self._is_redundant:
+        if not self.is_redundant:
             return twist, multiplier
         n = len(self.compliance)
         row = np.append(row[:n] - self.compliance * multiplier[:n], row[n:])
@@ -211,7 +211,7 @@ class StageMatrix:
         That part is (C + A J^-1 A')^-1 C lambda, to the order of C. Nothing else determines it: it
         would grow from step to step.
         """
-        if not self._is_redundant:
+        if not self.is_redundant:
             return multiplier
         n = len(self.compliance)
         row = np.append(self.compliance * multiplier[:n], np.zeros(multiplier.size - n))
@@ -219,12 +219,12 @@ class StageMatrix:
 
     def _probe(self) -> None:
         """Look whether rows depend on others, at this pose."""
-        self._is_redundant = False
+        self.is_redundant = False
         n = len(self.compliance)
         row = np.zeros(self.equations.n_rows)
         row[:n] = np.cos(np.arange(n))
         contradiction = self.compliance * self.solve(0, np.zeros(self._n_primal), row)[1][:n]
-        self._is_redundant = bool(np.abs(contradiction).max(initial=0.0) > _DEPENDENT)
+        self.is_redundant = bool(np.abs(contradiction).max(initial=0.0) > _DEPENDENT)
 
 
 def matrix_parts(equations: StepEquations) -> tuple[csc_array, csc_array, csc_array]:

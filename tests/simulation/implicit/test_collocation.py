@@ -179,3 +179,9 @@ def test_newtons_method_converges_fast_by_either_matrix(is_whole):
         now = steps.step(now, 1e-3, (k + 1) * 1e-3, (1e-10, np.inf))
     assert steps.is_whole is is_whole
     assert steps.n_iterations <= 12
+
+
+def test_a_flat_lattice_at_rest_is_left_to_other_methods():
+    with pytest.raises(sb.SparsebodyError, match=r'method="auto": rows depend on each other'):
+        system = sb.build("lattice", rows=3, columns=3).compile()
+        sb.simulate(system, duration=0.1, step=0.02, **RADAU)
