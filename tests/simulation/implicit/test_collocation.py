@@ -182,6 +182,6 @@ def test_newtons_method_converges_fast_by_either_matrix(is_whole):
 
 
 def test_a_flat_lattice_at_rest_is_left_to_other_methods():
+    system = sb.build("lattice", rows=3, columns=3).compile()
     with pytest.raises(sb.SparsebodyError, match=r'method="auto": rows depend on each other'):
-        system = sb.build("lattice", rows=3, columns=3).compile()
         sb.simulate(system, duration=0.1, step=0.02, **RADAU)
