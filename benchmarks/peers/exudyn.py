@@ -221,8 +221,8 @@ class Model:
         result = np.zeros((system.n_bodies, 3))
         for i, vector in enumerate(result):
             if kind == exu.OutputVariableType.AngularAcceleration:
-                found = np.ravel(self.mbs.GetObjectOutputBody(self.bodies[i], kind))
-                vector[-len(found) :] = found  # one number about the normal, or three
+                rates = np.ravel(self.mbs.GetObjectOutputBody(self.bodies[i], kind))
+                vector[-len(rates) :] = rates  # one number about the normal, or three
             else:
                 point = np.zeros(3) if self.planar is None else self.planar.local_com(i)
                 vector[:] = self.mbs.GetObjectOutputBody(self.bodies[i], kind, list(point))

@@ -130,14 +130,14 @@ class Output:
         return path
 
 
-_FORMER: dict[str, tuple[str, dict[str, str]]] = {  # keywords of version 0.1 in their groups
+_FORMER: dict[str, tuple[Any, dict[str, str]]] = {  # keywords of version 0.1 in their groups
     "method": (
-        "Method",
+        Method,
         {x: x for x in ("stabilization", "time_constant", "compliance", "spectral_radius")},
     ),
-    "dynamics": ("Solver", {x: x for x in ("ordering", "factorization", "reduction")}),
-    "record": ("Recording", {"record_step": "step", "record_reactions": "reactions"}),
-    "output": ("Output", {x: x for x in ("resume", "overwrite", "source")}),
+    "dynamics": (Solver, {x: x for x in ("ordering", "factorization", "reduction")}),
+    "record": (Recording, {"record_step": "step", "record_reactions": "reactions"}),
+    "output": (Output, {x: x for x in ("resume", "overwrite", "source")}),
 }
 
 
@@ -151,16 +151,13 @@ def with_former_keywords(groups: dict[str, Any], former: dict[str, Any]) -> tupl
         given = {fields[name]: former.pop(name) for name in fields if name in former}
         if not given:
             continue
-        forms.append(f"{group}={form}({', '.join(f'{name}=...' for name in given)})")
+        forms.append(f"{group}={form.__name__}({', '.join(f'{name}=...' for name in given)})")
         value = groups[group]
-        if group == "method":
-            value = Method(value) if isinstance(value, str) else value
-        elif group == "dynamics":
-            value = Solver() if value is None else value
-        elif group == "output" and value is not None:
-            value = value if isinstance(value, Output) else Output(value)
-        if isinstance(value, Method | Solver | Recording | Output):  # not a prepared dynamics
-            groups[group] = replace(value, **given)
+        if isinstance(value, ForwardDynamics) or (form is Output and value is None):
+            continue  # there it had no effect
+        if not isinstance(value, form):
+            value = form() if value is None else form(value)
+        groups[group] = replace(value, **given)
     if former:
         raise TypeError(f"simulate() got an unexpected keyword argument {min(former)!r}")
     if forms:
