@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
@@ -92,7 +92,7 @@ def repeated(row: NDArray[Any], n: int) -> NDArray[Any]:
     return row[None] if n == 1 else np.broadcast_to(row, (n, *row.shape))  # ten times as fast
 
 
-def distinct(array: FloatArray) -> FloatArray:
+def distinct(array: NDArray[Any]) -> NDArray[Any]:
     """Return the first row alone where an array repeats it without storing it again."""
     return array[:1] if array.strides[0] == 0 else array
 
@@ -103,10 +103,13 @@ def stored_once(array: FloatArray) -> FloatArray:
     return np.broadcast_to(array[0], array.shape) if same else array
 
 
-def finite_rows(array: FloatArray) -> BoolArray:
-    """(n,) or (1,) whether all numbers of a row are finite."""
-    rows = distinct(array)
-    return np.asarray(np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
+def first_wrong(n: int, are_right: Callable[[slice], bool]) -> int:
+    """Return the first of n rows with something wrong, by halves, where not all are right."""
+    first, last = 0, n
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if are_right(slice(first, middle)) else (first, middle)
+    return first
 
 
 def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:

@@ -13,7 +13,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     column,
     distinct,
-    finite_rows,
+    first_wrong,
     joined,
     objects,
     repeated,
@@ -247,7 +247,8 @@ def frames_of_world(
     """
     n, who = len(names), shown(what, names)
     origin = column(point, (3,), n, who, "point")
-    for i in np.flatnonzero(~finite_rows(origin)).tolist():
+    if not np.isfinite(distinct(origin)).all():
+        i = first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))
         vector(origin[i], shown(what, names[i : i + 1]), "point")
     e_z = column((0.0, 0.0, 1.0) if axis is None else axis, (3,), n, who, "axis")
     e_x = None if x_axis is None else column(x_axis, (3,), n, who, "x axis")

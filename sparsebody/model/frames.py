@@ -9,13 +9,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody._core import model
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     column,
     direction,
     distinct,
-    finite_rows,
+    first_wrong,
     joined,
     repeated,
     vector,
@@ -25,7 +26,6 @@ from sparsebody.spatial import (
     quaternion_from_rotation,
     rotation_from_quaternion,
 )
-from sparsebody.tolerances import UNIT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ class Frames:
         n = next((len(a) for a in (self.position, self.orientation) if np.ndim(a) == 2), 1)  # type: ignore[arg-type]
         position = column(self.position, (3,), n, "frames", "position")
         orientation = column(self.orientation, (4,), n, "frames", "orientation")
-        for i in np.flatnonzero(~(finite_rows(position) & are_unit_quaternions(orientation))):
+        if not _are_right(position, orientation):
+            i = first_wrong(n, lambda some: _are_right(position[some], orientation[some]))
             try:
                 Frame(position[i], orientation[i])
             except ModelError as error:
@@ -137,10 +138,8 @@ def _trusted(kind: type[F], position: FloatArray, orientation: FloatArray) -> F:
     return frame
 
 
-def are_unit_quaternions(orientation: FloatArray) -> BoolArray:
-    """(n,) or (1,) whether the quaternions (n, 4) are finite and unit, to within 1e-6."""
-    norm = np.linalg.norm(distinct(orientation), axis=1)
-    return np.asarray(np.abs(norm - 1.0) <= UNIT_TOLERANCE)  # no NaN passes
+def _are_right(position: FloatArray, orientation: FloatArray) -> bool:
+    return model.is_regular(position, orientation, position, position[:, 0])
 
 
 def unit_quaternions(orientation: FloatArray) -> FloatArray:
