@@ -132,9 +132,11 @@ def shown(what: str, names: Sequence[str]) -> str:
     return f"{what} {names[0]!r}, ..." if len(names) else f"{what} (none)"
 
 
-def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return columns in turn; what all of them repeat is stored once."""
+def joined(parts: Sequence[Any]) -> Any:
+    """Return arrays, or columns, in turn; what all of them repeat is stored once."""
     first = parts[0]
+    if not isinstance(first, np.ndarray):
+        return type(first).joined(parts)
     is_repeated = all(part.strides[0] == 0 for part in parts)
     if is_repeated and (np.array([part[0] for part in parts], first.dtype) == first[0]).all():
         return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
@@ -152,7 +154,7 @@ class Columns(Protocol):
     def __len__(self) -> int: ...
 
     @classmethod
-    def joined(cls, parts: Sequence[Any]) -> Any:
+    def joined(cls, parts: Sequence[Any], /) -> Any:
         """The columns of all parts in turn."""
 
 
@@ -185,6 +187,14 @@ class Table(Generic[Item, C]):
             offset = index - self._starts[part]
             self._made[index] = self._make(self._parts[part], offset, self.names[index])
         return self._made[index]
+
+    def find(self, name: str, what: str) -> Item:
+        """Return the body or joint called `name`; ModelError if there is none."""
+        index = self.names.find(name)
+        if index < 0:
+            known = ", ".join(self.names[:5]) or "none"
+            raise ModelError(f"there is no {what} {name!r}; add_{what} it first ({known}, ...)")
+        return self[index]
 
     def items(self) -> dict[str, Item]:
         """Return everything by name, in the order of declaration."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
 from sparsebody._core import model
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     column,
@@ -90,6 +90,12 @@ class Frames:
         return _trusted(cls, position, orientation)
 
     @classmethod
+    def of(cls, frames: Sequence[Frame]) -> Frames:
+        """Frames from one object each."""
+        parts = [[frame.origin for frame in frames], [frame.orientation for frame in frames]]
+        return _trusted(cls, *map(np.array, parts))
+
+    @classmethod
     def repeated(cls, frame: Frame, n: int) -> Frames:
         """The same frame n times."""
         return _trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
@@ -100,15 +106,12 @@ class Frames:
         origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
         return _trusted(cls, joined(origins), joined(quaternions))
 
-    def take(self, index: IntArray) -> Frames:
-        """Some of the frames."""
-        return _trusted(Frames, self.origins[index], self.quaternions[index])
-
     def __len__(self) -> int:
         return len(self.origins)
 
-    def __getitem__(self, index: int) -> Frame:
-        return _trusted(Frame, self.origins[index], self.quaternions[index])
+    def __getitem__(self, index: Any) -> Any:
+        position, orientation = self.origins[index], self.quaternions[index]
+        return _trusted(Frame if position.ndim == 1 else Frames, position, orientation)
 
     @property
     def origins(self) -> FloatArray:
@@ -126,10 +129,7 @@ class Frames:
         return rotations(self.quaternions)
 
 
-F = TypeVar("F", Frame, Frames)
-
-
-def _trusted(kind: type[F], position: FloatArray, orientation: FloatArray) -> F:
+def _trusted(kind: type[Any], position: FloatArray, orientation: FloatArray) -> Any:
     """Return what needs no check, because it comes from what was checked."""
     frame = object.__new__(kind)
     position.flags.writeable = orientation.flags.writeable = False
