@@ -49,20 +49,17 @@ class AdaptiveStepper(OuterStepper):
     _inner: Inner
 
     def __init__(self, problem: Problem, make_inner: Callable[[Problem], Inner]) -> None:
-        options, self._system = problem.options, (system := problem.system)
+        options, system = problem.options, problem.system
+        self._system = system
         assert options.rtol is not None
         assert options.atol is not None
-        self._size, self._rtol, self._atol = (
-            mechanism_size(self._system),
-            options.rtol,
-            options.atol,
-        )
+        self._size, self._rtol, self._atol = mechanism_size(system), options.rtol, options.atol
         self._note, self._n_noted = problem.note, 0
         self._inner = make_inner(replace(problem, note=self._take_note))
         self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
         self._before: tuple[State, FloatArray] | None = None
-        springs = system.elastic, system.joint_forces.item, system.point_forces.first
-        self._has_springs = any(map(len, springs))
+        forces = system.joint_forces.item, system.point_forces.first
+        self._has_springs = len(system.elastic) + sum(map(len, forces)) > 0
 
     def _take_note(self, event: Event) -> None:
         self._n_noted += 1
