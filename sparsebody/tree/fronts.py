@@ -223,10 +223,7 @@ class FrontSize(NamedTuple):
 
 
 class Elimination:
-    """The elimination of a tree, link by link and loop by loop, loops closing as `closing` tells.
-
-    At work of `most` it gives up, and is not `is_complete`.
-    """
+    """The elimination of a tree and its loops, which gives up at work of `most`."""
 
     def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:
         self.tree, self.closing, self.n = tree, closing, tree.n_bodies

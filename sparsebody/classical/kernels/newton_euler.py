@@ -79,10 +79,7 @@ def next_link(
     dw: FloatArray,
     dv: FloatArray,
 ) -> tuple[Vector, Vector, Vector]:
-    """Fill and return row i as in `outwards`.
-
-    `carried` is the acceleration of the link's origin as a point of its parent, in parent axes.
-    """
+    """Fill and return row i; `carried`: the origin's acceleration as a point of its parent."""
     p, R = links.parent[i], rotation(motion.rotation[i])
     w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
     if p >= 0:
