@@ -58,7 +58,9 @@ class GeneralTerms:
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
         self._first_row = system.first_row
-        self.is_general = general_joints(system)
+        self.is_general = np.zeros(system.n_joints, dtype=bool)  # or constant on the successor
+        self.is_general[system.varying_joints] = True
+        self.is_general[system.coordinates.joint] = True
         if compiled is not None:
             self.is_general &= ~compiled
         self._has_loads, has_joints = system.has_loads, bool(self.is_general.any())
@@ -88,14 +90,6 @@ class GeneralTerms:
             load = np.zeros((self._system.n_bodies, 6)) if body_force is None else load.copy()
             self.native.add_loads(state, load)
         return Terms(load, self.native.rows, self.native.gamma)
-
-
-def general_joints(system: System) -> BoolArray:
-    """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
-    is_general = np.zeros(system.n_joints, dtype=bool)
-    is_general[system.varying_joints] = True
-    is_general[system.coordinates.joint] = True
-    return is_general
 
 
 class ReactionTree(NamedTuple):
@@ -209,7 +203,6 @@ class Assembler:
             np.concatenate([pattern.block_sizes[:n][bodies], pattern.block_sizes[n:][duals]]),
             np.ascontiguousarray(self._body_index[pattern.ends[duals]]),
         )
-        self.has_constant_subspaces = not general_joints(system).any()
         self.assembly = object()  # identity of the newest one
         self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))

@@ -174,6 +174,13 @@ class SystemMotion:
             self.system, self.state, self.joints, self.coordinates, self._threads
         )
 
+    @property
+    def subspace(self) -> FloatArray:
+        """T' in S coordinates (n_rows, 6), which few joint types let vary."""
+        system = self.system
+        varies = len(system.varying_joints) or len(system.coordinates.prescribed)
+        return self.constraint.subspace if varies else system.subspace
+
     @cached_property
     def _errors(self) -> tuple[FloatArray, FloatArray]:
         return constraint_errors(self.system, self.state, self._threads)
