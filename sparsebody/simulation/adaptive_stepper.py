@@ -49,18 +49,17 @@ class AdaptiveStepper(OuterStepper):
     _inner: Inner
 
     def __init__(self, problem: Problem, make_inner: Callable[[Problem], Inner]) -> None:
-        options, self._system = problem.options, problem.system
+        options, system = problem.options, problem.system
+        self._system = system
         assert options.rtol is not None
         assert options.atol is not None
-        self._size, self._rtol, self._atol = (
-            mechanism_size(self._system),
-            options.rtol,
-            options.atol,
-        )
+        self._size, self._rtol, self._atol = mechanism_size(system), options.rtol, options.atol
         self._note, self._n_noted = problem.note, 0
         self._inner = make_inner(replace(problem, note=self._take_note))
         self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
         self._before: tuple[State, FloatArray] | None = None
+        forces = system.joint_forces.item, system.point_forces.first
+        self._has_springs = len(system.elastic) + sum(map(len, forces)) > 0
 
     def _take_note(self, event: Event) -> None:
         self._n_noted += 1
@@ -114,8 +113,8 @@ class AdaptiveStepper(OuterStepper):
             self._step()
         if self.state.time == time or self._before is None:
             return self.state
-        if isinstance(self._inner, CollocationStepper):
-            return self._inner.between(time)
+        if isinstance(self._inner, CollocationStepper) and self._has_springs:
+            return self._inner.between(time)  # stiff ones have accelerations full of rounding
         before, acceleration = self._before
         between = interpolated(before, self.state, (acceleration, self.acceleration), time)
         between = self._inner.closed(between)

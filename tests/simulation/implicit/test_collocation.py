@@ -131,13 +131,13 @@ def test_motion_and_reactions_are_those_of_runge_kutta_steps():
 def test_four_bars_pass_their_flat_poses_whatever_the_steps():
     system, options = sb.build("n-four-bar", loops=4).compile(), {"duration": 1.5} | RADAU
     fixed = sb.simulate(system, step=0.01, **options)
-    chosen = sb.simulate(
-        system, step="auto", rtol=1e-8, atol=1e-8, record=sb.Recording(step=0.01), **options
-    )
+    chosen = sb.simulate(system, step="auto", rtol=1e-8, record=sb.Recording(step=0.003), **options)
+    # records within steps obey the energy as their ends do: interpolated by order 6, not by stages
+    assert np.abs(np.diff(chosen.energy)).max() < 2e-9 * chosen.energy[0]
     for run in (fixed, chosen):
         assert run.energy_error < 1e-7
         assert run.position_error.max() < 1e-7
-    np.testing.assert_allclose(chosen.position, fixed.position, atol=1e-5)
+    np.testing.assert_allclose(chosen.position[-1], fixed.position[-1], atol=1e-5)
 
 
 def radau_steps(system, state):
