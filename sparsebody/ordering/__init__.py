@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from networkx.algorithms.approximation import treewidth_min_degree, treewidth_min_fill_in
-from scipy.sparse import csc_matrix, csgraph, csr_array, identity
+from scipy.sparse import csgraph
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
@@ -325,45 +325,27 @@ def quickest(names: list[str]) -> str:
     return min(names, key=lambda name: ORDERINGS[name].microseconds)
 
 
-def _graph(pattern: Blocks) -> csr_array:
-    """Return the adjacency of the blocks."""
-    indptr, indices = pattern.adjacency
-    at = indices.astype(np.int32), indptr.astype(np.int32)
-    return csr_array((np.ones(len(indices)), *at), shape=(pattern.n_blocks,) * 2)
-
-
-def _by_cholmod(method: str) -> Ordering:
-    """Return the line of an ordering that comes with CHOLMOD, on blocks as heavy as their rows."""
-
-    def ordered(pattern: Blocks) -> IntArray:
-        sizes = pattern.block_sizes
-        block = np.repeat(np.arange(pattern.n_blocks), sizes // np.gcd.reduce(sizes))
-        whole = csc_matrix(_graph(pattern) + identity(pattern.n_blocks, format="csr"))
-        return heuristics.blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
-
-    return Ordering(ordered, f"{method.upper()}, by CHOLMOD", admissible=False, needs="sksparse")
-
-
 def _by_bandwidth(pattern: Blocks) -> IntArray:
-    return csgraph.reverse_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp)
+    graph = heuristics.quotient_graph(pattern)
+    return csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
 
 
+_general = partial(Ordering, admissible=False)
 GENERAL_ORDERINGS = {
-    "minimum-degree": Ordering(
-        heuristics.unconstrained_minimum_degree,
-        "the block that couples to the fewest rows",
-        admissible=False,
+    "minimum-degree": _general(
+        heuristics.unconstrained_minimum_degree, "the block that couples to the fewest rows"
     ),
-    "cholmod-amd": _by_cholmod("amd"),
-    "cholmod-metis": _by_cholmod("metis"),
-    "cholmod-nesdis": _by_cholmod("nesdis"),
-    "reverse-cuthill-mckee": Ordering(_by_bandwidth, "small bandwidth", admissible=False),
-    "natural": Ordering(heuristics.natural, "as numbered", admissible=False),
-    "random": Ordering(
-        lambda pattern: np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp),
-        "shuffled",
-        admissible=False,
-    ),
+    **{
+        f"cholmod-{method}": _general(
+            partial(heuristics.quotient_ordered_by, method=method),
+            f"{method.upper()}, by CHOLMOD",
+            needs="sksparse",
+        )
+        for method in ("amd", "metis", "nesdis")
+    },
+    "reverse-cuthill-mckee": _general(_by_bandwidth, "small bandwidth"),
+    "natural": _general(heuristics.natural, "as numbered"),
+    "random": _general(reference.shuffled, "shuffled"),
 }
 
 
