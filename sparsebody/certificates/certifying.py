@@ -184,20 +184,10 @@ def _measured(one: Eliminated, most: int, seconds: Timer) -> Measured:
 
 
 def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> InertiaCertificate:
-    """Return how the nonzeros of H grow on every spanning tree of a family.
+    """Return how the nonzeros of H grow on every spanning tree of a family, as of `certify`.
 
-    Parameters
-    ----------
-    family : Family, str or callable
-        As of `certify`, of mechanisms.
-    largest : int, optional
-        Bodies of the largest member, up to 2,000: distances between all of them are looked at;
-        default 1024.
-
-    Raises
-    ------
-    ModelError
-        If the family does not grow to four sizes up to the largest, or that is too large.
+    The largest member has up to 2,000 bodies, between all of which distances are looked at; default
+    1024. ModelError if the family does not grow to four sizes up to the largest.
     """
     largest = LARGEST["crba"] if largest is None else largest
     if largest > MOST_BODIES:
@@ -286,14 +276,8 @@ class AlgorithmGrowth:
 def growing_family(mechanism: str, parameters: Mapping[str, Any]) -> Family:
     """Return the family of a gallery mechanism whose size parameters above one grow together.
 
-    A lattice of one layer stays in its plane. What is one everywhere grows as a whole.
-
-    Raises
-    ------
-    UnknownNameError
-        If the gallery has no such mechanism.
-    ModelError
-        If it does not grow.
+    A lattice of one layer stays in its plane. What is one everywhere grows as a whole. Raises
+    UnknownNameError if the gallery has no such mechanism, ModelError if it does not grow.
     """
     build(mechanism, **parameters)
     entry = GALLERY[mechanism]
@@ -311,23 +295,9 @@ def algorithm_growth(
 ) -> tuple[AlgorithmGrowth, ...]:
     """Return the growth of the predicted flops with all constraint rows, dependent ones too.
 
-    Parameters
-    ----------
-    family : Family
-        A gallery mechanism that grows.
-    sizes : sequence of int
-        Wanted numbers of bodies; the nearest that the family has are taken.
-    names : sequence of str
-        Keys of ALGORITHMS; default: all.
-
-    Raises
-    ------
-    ShapeError
-        If there is no size, or one that is not positive.
-    UnknownNameError
-        For an algorithm that is not there.
-    ModelError
-        If the family cannot be built.
+    Of the members nearest to `sizes`, numbers of bodies, and of algorithms by their names in
+    ALGORITHMS, by default all. Raises ShapeError if there is no size, or one that is not positive;
+    UnknownNameError for an algorithm that is not there; ModelError if the family cannot be built.
     """
     if min(sizes, default=0) < 1:
         raise ShapeError(f"sizes are {list(sizes)}; give numbers of bodies, such as 64, 256, 1024")

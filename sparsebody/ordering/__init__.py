@@ -211,14 +211,9 @@ def available_orderings(n_blocks: int = 0) -> list[str]:
 def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
-    `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them.
-
-    Raises
-    ------
-    UnknownNameError, MissingDependencyError
-        If there is no ordering of this name, or it needs a package that is not installed.
-    OrderingError
-        If the pattern is too large for it, or a registered function returns no order.
+    `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them. Raises
+    UnknownNameError or MissingDependencyError if the ordering is not there, OrderingError if the
+    pattern is too large for it, or a registered function returns no order.
     """
     entry = installed_entry(ORDERINGS, name)
     if pattern.n_blocks > entry.largest:
@@ -226,9 +221,8 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
             f"the ordering {name} takes {entry.largest} bodies and joints at most, not "
             f"{pattern.n_blocks}; take minimum-fill or nested-dissection"
         )
-    if entry.takes_positions and positions is not None:
-        return entry.function(pattern, positions)
-    return entry.function(pattern)
+    takes_them = entry.takes_positions and positions is not None
+    return entry.function(pattern, *[positions] * takes_them)
 
 
 def register_ordering(
@@ -311,10 +305,9 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
     n_in_loops = np.count_nonzero(core_joints(pattern))
-    names = available_orderings(pattern.n_blocks)
     return [
         name
-        for name in names
+        for name in available_orderings(pattern.n_blocks)
         if ORDERINGS[name].smallest_automatic <= n_in_loops
         and size <= ORDERINGS[name].largest_automatic
     ]
