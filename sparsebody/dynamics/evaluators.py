@@ -44,11 +44,7 @@ class InaccurateFactors(SingularSystemError):
 
 
 class Evaluator(ABC):
-    """An assembler that fills [1 A'; A 0] x = b, and factors of its newest matrix.
-
-    Nothing but the arrays of the assembler and the factors changes: they belong to the newest
-    state.
-    """
+    """An assembler of [1 A'; A 0] x = b, and factors of its newest matrix; both change in place."""
 
     is_inaccurate = False  # whether few digits of the newest solution are good
     inconsistency = 0.0  # largest violation of a row that no solution fulfills, relative
@@ -100,10 +96,7 @@ class Evaluator(ABC):
         return residual
 
     def factorize(self, time: float) -> None:
-        """Factorize what was assembled last; raise SingularSystemError if a pivot is lost.
-
-        The message names the joint or the body, and `time` [s].
-        """
+        """Factorize what was assembled; SingularSystemError names a lost joint, and `time` [s]."""
         self._factorize(time)
         self._factorized = self.assembler.assembly
 
@@ -202,10 +195,7 @@ class BlockLDLEvaluator(Evaluator):
 
 
 class BlockQREvaluator(Evaluator):
-    """QR of the constraint columns, refined: of the assembler's symbolic, or in natural order.
-
-    The latter where LDL' is not accurate enough. In a plane the former is one native pass.
-    """
+    """QR of the constraint columns, refined; in natural order where LDL' is not accurate enough."""
 
     def __init__(self, assembler: Assembler) -> None:
         super().__init__(assembler)
@@ -334,10 +324,7 @@ class KrylovEvaluator(Evaluator):
         return residual
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
-        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2.
-
-        A step of Levenberg and Marquardt in the metric of the inertias.
-        """
+        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2."""
         assembler = self.assembler
         self._scale_rows()
         self._factors.factorize(self._unit_rows, damping)

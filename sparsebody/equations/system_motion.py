@@ -176,10 +176,9 @@ class SystemMotion:
 
     @property
     def subspace(self) -> FloatArray:
-        """T' in S coordinates (n_rows, 6), which few joint types let vary."""
-        system = self.system
-        varies = len(system.varying_joints) or len(system.coordinates.prescribed)
-        return self.constraint.subspace if varies else system.subspace
+        """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
+        varies = len(self.system.coordinates.prescribed) or len(self.system.varying_joints)
+        return self.constraint.subspace if varies else self.system.subspace
 
     @cached_property
     def _errors(self) -> tuple[FloatArray, FloatArray]:

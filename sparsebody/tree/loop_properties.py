@@ -68,10 +68,7 @@ def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = 
 
 
 def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
-    """Return the rank of K, given that of all constraint rows of the system.
-
-    Those of tree joints are independent, and as many as the freedoms that the tree takes.
-    """
+    """Return the rank of K, given that of all rows: those of tree joints are independent."""
     return rank_of_all - (tree.system.n_rows - len(tree.loop_rows))
 
 
@@ -102,10 +99,7 @@ def nearby_mobilities(
 
 
 def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
-    """Return the state with velocity coordinates (n_velocities,) acting for unit time.
-
-    To first order, the velocity being zero then.
-    """
+    """Return the state with velocity coordinates (n_velocities,) acting for unit time, at rest."""
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
     of_links = link_accelerations(tree, motion, change)  # at rest, J change

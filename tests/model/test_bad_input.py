@@ -208,9 +208,9 @@ FORCES = [
     (beam(**BOTH_ENDS, damping=-1.0), "beam 'x': damping is -1.0; give a time"),
 ]
 NAMES = [
-    (lambda m: m.body("z"), r"there is no body 'z'; add_body it first \(bodies: a, b"),
+    (lambda m: m.body("z"), r"there is no body 'z'; add_body it first \(a, b"),
     (lambda m: m.joint("z"), r"there is no joint 'z'; add_joint it first \(hinge, ball"),
-    (lambda m: m.body([1]), r"there is no body \[1\]; add_body it first \(bodies: a, b"),
+    (lambda m: m.body([1]), r"there is no body \[1\]; add_body it first \(a, b"),
     (lambda m: m.joint([1]), r"there is no joint \[1\]; add_joint it first \(hinge, ball"),
     (lambda m: m.body(np.zeros(2)), r"there is no body array\(\[0., 0.\]\); add_body it"),
     (lambda m: m.compile().body([1]), r"system 'arm' has no body \[1\]"),

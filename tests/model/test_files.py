@@ -235,8 +235,8 @@ BROKEN = [
     ((*NODE, "shape"), {"type": "cone"}, r"unknown type 'cone'; the types are box, cylinder, sph"),
     ((*NODE, "shape"), {"type": "sphere"}, r"shape \(sphere\): 'radius' is missing; add it"),
     ((*NODE, "shape"), {"type": "sphere", "radius": "x"}, "radius is 'x'; give a number"),
-    ((*NODE, "shape"), {"type": "box", "sides": [1, 2]}, "sides has 2 entries; give 3"),
-    ((*NODE, "shape"), {"type": "box", "sides": 1}, "sides is 1; give a list"),
+    ((*NODE, "shape"), {"type": "box", "sides": [1, 2]}, r"sides has shape \(2,\); give 3 numbers"),
+    ((*NODE, "shape"), {"type": "box", "sides": 1}, r"sides has shape \(\); give 3 numbers"),
     (
         (*EDGE, "type"),
         "hinge",
@@ -269,7 +269,7 @@ BROKEN = [
     ((*FORCE, "joint"), REMOVED, r"graph\.forces\[0\]: force 'spring' \(joint\): 'joint' is miss"),
     ((*FORCE, "stiffness"), "soft", r"graph\.forces\[0\]: .*stiffness is 'soft'; give a number"),
     ((*FORCE, "effort"), {"value": 1}, r"effort: 'type' is missing; add one of polynomial"),
-    ((*FORCE, "coordinate"), 0.5, "coordinate is 0.5; give a number"),
+    ((*FORCE, "coordinate"), 0.5, "coordinate is 0.5, but a revolute joint has 1"),
 ]
 
 
