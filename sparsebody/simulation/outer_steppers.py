@@ -426,6 +426,8 @@ def fastest_spring(system: System, state: State) -> float:
     taken as if each body gave way as far as it can, and of an elastic element its stiffest row.
     """
     springs, lines, elastic = system.joint_forces, system.point_forces, system.elastic
+    if not (len(springs.item) or len(lines.first) or elastic.kind.size):
+        return 0.0
     inverse = np.append(system.inverse_inertia, np.zeros((1, 6, 6)), axis=0)  # the world is -1
     rates = [np.zeros(1)]
     if len(springs.item):
