@@ -201,8 +201,8 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     elimination = least_elimination(tree)
     graph, sizes, kinds = elimination_graph(elimination)
     front = int(weighted_counts(graph, sizes).max(initial=0))
-    size = elimination.size
-    return Eliminated(member, graph, sizes, kinds, size.numbers, size.work, front)
+    cost = elimination.numbers, elimination.work
+    return Eliminated(member, graph, sizes, kinds, *cost, front)
 
 
 def system_of(member: Member) -> System:

@@ -12,7 +12,6 @@ from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.kernels import lagrangians, newton_euler
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
-from sparsebody.classical.kernels.partial_velocities import gibbs_appell, gibbs_appell_forward, kane
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
 
@@ -79,6 +78,7 @@ class Algorithm:
 
 
 _UICKER_KAHN, _OPERATORS = "Uicker (1965), Kahn (1969)", "Rodriguez, Jain (1992)"
+_GIBBS = "Gibbs (1879), Appell (1900), Popov"
 _TENSORS = "Balafoutis, Patel, Misra (1988)"
 _FOUR_STAGES = "Vukobratovic, Stepanenko (1973), spatial form"
 _TABLE = (  # name, source, kernel, growth, is it forward dynamics, does it take wrenches
@@ -89,11 +89,11 @@ _TABLE = (  # name, source, kernel, growth, is it forward dynamics, does it take
     ("vukobratovic-stepanenko", _FOUR_STAGES, newton_euler.vukobratovic_stepanenko, 1, False, True),
     ("luh-walker-paul", "Luh, Walker, Paul (1980)", newton_euler.luh_walker_paul, 1, False, True),
     ("balafoutis-patel-misra", _TENSORS, newton_euler.balafoutis_patel_misra, 1, False, True),
-    ("gibbs-appell", "Gibbs (1879), Appell (1900), Popov", gibbs_appell, 3, False, False),
+    ("gibbs-appell", _GIBBS, newton_euler.gibbs_appell, 3, False, False),
     ("spatial-operators", _OPERATORS, operator_inverse, 1, False, True),
-    ("kane", "Kane, Levinson (1985); Ma, Xu", kane, 2, False, True),
+    ("kane", "Kane, Levinson (1985); Ma, Xu", newton_euler.kane, 2, False, True),
     ("uicker-kahn-forward", _UICKER_KAHN, lagrangians.uicker_kahn_forward, 4, True, False),
-    ("gibbs-appell-forward", "Popov", gibbs_appell_forward, 3, True, False),
+    ("gibbs-appell-forward", "Popov", newton_euler.gibbs_appell_forward, 3, True, False),
     ("walker-orin-1", "Walker, Orin (1982), method 1", newton_euler.walker_orin_1, 3, True, True),
     ("walker-orin-2", "Walker, Orin (1982), method 2", newton_euler.walker_orin_2, 3, True, True),
     ("walker-orin-3", "Walker, Orin (1982), method 3", newton_euler.walker_orin_3, 3, True, True),

@@ -136,10 +136,7 @@ def lifted_array(array: Any, make: Callable[[float], Any]) -> Any:
 
 @cache
 def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function of a compiled kernel, which runs on numbers of any kind.
-
-    The kernels that it calls are replaced by theirs.
-    """
+    """Return the Python function of a compiled kernel, and of those that it calls."""
     function = getattr(kernel, "py_func", kernel)
     names = dict(function.__globals__)
     for name in function.__code__.co_names:

@@ -160,10 +160,7 @@ class Polynomial:
 
     def __call__(self, n: int) -> Fraction:
         """Return its value."""
-        total = Fraction(0)
-        for coefficient in reversed(self.coefficients):
-            total = total * n + coefficient
-        return total
+        return sum((c * n**k for k, c in enumerate(self.coefficients)), Fraction(0))
 
     @property
     def degree(self) -> int:

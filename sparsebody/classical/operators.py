@@ -301,10 +301,7 @@ def cross_matrix(vectors: FloatArray) -> FloatArray:
 
 
 def shift_operators(vectors: FloatArray) -> FloatArray:
-    """Return [1, l~; 0, 1] (n, 6, 6): forces, moment first, moved from the end of l to its start.
-
-    Its transpose moves velocities from the start to the end. Liu (2011), phi(2).
-    """
+    """Return [1, l~; 0, 1] (n, 6, 6), forces from the end of l to its start. Liu (2011), phi(2)."""
     operators = np.zeros((len(vectors), 6, 6), vectors.dtype)
     operators[:, range(6), range(6)] = 1
     operators[:, :3, 3:] = cross_matrix(vectors)
@@ -319,10 +316,7 @@ def _shifts(vectors: FloatArray, rotations: FloatArray) -> FloatArray:
 
 
 def body_masses(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> FloatArray:
-    """Return M(k) = [J, m p~; -m p~, m 1] (n, 6, 6), J about the joint. Liu (2011), (5).
-
-    Of m (n,) [kg], p (n, 3) [m], and the inertia about the center of mass (n, 3, 3) [kg m^2].
-    """
+    """Return M(k) = [J, m p~; -m p~, m 1] (n, 6, 6), J about the joint. Liu (2011), (5)."""
     p, m = cross_matrix(com), mass[:, None, None]
     masses = np.zeros((len(mass), 6, 6), mass.dtype)
     masses[:, :3, :3] = inertia - m * (p @ p)

@@ -23,12 +23,16 @@ from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import NativeTerms, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic, analyze, block_ldl
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
-from sparsebody.factorization.multifrontal import MultifrontalSymbolic
+from sparsebody.factorization.block_ldl import (
+    BlockLDLSymbolic,
+    MultifrontalSymbolic,
+    in_parts,
+    safe_order,
+)
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.tolerances import ROUNDING_RESIDUAL
+from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
 
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
@@ -57,8 +61,8 @@ class GeneralTerms:
     """All loads, and rows of joints with varying T or tracked coordinates not `compiled`."""
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
-        self._first_row = system.first_row
-        self.is_general = general_joints(system)
+        self.is_general = np.zeros(system.n_joints, dtype=bool)
+        self.is_general[np.append(system.varying_joints, system.coordinates.joint)] = True
         if compiled is not None:
             self.is_general &= ~compiled
         self._has_loads, has_joints = system.has_loads, bool(self.is_general.any())
@@ -68,11 +72,6 @@ class GeneralTerms:
         self._system = system
         self._has_coordinates = len(system.coordinates.joint) > 0
         self.native = None if self.is_empty else NativeTerms(system)
-
-    def sources(self, rows: IntArray) -> IntArray:
-        """Return the index in Terms.rows of rows of the system; any number for constant rows."""
-        general = np.flatnonzero(np.repeat(self.is_general, np.diff(self._first_row)))
-        return np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
         """Return the terms at a state with contiguous arrays of the right shapes."""
@@ -88,14 +87,6 @@ class GeneralTerms:
             load = np.zeros((self._system.n_bodies, 6)) if body_force is None else load.copy()
             self.native.add_loads(state, load)
         return Terms(load, self.native.rows, self.native.gamma)
-
-
-def general_joints(system: System) -> BoolArray:
-    """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
-    is_general = np.zeros(system.n_joints, dtype=bool)
-    is_general[system.varying_joints] = True
-    is_general[system.coordinates.joint] = True
-    return is_general
 
 
 class ReactionTree(NamedTuple):
@@ -116,6 +107,14 @@ class ReactionTree(NamedTuple):
         dynamics.fill_complementary_reactions(
             *self, *ends, system.row_joint, rows, desired.required, multiplier
         )
+
+
+class Solver(NamedTuple):
+    """How systems of a pattern are solved."""
+
+    order: IntArray  # (n_blocks,) of elimination
+    factorization: str
+    threads: int
 
 
 class ReductionViolated(Exception):
@@ -142,10 +141,7 @@ def row_table(
     width: int,
     is_line: BoolArray | None = None,
 ) -> Table:
-    """Return the table of `rows`, zero, of `bodies` in order; an evaluation fills them.
-
-    anchor (n_joints, 3 or 4) and is_line (n_joints,): see core/dynamics/workspaces.hpp.
-    """
+    """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/workspaces.hpp."""
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
     world = len(bodies)  # the last index, also at -1
@@ -153,7 +149,8 @@ def row_table(
     kind = np.where(terms.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
     if is_line is not None:
         kind[is_line] = dynamics.RowTable.LINE
-    values = large_zeros((len(rows), 2, width))
+    general = np.flatnonzero(terms.is_general[system.row_joint])
+    last, values = max(len(general) - 1, 0), large_zeros((len(rows), 2, width))
     native = dynamics.RowTable(
         predecessor=index[system.predecessor[joints]],
         successor=index[system.successor[joints]],
@@ -161,7 +158,7 @@ def row_table(
         anchor=anchor[joints],
         first_row=np.append(starts, len(rows)).astype(np.uint32),
         user_row=rows.astype(np.uint32),
-        general_row=terms.sources(rows).astype(np.uint32),
+        general_row=np.searchsorted(general, rows).clip(max=last).astype(np.uint32),
         rows=values,
     )
     return Table(rows, values, native)
@@ -189,6 +186,8 @@ class Assembler:
     outside: int  # status of an assembly at a state outside the subgroups
     invalid: int  # and at none of the system
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
+    retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
+    #   and projections (n_bodies, 6, 6) of twists; or none
     _arguments: tuple[Any, ...]  # of the constructor
 
     def __init__(
@@ -209,7 +208,6 @@ class Assembler:
             np.concatenate([pattern.block_sizes[:n][bodies], pattern.block_sizes[n:][duals]]),
             np.ascontiguousarray(self._body_index[pattern.ends[duals]]),
         )
-        self.has_constant_subspaces = not general_joints(system).any()
         self.assembly = object()  # identity of the newest one
         self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
@@ -218,11 +216,11 @@ class Assembler:
         """Copy and pickle the arguments: views of memory can be neither."""
         return type(self), self._arguments
 
-    def _analyze(self, factorization: str, order: IntArray, threads: int) -> Symbolic:
+    def _analyze(self, solver: Solver, own_order: IntArray) -> Symbolic:
         """Return the layout of the pattern in an order of its blocks."""
-        symbolic = analyze(factorization, self.pattern, order)
+        symbolic = analyze(solver.factorization, self.pattern, own_order)
         if isinstance(symbolic, MultifrontalSymbolic):
-            symbolic.factors.threads = threads
+            symbolic.factors.threads = solver.threads
         return symbolic
 
     def assemble(
@@ -244,10 +242,7 @@ class Assembler:
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
     def violation(self) -> float:
-        """Return the largest violation of the rows left out by the newest solution.
-
-        Relative to the largest term of any row, with the solution or with the bodies free.
-        """
+        """Return the largest violation of rows left out, relative to the largest term of all."""
         if len(self._left_out.rows) == 0:
             return 0.0
         terms = self._terms, self._stabilization
@@ -257,11 +252,6 @@ class Assembler:
     def general_terms(self) -> NativeTerms | None:
         """What fills rows and loads that the compiled assembly does not; None where none are."""
         return self._general.native
-
-    @property
-    def retraction(self) -> tuple[FloatArray, FloatArray]:
-        """Points (n_bodies, 28) that subgroups fix, and projections (n_bodies, 6, 6) of twists."""
-        return np.zeros((0, 28)), np.zeros((0, 6, 6))
 
     @property
     def has_alternatives(self) -> bool:
@@ -276,12 +266,21 @@ class Assembler:
         native.fill_rows_on_successors(table.native, successor_frames(self.system))
 
     def retracted(self, state: State) -> State:
-        """Return the state nearby in which bodies are within their subgroups; this one here."""
-        return state
+        """Return the state nearby in which bodies are within their subgroups."""
+        fixed, projection = self.retraction
+        if len(fixed) == 0:
+            return state
+        position = np.array(state.position)
+        dynamics.retract(fixed, state.position, state.orientation, position)
+        velocity = (projection @ state.velocity[:, :, None])[:, :, 0]
+        return state.with_(position=position, velocity=velocity)
 
     def violates_subgroup(self, state: State) -> bool:
-        """Tell whether bodies are not where their subgroups have them."""
-        return False
+        """Tell whether points of bodies are not where their subgroups have them."""
+        if len(self.retraction[0]) == 0:
+            return False
+        at = state.position, state.orientation, np.empty_like(state.position)
+        return dynamics.retract(self.retraction[0], *at) * POINT_TOLERANCE > POINT_ROUNDING
 
     @cached_property
     def matrix(self) -> SaddleMatrix:
@@ -378,18 +377,10 @@ class SpatialAssembler(Assembler):
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
     outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
 
-    def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        order: IntArray,
-        factorization: str,
-        threads: int = 1,
-    ) -> None:
-        self._arguments = system, structure, order, factorization, threads
-        self._threads = threads
-        part_starts = None
-        if factorization == "block-ldl":
+    def __init__(self, system: System, structure: KKTStructure, solver: Solver) -> None:
+        self._arguments = system, structure, solver
+        self._threads, order, part_starts = solver.threads, solver.order, None
+        if solver.factorization == "block-ldl":
             order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
         n = system.n_bodies
         position = positions(order)
@@ -397,7 +388,7 @@ class SpatialAssembler(Assembler):
         super().__init__(system, structure, bodies, duals, GeneralTerms(system))
         own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
         if part_starts is None:
-            self.symbolic = self._analyze(factorization, own_order, threads)
+            self.symbolic = self._analyze(solver, own_order)
         else:
             self.symbolic = block_ldl.analyze(self.pattern, own_order, part_starts)
         self.pattern.forget_adjacency()

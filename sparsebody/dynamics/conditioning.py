@@ -45,10 +45,7 @@ class ConditionEstimate:
 
 
 def condition_estimate(evaluator: Evaluator, state: State) -> ConditionEstimate:
-    """Return the condition at the state assembled last; takes some ten solutions.
-
-    Higham (2002), Accuracy and Stability of Numerical Algorithms, sec. 7.1, 15.1 and 21.2.
-    """
+    """Return the condition at the state assembled last. Higham (2002), secs. 7.1, 15.1 and 21.2."""
     return _Conditioning(evaluator, state).estimate()
 
 

@@ -59,7 +59,7 @@ def gravity_energy(system: System, state: State) -> float:
 
 def elastic_energy(system: System, state: State) -> float:
     """Return the energy of compliant joints, bushings and beams [J]."""
-    return elastic_motion(system, state).energy if len(system.elastic) else 0.0
+    return elastic_motion(system, state).energy if system.elastic.kind.size else 0.0
 
 
 def total_momentum(system: System, state: State) -> FloatArray:

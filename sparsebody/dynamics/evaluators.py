@@ -6,6 +6,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ QR_CORRECTIONS = 4  # of solutions by block QR, at most
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
 
 
+LeastPivot = Callable[[FloatArray], tuple[float, int]] | None
+"""Of rows A: the least sine of the angle of a row to those before it, and the row."""
+
+
 class InaccurateFactors(SingularSystemError):
     """Factors in which rounding hides the softest motions, or that have lost a pivot to it."""
 
@@ -39,11 +44,7 @@ class InaccurateFactors(SingularSystemError):
 
 
 class Evaluator(ABC):
-    """An assembler that fills [1 A'; A 0] x = b, and factors of its newest matrix.
-
-    Nothing but the arrays of the assembler and the factors changes: they belong to the newest
-    state.
-    """
+    """An assembler of [1 A'; A 0] x = b, and factors of its newest matrix; both change in place."""
 
     is_inaccurate = False  # whether few digits of the newest solution are good
     inconsistency = 0.0  # largest violation of a row that no solution fulfills, relative
@@ -54,6 +55,7 @@ class Evaluator(ABC):
         self.assembler = assembler
         self.symbolic: object = assembler.symbolic
         self._factorized: object = None  # the assembly that the factors are of
+        self._least_pivot: LeastPivot = getattr(assembler.symbolic, "smallest_pivot", None)
 
     def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler]]:
         """Pickle without the factors."""
@@ -94,10 +96,7 @@ class Evaluator(ABC):
         return residual
 
     def factorize(self, time: float) -> None:
-        """Factorize what was assembled last; raise SingularSystemError if a pivot is lost.
-
-        The message names the joint or the body, and `time` [s].
-        """
+        """Factorize what was assembled; SingularSystemError names a lost joint, and `time` [s]."""
         self._factorize(time)
         self._factorized = self.assembler.assembly
 
@@ -140,9 +139,9 @@ class Evaluator(ABC):
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
-        if not isinstance(self.symbolic, UnitSymbolic):
+        if self._least_pivot is None:
             return np.nan, -1
-        sine, row = self.symbolic.smallest_pivot(self.assembler.values)
+        sine, row = self._least_pivot(self.assembler.values)
         return sine, int(self.assembler.rows[row]) if row >= 0 else -1
 
     def _examine(self, status: int, time: float) -> None:
@@ -161,6 +160,10 @@ class BlockLDLEvaluator(Evaluator):
         assert isinstance(assembler, SpatialAssembler)
         super().__init__(assembler)
         self._native, self.fused = assembler.native, assembler.native.accelerate
+        assert isinstance(self.symbolic, BlockLDLSymbolic)
+        self._least_pivot = partial(
+            self.symbolic.factors.smallest_pivot, n_primal_rows=assembler.pattern.n_primal_rows
+        )
         self._shifted: object = None  # the newest assembly with a doubtful pivot
 
     def _factorize(self, time: float) -> None:
@@ -192,10 +195,7 @@ class BlockLDLEvaluator(Evaluator):
 
 
 class BlockQREvaluator(Evaluator):
-    """QR of the constraint columns, refined: of the assembler's symbolic, or in natural order.
-
-    The latter where LDL' is not accurate enough. In a plane the former is one native pass.
-    """
+    """QR of the constraint columns, refined; in natural order where LDL' is not accurate enough."""
 
     def __init__(self, assembler: Assembler) -> None:
         super().__init__(assembler)
@@ -204,7 +204,11 @@ class BlockQREvaluator(Evaluator):
         if not isinstance(symbolic, BlockQRSymbolic):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
             symbolic = block_qr.analyze(assembler.pattern, order)
-        self.symbolic, self.qr = symbolic, symbolic.qr
+        self.symbolic, self.qr, self._least_pivot = (
+            symbolic,
+            symbolic.qr,
+            symbolic.qr.smallest_pivot,
+        )
         self._planar: PlanarAssembler | None = None
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
             self._planar, self.fused = assembler, assembler.native.accelerate
@@ -282,12 +286,8 @@ class KrylovEvaluator(Evaluator):
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
-        self._factors = quasi_definite(assembler.symbolic)
+        self._factors, self._least_pivot = quasi_definite(assembler.symbolic), None
         self._has_warned = False
-
-    def smallest_pivot(self) -> tuple[float, int]:
-        """Shifted factors do not tell."""
-        return np.nan, -1
 
     def _factorize(self, time: float) -> None:
         self._scale_rows()
@@ -324,10 +324,7 @@ class KrylovEvaluator(Evaluator):
         return residual
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
-        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2.
-
-        A step of Levenberg and Marquardt in the metric of the inertias.
-        """
+        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2."""
         assembler = self.assembler
         self._scale_rows()
         self._factors.factorize(self._unit_rows, damping)

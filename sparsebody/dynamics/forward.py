@@ -381,12 +381,6 @@ class Evaluation(SystemMotion):
         check_state(self.system, self.state)
         return super().joints
 
-    @property
-    def _subspace(self) -> FloatArray:
-        """T' in S coordinates (n_rows, 6), which few joint types let vary."""
-        is_constant = self.dynamics.evaluator.assembler.has_constant_subspaces
-        return self.system.subspace if is_constant else self.constraint.subspace
-
     @cached_property
     def _stabilization(self) -> FloatArray:
         """Baumgarte's terms; (0,) for nothing."""
@@ -457,7 +451,7 @@ class Evaluation(SystemMotion):
         return Accelerations(
             acceleration,
             multiplier,
-            joint_reactions(system, self.state, self._subspace, multiplier),
+            joint_reactions(system, self.state, self.subspace, multiplier),
             residual,
             dropped,
             dynamics.evaluator.report,

@@ -16,6 +16,7 @@ from sparsebody.dynamics.assembler import (
     Assembler,
     GeneralTerms,
     ReactionTree,
+    Solver,
     Table,
     state_arrays,
 )
@@ -28,10 +29,7 @@ GOOD = dynamics.PlanarEvaluation.GOOD
 
 
 class PlanarRows:
-    """Rows within the plane of `motion`, and native evaluations that fill them.
-
-    Joints of `is_line` (n_joints,) hold a point on a line in the plane, and do nothing else.
-    """
+    """Rows within the plane of `motion`; joints of `is_line` only hold a point on a line in it."""
 
     def __init__(self, system: System, motion: PlanarMotion) -> None:
         self.system, self.motion = system, motion
@@ -60,10 +58,7 @@ class PlanarRows:
         roots: FloatArray,
         qr: factorization.BlockQR | None = None,
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
-        """Return a native evaluation of bodies, in order, its right-hand side and its solution.
-
-        `roots` (n_bodies, 2) are those of inertias about the normal, and of masses.
-        """
+        """Return a native evaluation of bodies with roots (n, 2) of inertia and mass, b and x."""
         system, motion = self.system, self.motion
         right, x = (large_zeros(3 * len(bodies) + len(kept.rows)) for _ in range(2))
         roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
@@ -94,10 +89,7 @@ class PlanarRows:
 
 
 def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
-    """Return all rows but those that keep bodies in the plane (k, 2, 3), on velocities in it.
-
-    A row without any part in the plane is zero. None if the state is not in the plane.
-    """
+    """Return rows (k, 2, 3) that do not keep bodies in the plane; None for states outside it."""
     planar, bodies = PlanarRows(system, motion), np.arange(system.n_bodies)
     table = planar.table(bodies, np.flatnonzero(~motion.is_out_of_plane))
     native, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
@@ -107,10 +99,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
 
 
 class PlanarAssembler(Assembler):
-    """Three freedoms a body, in the plane of `motion`, in an elimination order of their pattern.
-
-    `structure` has the kept rows within the plane, left_out (n_left_out,) are the others there.
-    """
+    """Three freedoms a body; `structure` has the kept rows in the plane, left_out the others."""
 
     width = 3
     native: dynamics.PlanarEvaluation
@@ -122,28 +111,26 @@ class PlanarAssembler(Assembler):
         motion: PlanarMotion,
         structure: KKTStructure,
         left_out: IntArray,
-        order: IntArray,
-        factorization: str,
-        threads: int = 1,
+        solver: Solver,
     ) -> None:
-        self._arguments = system, motion, structure, left_out, order, factorization, threads
+        self._arguments = system, motion, structure, left_out, solver
         planar, n = PlanarRows(system, motion), system.n_bodies
-        duals, part_starts = block_qr.dual_parts(structure.pattern, order)
+        duals, part_starts = block_qr.dual_parts(structure.pattern, solver.order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         super().__init__(system, structure, bodies, duals, planar.terms)
         self._motion = motion
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
-        if factorization == "block-qr":
+        if solver.factorization == "block-qr":
             self.symbolic = block_qr.analyze(self.pattern, own_order, part_starts)
         else:
-            self.symbolic = self._analyze(factorization, own_order, threads)
+            self.symbolic = self._analyze(solver, own_order)
         kept, normal = planar.table(bodies, self.rows), motion.basis[:, 0]
         inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
         qr = symbolic.qr if isinstance(symbolic, block_qr.BlockQRSymbolic) else None
         self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
-        self.values, self.native.threads = kept.values, threads
+        self.values, self.native.threads = kept.values, solver.threads
         self._leave_out(planar.table(bodies, left_out), self.native)
 
     @cached_property

@@ -14,7 +14,7 @@ from functools import partial
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import evaluators, reductions
-from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
+from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte
 from sparsebody.errors import ModelError, UnknownNameError
@@ -117,6 +117,10 @@ class SolverChoice:
     metrics: Mapping[str, OrderingMetrics]  # of every ordering that was tried
     seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
 
+    def solver(self, threads: int) -> Solver:
+        """Return the pair for an assembler."""
+        return Solver(self.order, self.factorization, threads)
+
     @property
     def predicted(self) -> float:
         """Time of one factorization and solution [s]."""
@@ -164,10 +168,7 @@ def choose_solver(
 def choose_in_plane(
     pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
 ) -> SolverChoice:
-    """Return the pair for a planar mechanism; see `choose_solver`.
-
-    "auto" is QR, which keeps the accuracy that long lifts need, or multifrontal LDL' if faster.
-    """
+    """Return the pair in a plane: QR, which long lifts need, or multifrontal LDL' if faster."""
     choice = choose_solver(pattern, ordering, "block-qr", positions)
     if factorization == "block-qr" or choice.metrics[choice.ordering].largest_front <= WIDE:
         return choice
@@ -232,10 +233,7 @@ class Preparation:
 
 
 class ThreadPreparation(threading.local):
-    """A preparation, and a copy with an evaluator of its own for every other thread that evaluates.
-
-    Copies are made when a thread first asks, and are freed with it.
-    """
+    """A preparation, and a copy of it for every other thread, made and freed with the thread."""
 
     def __init__(self, preparation: Preparation, thread: int, lock: threading.Lock) -> None:
         """Called again in every thread that asks, with the thread that was the first."""
@@ -256,10 +254,7 @@ def for_threads(preparation: Preparation) -> ThreadPreparation:
 
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
-    """Decide at a state: with fewer freedoms where that is possible and pays.
-
-    What is decided does not depend on the number of threads.
-    """
+    """Decide at a state: with fewer freedoms where that is possible and pays."""
     names, tolerance = (options.ordering, options.factorization), options.rank_tolerance
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
@@ -282,8 +277,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 
 
 def _reduced(reduction: reductions.Reduction, choice: SolverChoice, threads: int) -> Preparation:
-    assembler = reduction.assembler(choice.order, choice.factorization, threads)
-    evaluator = evaluators.direct_evaluator(assembler)
+    evaluator = evaluators.direct_evaluator(reduction.assembler(choice.solver(threads)))
     return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
@@ -299,7 +293,7 @@ def prepared_unreduced(
     structure = kkt_structure(system, None if decision is None else decision.keep)
     names = options.ordering, options.factorization
     choice = choose_solver(structure.pattern, *names, state.position)
-    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization, threads)
+    assembler = SpatialAssembler(system, structure, choice.solver(threads))
     return Preparation(evaluators.direct_evaluator(assembler), choice, structure, decision)
 
 
@@ -309,8 +303,7 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     if options.redundancy == "auto" and factorization not in QUASI_DEFINITE:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
-    solver = choice.order, choice.factorization, options.threads
-    assembler = SpatialAssembler(system, structure, *solver)
+    assembler = SpatialAssembler(system, structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
 
 

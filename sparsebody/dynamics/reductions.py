@@ -20,7 +20,7 @@ from sparsebody._core import dynamics as native
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.assembler import Assembler, ReactionTree, SpatialAssembler
+from sparsebody.dynamics.assembler import Assembler, ReactionTree, Solver, SpatialAssembler
 from sparsebody.dynamics.planar_assembler import PlanarAssembler, rows_in_plane
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
@@ -46,10 +46,7 @@ VECTORS = 8  # that ARPACK keeps
 def independent_rows(
     matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
-    """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
-
-    There a least singular value says that all are independent, by one factorization.
-    """
+    """Decide which rows of A to keep; those of wide parts by a least singular value."""
     return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
@@ -115,10 +112,7 @@ def rank_decision(
     classes: Classes | None = None,
     threads: int = 1,
 ) -> RankDecision | None:
-    """Return which rows to keep, those left out first that displacement classes make redundant.
-
-    None where all are kept without asking.
-    """
+    """Return which rows to keep, redundant ones of subgroups left out; None: all, unasked."""
     if redundancy == "keep" or system.n_rows == 0:
         return None
     has_redundant = classes is not None and classes.is_redundant.any()
@@ -153,7 +147,7 @@ class Reduction:
 
     structure: KKTStructure  # of the kept rows on the freedoms
     decision: RankDecision  # on all rows; those that take the freedoms from the bodies are kept
-    assembler: Callable[[IntArray, str, int], Assembler]  # for order, factorization and threads
+    assembler: Callable[[Solver], Assembler]
     bodies: dict[str, int] = field(default_factory=dict)  # how many, by displacement subgroup
 
 
@@ -231,9 +225,9 @@ def ground_reduction(
     fixed = fixed_directions(system, motion, state)
     subgroups = Subgroups(basis, inverse_root, freedoms, fixed, tree)
 
-    def assembler(order: IntArray, factorization: str, threads: int) -> SubgroupAssembler:
-        order = _order_with_freedoms(structure.pattern, order, freedoms)
-        return SubgroupAssembler(system, structure, order, factorization, threads, subgroups)
+    def assembler(solver: Solver) -> SubgroupAssembler:
+        order = _order_with_freedoms(structure.pattern, solver.order, freedoms)
+        return SubgroupAssembler(system, structure, solver._replace(order=order), subgroups)
 
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
@@ -241,10 +235,7 @@ def ground_reduction(
 
 
 def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:
-    """Return an order with the joints of bodies with fewer freedoms than six after both bodies.
-
-    Where a body cannot give way to a joint, its rows are dependent as long as the other one stands.
-    """
+    """Return an order with the joints of bodies with less than six freedoms after both bodies."""
     n = pattern.n_primal
     has_less = np.append(freedoms < 6, False)[pattern.ends].any(axis=1)
     sizes = pattern.block_sizes.copy()
@@ -253,10 +244,7 @@ def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntAr
 
 
 def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
-    """Return a pattern with one row of nothing, after the others, for each body of fewer freedoms.
-
-    So it hangs on the world, where rows that are not in the matrix any more hold it.
-    """
+    """Return a pattern with one more row of nothing, to the world, for bodies of fewer freedoms."""
     bodies = np.flatnonzero(freedoms < 6)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)
     sizes = np.concatenate([pattern.block_sizes, np.ones(len(bodies), dtype=np.intp)])
@@ -353,15 +341,9 @@ class SubgroupAssembler(SpatialAssembler):
     """Rows and forces multiplied by constant bases of what each body can do about the world."""
 
     def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        order: IntArray,
-        factorization: str,
-        threads: int,
-        subgroups: Subgroups,
+        self, system: System, structure: KKTStructure, solver: Solver, subgroups: Subgroups
     ) -> None:
-        super().__init__(system, structure, order, factorization, threads)
+        super().__init__(system, structure, solver)
         self._arguments = (*self._arguments, subgroups)
         basis, inverse_root, freedoms, fixed, self.reaction_tree = subgroups
         bodies, n = self.bodies, system.n_bodies
@@ -374,29 +356,7 @@ class SubgroupAssembler(SpatialAssembler):
             basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
             fixed=np.ascontiguousarray(fixed[bodies]),
         )
-        self._fixed = np.ascontiguousarray(fixed)
-        self._has_points = bool(np.any(fixed[:, 18:27]))
-        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
-        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
-
-    @property
-    def retraction(self) -> tuple[FloatArray, FloatArray]:
-        """Points that have to stay, and projections of twists."""
-        return (self._fixed, self._projection) if self._has_points else super().retraction
-
-    def retracted(self, state: State) -> State:
-        """Return the state with points of bodies where they have to stay, and twists within."""
-        if not self._has_points:
-            return state
-        position = np.array(state.position)
-        native.retract(self._fixed, state.position, state.orientation, position)
-        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
-        return state.with_(position=position, velocity=velocity)
-
-    def violates_subgroup(self, state: State) -> bool:
-        """Tell whether points are not where they have to stay."""
-        if not self._has_points:
-            return False
-        position = np.empty_like(state.position)
-        distance = native.retract(self._fixed, state.position, state.orientation, position)
-        return distance * tolerances.POINT_TOLERANCE > tolerances.POINT_ROUNDING
+        if np.any(fixed[:, 18:27]):  # there are points that have to stay
+            within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
+            projection = inverse_root @ basis @ within  # in the metric of the inertias
+            self.retraction = np.ascontiguousarray(fixed), projection

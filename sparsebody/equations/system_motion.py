@@ -174,6 +174,12 @@ class SystemMotion:
             self.system, self.state, self.joints, self.coordinates, self._threads
         )
 
+    @property
+    def subspace(self) -> FloatArray:
+        """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
+        varies = len(self.system.coordinates.prescribed) or len(self.system.varying_joints)
+        return self.constraint.subspace if varies else self.system.subspace
+
     @cached_property
     def _errors(self) -> tuple[FloatArray, FloatArray]:
         return constraint_errors(self.system, self.state, self._threads)

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.factorization import block_ldl, block_qr, cholmod, multifrontal, pivoted_lu
+from sparsebody.factorization import block_ldl, block_qr, cholmod, pivoted_lu
 from sparsebody.factorization.backend import Numeric, Symbolic
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
 from sparsebody.factorization.refinement import refined_solve
@@ -46,8 +46,7 @@ INSTALL = {
 # ---- predicted work ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What a factorization and a solve have to do; infinite where they cannot be done."""
 
     rows: float
@@ -121,18 +120,13 @@ def _dense_work(case: Case) -> Work:
     return Work(rows, rows**2, 2 / 3 * rows**3)
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """Seconds for one factorization and one solve, in proportion to its work."""
 
     call: float
     row: float
     entry: float
     flop: float
-
-    def seconds(self, work: Work) -> float:
-        """Return call + row rows + entry entries + flop flops."""
-        return self.call + self.row * work.rows + self.entry * work.entries + self.flop * work.flops
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -148,6 +142,11 @@ class Backend:
     work: Callable[[Case], Work] = _whole_work
     cost: Cost | None = None  # if it was measured; else predicted as if it were SuperLU's
 
+    def seconds(self, work: Work) -> float:
+        """Return the time [s] of one factorization and one solve."""
+        cost = self.cost or FACTORIZATIONS["superlu"].cost or ()
+        return sum(a * b for a, b in zip(cost, (1.0, *work), strict=True))
+
 
 # fmt: off
 FACTORIZATIONS: dict[str, Backend] = {
@@ -160,7 +159,7 @@ FACTORIZATIONS: dict[str, Backend] = {
         _whole_work, Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
     "block-ldl": Backend(block_ldl.analyze, None, "LDL' of the whole matrix by small dense blocks",
         _tile_work, Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11)),
-    "multifrontal": Backend(multifrontal.analyze, None,
+    "multifrontal": Backend(block_ldl.analyze_multifrontal, None,
         "LDL' of the whole matrix by wide dense fronts",
         _whole_work, Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
     "block-qr": Backend(block_qr.analyze, None, "QR of the constraint columns by small fronts",
@@ -174,10 +173,10 @@ FACTORIZATIONS: dict[str, Backend] = {
 
 
 @cache
-def _can_import(module: str) -> bool:
+def _can_import(module: str | None) -> bool:
     """Try it: a package can be installed while a library that it needs is gone."""
     try:
-        import_module(module)
+        import_module(module or __name__)
     except ImportError:
         return False
     return True
@@ -185,8 +184,7 @@ def _can_import(module: str) -> bool:
 
 def is_available(name: str) -> bool:
     """Tell whether whatever a backend of the table needs is there."""
-    needs = FACTORIZATIONS[name].needs
-    return needs is None or _can_import(needs)
+    return _can_import(FACTORIZATIONS[name].needs)
 
 
 def available_factorizations() -> list[str]:
@@ -208,10 +206,9 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
     Raises UnknownNameError if there is none, MissingDependencyError if a package is not installed.
     """
     backend = _backend(name)
-    if backend.needs is not None and not is_available(name):
-        command = INSTALL[backend.needs]
+    if not is_available(name):
         raise MissingDependencyError(
-            f"{name} needs {backend.needs}, which cannot be imported: {command}"
+            f"{name} needs {backend.needs}, which cannot be imported: {INSTALL[str(backend.needs)]}"
         )
     return backend.analyze(pattern, order)
 
@@ -220,24 +217,16 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
 
 
 def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
-    """Return the predicted time [s] of one factorization and one solve; inf where impossible.
-
-    Raises UnknownNameError or ShapeError for a wrong name or order.
-    """
+    """Return the predicted time [s]; UnknownNameError or ShapeError for a wrong name or order."""
     _backend(name)
     check_order(pattern, order)
     return _seconds(name, Case(pattern, order))
 
 
-def _cost(name: str) -> Cost:
-    """Return the cost of a backend."""
-    cost = FACTORIZATIONS[name].cost
-    return _cost("superlu") if cost is None else cost
-
-
 def _seconds(name: str, case: Case) -> float:
     """Return the predicted time [s]."""
-    return _cost(name).seconds(FACTORIZATIONS[name].work(case))
+    backend = FACTORIZATIONS[name]
+    return backend.seconds(backend.work(case))
 
 
 def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
@@ -251,7 +240,7 @@ def least_seconds(name: str, case: Case) -> float:
     pattern, sizes = case.pattern, case.pattern.block_sizes
     joined = np.where(pattern.ends >= 0, sizes[pattern.ends], 0).sum(axis=1)
     entries = float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ joined)
-    return _cost(name).seconds(Work(pattern.n_rows, entries, 0.0))
+    return FACTORIZATIONS[name].seconds(Work(pattern.n_rows, entries, 0.0))
 
 
 def choose_factorization(

@@ -52,19 +52,30 @@ def check_rhs(rhs: FloatArray, pattern: BlockPattern) -> None:
         raise ShapeError(f"right-hand side {rhs.shape} for a matrix of {pattern.n_rows} rows")
 
 
+def block_of_row(pattern: BlockPattern, row: int) -> tuple[str, int]:
+    """Return the block of a scalar row, as messages name it, and the number of the row in it."""
+    block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
+    n, local = pattern.n_primal, row - int(pattern.offsets[block])
+    return (f"dual block {block - n}" if block >= n else f"primal block {block}"), local
+
+
 def vanishing_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
     """Return the error that names the block whose pivot vanishes."""
-    block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
-    kind = "dual" if block >= pattern.n_primal else "primal"
-    number = block - pattern.n_primal if kind == "dual" else block
-    return SingularSystemError(f"a pivot of {kind} block {number} vanishes: {REMEDY}")
+    return SingularSystemError(f"a pivot of {block_of_row(pattern, row)[0]} vanishes: {REMEDY}")
+
+
+def vanishing_row(pattern: BlockPattern, row: int) -> SingularSystemError:
+    """Return the error that names the block that a useless row belongs to."""
+    block, local = block_of_row(pattern, row)
+    if row < pattern.n_primal_rows:
+        return SingularSystemError(
+            f"row {local} of {block}: its diagonal is not positive and finite"
+        )
+    return SingularSystemError(f"row {local} of {block} is zero or not finite: {REMEDY}")
 
 
 def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
-    """Raise SingularSystemError if a solution is larger than that of any regular matrix.
-
-    The matrix has a unit diagonal: the size of one solution bounds its inverse from below.
-    """
+    """Raise SingularSystemError if a solution, by a unit diagonal, is larger than a regular one."""
     growth = np.abs(solve(probe)).max(initial=0.0)
     if not growth < LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
@@ -85,11 +96,6 @@ def probe_vector(n: int) -> FloatArray:
 
 
 MOST_ITERATIONS = 4
-
-
-def first_vanishing_row(pattern: BlockPattern, rows: FloatArray) -> int:
-    """Return the first row of A (n_dual_rows, 2, width) that is zero or not finite, or -1."""
-    return factorization.vanishing_row((pattern.offsets, pattern.ends), rows)
 
 
 def is_dependent(

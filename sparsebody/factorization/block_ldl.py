@@ -1,4 +1,12 @@
-"""Block LDL' of the whole matrix; core/factorization/layout.hpp describes its tables."""
+"""LDL' of the whole matrix, by small blocks or by wide dense fronts.
+
+core/factorization/layout.hpp describes the tables of small blocks. In mechanisms that are wide in
+several directions, blocks of nearly the same structure are supernodes, which are eliminated
+together in a dense front.
+
+Duff and Reid (1983), ACM TOMS 9:302; Liu (1992), SIAM Review 34:82, on fronts and contributions;
+Ashcraft and Grimes (1989), ACM TOMS 15:291, on supernodes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +18,12 @@ from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
-from sparsebody.sparse.elimination_tree import column_structures, is_admissible, repair
+from sparsebody.sparse.elimination_tree import (
+    column_structures,
+    is_admissible,
+    postordered,
+    repair,
+)
 from sparsebody.sparse.pattern import BlockPattern, check_order
 
 block_ldl = factorization.block_ldl
@@ -53,10 +66,7 @@ def make_layout(
 
 
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
-    """Return pattern and order with dual blocks of more than LARGEST_BLOCK rows cut in several.
-
-    Raises ShapeError if a primal block is too large.
-    """
+    """Return pattern and order with large dual blocks cut; ShapeError for large primal blocks."""
     n, sizes = pattern.n_primal, pattern.block_sizes
     if np.max(sizes[:n], initial=0) > LARGEST_BLOCK:
         raise ShapeError(f"block-ldl takes primal blocks of at most {LARGEST_BLOCK} rows")
@@ -128,3 +138,45 @@ def analyze(
     if pieces is not pattern:
         part_starts = None
     return BlockLDLSymbolic(pattern, order, make_layout(pieces, cut, part_starts))
+
+
+@dataclass(eq=False)
+class MultifrontalSymbolic(UnitSymbolic):
+    """The supernodes of L, and the newest factors; see UnitSymbolic."""
+
+    order: IntArray  # (n_blocks,) the one in use
+    factors: factorization.Multifrontal = field(init=False)
+
+    def __post_init__(self) -> None:
+        try:
+            self.factors = factorization.Multifrontal(
+                self.pattern.offsets, self.pattern.ends, self.order
+            )
+        except MemoryError as error:
+            raise ShapeError(
+                "multifrontal would store more than there is memory for in this order: use "
+                "another ordering"
+            ) from error
+
+    def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
+        """Factorize; a doubtful pivot is returned as its row."""
+        if delta == 0.0:
+            return self.factors.factorize(rows)
+        self.factors.factorize_shifted(rows, delta)
+        return REGULAR
+
+    def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
+        """Solve in dense fronts."""
+        x = np.empty(len(rhs))
+        self.factors.solve(rows, rhs, x)
+        return x
+
+    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
+        """See UnitSymbolic."""
+        return self.factors.smallest_pivot(rows)
+
+
+def analyze_multifrontal(pattern: BlockPattern, order: IntArray) -> MultifrontalSymbolic:
+    """Find supernodes in the given order, repaired if need be; ShapeError if L is too large."""
+    check_order(pattern, order)
+    return MultifrontalSymbolic(pattern, postordered(pattern, safe_order(pattern, order)))

@@ -80,9 +80,6 @@ def analyze(
 def dual_parts(
     pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS
 ) -> tuple[IntArray, IntArray]:
-    """Return an order of the dual blocks in parts that can be factorized at the same time.
-
-    And where each part begins; at the last beginning, their common ancestors do.
-    """
+    """Return an order of the dual blocks in independent parts, then ancestors, and their starts."""
     duals = order[order >= pattern.n_primal] - pattern.n_primal
     return native.dual_partition(pattern.block_sizes, pattern.ends, duals, fewest)

@@ -143,10 +143,7 @@ def _rounding(iterate: _Iterate, size: float) -> float:
 
 
 def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
-    """Return y (n_dual_rows,) of generalized LSQR, and the number of steps.
-
-    v = A' t and w = A' s are the vectors of Paige and Saunders (1982).
-    """
+    """Return y (n_dual_rows,) and the steps; v = A' t, w = A' s of Paige and Saunders (1982)."""
     y = np.zeros(len(g))
     p = operator.precondition(g)
     beta = math.sqrt(max(float(g @ p), 0.0))

@@ -7,6 +7,7 @@ one kernel serves all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,8 @@ from scipy.sparse import csc_matrix
 
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.backend import REMEDY
+from sparsebody.errors import ShapeError
+from sparsebody.factorization.backend import vanishing_row
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
 
@@ -115,7 +116,9 @@ def band_layout(
     return _layout(pattern, places, n_values)
 
 
-def _layout(pattern: BlockPattern, places, n_values: int) -> SaddleLayout:  # type: ignore[no-untyped-def]
+def _layout(
+    pattern: BlockPattern, places: Callable[[IntArray, IntArray], IntArray], n_values: int
+) -> SaddleLayout:
     """Ask `places` for the blocks of the matrix."""
     block = np.arange(pattern.n_blocks)
     dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)
@@ -134,18 +137,8 @@ def scales(matrix: SaddleMatrix) -> FloatArray:
     scale = np.empty(pattern.n_rows)
     bad = factorization.saddle_scales(matrix.blocks, matrix.inverse, scale)
     if bad >= 0:
-        raise SingularSystemError(vanishing_row(pattern, bad))
+        raise vanishing_row(pattern, bad)
     return scale
-
-
-def vanishing_row(pattern: BlockPattern, row: int) -> str:
-    """Name the block that a useless row belongs to."""
-    block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
-    local = row - int(pattern.offsets[block])
-    if block < pattern.n_primal:
-        return f"row {local} of primal block {block}: its diagonal is not positive and finite"
-    dual = block - pattern.n_primal
-    return f"row {local} of dual block {dual} is zero or not finite: {REMEDY}"
 
 
 def fill_saddle(

@@ -84,17 +84,13 @@ class PlainLDLSymbolic:
         layouts.fill_saddle(self.layout, matrix, scale, -eps, values)
         bad, flops = plain_ldl.factorize(self.sizes, self.base, self.start, self.below, values)
         if bad >= 0:
-            raise SingularSystemError(self._lost_pivot(int(self.order[bad]), eps))
+            block, n_primal = int(self.order[bad]), self.pattern.n_primal
+            name = f"body {block}" if block < n_primal else f"joint {block - n_primal}"
+            raise SingularSystemError(
+                f"a pivot of {name} is zero in this order with eps = {eps:g}: give a larger eps, "
+                "or an order with the joint after its bodies"
+            )
         return PlainLDLNumeric(self, scale, values, flops)
-
-    def _lost_pivot(self, block: int, eps: float) -> str:
-        """Name the block whose pivot vanishes."""
-        n_primal = self.pattern.n_primal
-        name = f"body {block}" if block < n_primal else f"joint {block - n_primal}"
-        return (
-            f"a pivot of {name} is zero in this order with eps = {eps:g}: give a larger eps, or an "
-            "order with the joint after its bodies"
-        )
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> PlainLDLSymbolic:

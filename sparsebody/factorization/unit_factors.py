@@ -10,21 +10,13 @@ import numpy as np
 
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import backend
-from sparsebody.factorization.layouts import scales, vanishing_row
+from sparsebody.factorization.layouts import scales
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-SOUND = -1
 REGULAR = -1  # what an elimination returns if no pivot is doubtful
 LONG = 10_000  # blocks from which on doubtful pivots are the rule
-
-
-def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
-    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return SOUND or a bad block, and L."""
-    root = np.empty(matrix.diagonal.shape)
-    return factorization.unit_rows(matrix.blocks, rows, root), root
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +80,9 @@ class UnitSymbolic(ABC):
         """Factorize; SingularSystemError at a lost pivot, or if D is not positive definite."""
         backend.check_pattern(matrix, self.pattern)
         self.newest += 1
-        rows = np.empty(matrix.rows.shape)
-        bad, root = unit_rows(matrix, rows)
-        if bad != SOUND:
+        rows, root = np.empty(matrix.rows.shape), np.empty(matrix.diagonal.shape)
+        bad = factorization.unit_rows(matrix.blocks, rows, root)
+        if bad >= 0:
             scales(matrix)
             raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         self.check(self.eliminate(rows), rows)
@@ -106,9 +98,9 @@ class UnitSymbolic(ABC):
         row, pattern = self.first_row(status), self.pattern
         if row in self.independent:
             return
-        bad = backend.first_vanishing_row(pattern, rows)
+        bad = factorization.vanishing_row((pattern.offsets, pattern.ends), rows)
         if bad >= 0:
-            raise SingularSystemError(vanishing_row(pattern, pattern.n_primal_rows + bad))
+            raise backend.vanishing_row(pattern, pattern.n_primal_rows + bad)
         if self.is_lost(rows, row):
             raise backend.vanishing_pivot(pattern, row)
         if pattern.n_blocks >= LONG:

@@ -308,10 +308,7 @@ def _by_elements(operation: Callable[[Jet, Any], Any]) -> Callable[[Jet, Any], A
 
 @total_ordering
 class Jet:
-    """A number with its derivatives `slope` (m + 1,) in m directions and along a curve.
-
-    `curvature` is the second derivative along the curve.
-    """
+    """A number, its `slope` (m + 1,) in m directions and along a curve, its `curvature` there."""
 
     __slots__ = ("curvature", "slope", "value")
 

@@ -214,19 +214,8 @@ SIZE = 6  # of a link
 MOST_NUMBERS = 1 << 28  # in fronts and factors together
 
 
-class FrontSize(NamedTuple):
-    """What an elimination takes."""
-
-    widest: int  # rows of the largest front
-    work: float  # multiplications of the factorization
-    numbers: int  # in the factors
-
-
 class Elimination:
-    """The elimination of a tree, link by link and loop by loop, loops closing as `closing` tells.
-
-    At work of `most` it gives up, and is not `is_complete`.
-    """
+    """The elimination of a tree and its loops, which gives up at work of `most`."""
 
     def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:
         self.tree, self.closing, self.n = tree, closing, tree.n_bodies
@@ -245,13 +234,9 @@ class Elimination:
         self.fronts: dict[int, list[Front]] = {}
         self.steps: list[Step] = []
         self.closed_early = np.zeros(len(self.rows), dtype=bool)
-        self.work, self.numbers, self.widest = 0.0, 0, 0
+        self.work = 0.0  # multiplications of the factorization
+        self.numbers, self.widest = 0, 0  # in the factors; rows of the largest front
         self.is_complete = self._run(most)
-
-    @property
-    def size(self) -> FrontSize:
-        """What the elimination takes."""
-        return FrontSize(self.widest, self.work, self.numbers)
 
     def _run(self, most: float) -> bool:
         children = [0] * self.n

@@ -234,10 +234,7 @@ def _about_origin(motions: FloatArray, d: FloatArray) -> FloatArray:
 
 
 def _origins(tree: SpanningTree, shift: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the root of each link's tree, and where its origin is from that of the root (n, 3).
-
-    Sums of `shift` (n, 3), from the parents' origins, in log(depth) steps.
-    """
+    """Return the root of each link's tree, and sums of `shift` from there, in log(depth) steps."""
     root, sums = tree.parent.copy(), shift.copy()
     is_root = root < 0
     root[is_root], sums[is_root] = np.flatnonzero(is_root), 0.0

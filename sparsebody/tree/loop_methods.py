@@ -26,11 +26,7 @@ from sparsebody.tree.spanning_tree import SpanningTree, offsets
 
 
 class LoopDynamics(TreeDynamics):
-    """Forward dynamics by a spanning tree and the equations K qdd = k of its loop joints.
-
-    `coordinates`: those in which K and k are computed, see loop_equations; the rest as in
-    TreeDynamics.
-    """
+    """Forward dynamics by K qdd = k of the loop joints, in `coordinates` of loop_equations."""
 
     takes_loops = True
 
@@ -67,10 +63,7 @@ class LoopDynamics(TreeDynamics):
     def solve_equations(
         self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return x (n_velocities,) and lambda (m,) of H x = right + K' lambda, K x = k; kept rows.
-
-        H is packed; lambda is zero at rows (m,) that depend on the kept ones.
-        """
+        """Return x and lambda (m,) of H x = right + K' lambda, K x = k, H packed; and kept rows."""
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, and how large what it leads to is."""
@@ -214,10 +207,7 @@ def coupled_groups(clusters: loop_constraints.LoopClusters, keep: BoolArray) -> 
 
 
 def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
-    """Return a number for each row (m,), the same for all that stand on common coordinates.
-
-    `last` (m, 2): last velocity coordinates on the supports of both ends, -1 for none.
-    """
+    """Number rows (m,) alike that stand on common coordinates, by the last (m, 2) of both ends."""
     roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
     below = np.searchsorted(roots, last, side="right") - 1
     first, second = below.max(axis=1), below.min(axis=1)
@@ -284,10 +274,7 @@ class LoopsForce(LoopDynamics):
     def _by_factors(
         self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return x and lambda by a pivoted QR factorization of X, and keep its independent rows.
-
-        Rows that were left out before come back only if they are independent beyond doubt.
-        """
+        """Return x and lambda by a pivoted QR of X; left-out rows come back only beyond doubt."""
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.equations.initial_state import consistent_state, mechanism_size
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
@@ -68,10 +68,7 @@ def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = 
 
 
 def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
-    """Return the rank of K, given that of all constraint rows of the system.
-
-    Those of tree joints are independent, and as many as the freedoms that the tree takes.
-    """
+    """Return the rank of K, given that of all rows: those of tree joints are independent."""
     return rank_of_all - (tree.system.n_rows - len(tree.loop_rows))
 
 
@@ -102,10 +99,7 @@ def nearby_mobilities(
 
 
 def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
-    """Return the state with velocity coordinates (n_velocities,) acting for unit time.
-
-    To first order, the velocity being zero then.
-    """
+    """Return the state with velocity coordinates (n_velocities,) acting for unit time, at rest."""
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
     of_links = link_accelerations(tree, motion, change)  # at rest, J change
@@ -150,7 +144,7 @@ class _Configurations:
         self, tree: SpanningTree, state: State, given: list[str | tuple[str, int]]
     ) -> None:
         chosen = LoopsProjection(tree.system, tree, independent=given)
-        self.tree, self.clusters, self.length = tree, chosen.clusters, mechanism_size(tree.system)
+        self.tree, self.clusters, self.length = tree, chosen.clusters, tree.system.typical_length
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
         self.is_fixed[chosen.explicit_at(state).independent] = True
         in_loop = self.clusters.layout.local >= 0

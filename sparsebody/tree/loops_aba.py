@@ -21,7 +21,7 @@ from sparsebody.equations.system_motion import NativeTerms, joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State, with_joints
 from sparsebody.tree import fronts, recursions
-from sparsebody.tree.loop_constraints import loop_rows
+from sparsebody.tree.loop_constraints import LoopRows, loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
 from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree
 
@@ -60,33 +60,6 @@ def loop_table(tree: SpanningTree) -> LoopTable:
     return LoopTable(ends, first_row, row, np.where(is_link, 0.0, point))
 
 
-class VaryingLoops:
-    """The rows of those loop joints whose T varies on both bodies, without springs or drives."""
-
-    def __init__(self, tree: SpanningTree) -> None:
-        system = tree.system
-        joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
-        of_loops = system.row_joint[tree.loop_rows]
-        self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
-        self._varying, self._links = NativeTerms(with_joints(system, joint)), tree.links
-
-    def overwrite(
-        self,
-        state: State,
-        motion: recursions.TreeMotion,
-        link: IntArray,
-        wrench: FloatArray,
-        gamma: FloatArray,
-    ) -> None:
-        """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
-        if len(self.row) == 0:
-            return
-        self._varying.fill(state)
-        own = self._varying.rows.copy()
-        native.rows_to_links(self._links, motion, link[self.row], own)
-        wrench[self.row], gamma[self.row] = own, self._varying.gamma
-
-
 class ProximalWork(NamedTuple):
     """Work space of the iterations."""
 
@@ -111,23 +84,30 @@ class LoopsArticulatedBody(TreeDynamics):
         """Plan the elimination of the tree that has the smallest fronts."""
         tree, system = self.tree, self.system
         elimination = fronts.least_elimination(tree)
-        self.front_size, self.n_early = elimination.size, int(elimination.closed_early.sum())
+        self._front_sizes = {
+            "loops_closed_early": int(elimination.closed_early.sum()),
+            "widest_front": elimination.widest,
+            "front_work": elimination.work,
+            "factor_entries": elimination.numbers,
+        }
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
-        is_plain = not system.has_loads and len(system.coordinates.joint) == 0
-        self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
+        self._is_plain = not system.has_loads and len(system.coordinates.joint) == 0
+        varying = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
+        self._is_varying = np.isin(system.row_joint[tree.loop_rows], varying)  # T, on both bodies
+        self._varying = NativeTerms(with_joints(system, varying)) if self._is_plain else None
         self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows
         self._work = ProximalWork(
             fronts.empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes)
         )
-        self._wrench, self._gamma = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
+        link = np.repeat(self._table.ends, rows, axis=0)
+        self._rows = LoopRows(tree.loop_rows, link, np.zeros((n_rows, 2, 6)), np.zeros(n_rows))
         self._at_rest = np.zeros(tree.n_velocities)
-        self._row_links = np.repeat(self._table.ends, rows, axis=0)
         self.iterations, self.factorizations, self.last_step = 0, 0, 0.0
 
     def _row_compliance(self) -> FloatArray:
@@ -141,8 +121,8 @@ class LoopsArticulatedBody(TreeDynamics):
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers."""
         rows, prescribed = loop_rows(problem), (self.tree.is_prescribed, problem.prescribed_qdd)
-        at = rows.link, rows.wrench, rows.gamma
-        qdd, of_loops = self._iterate(problem.motion, problem.force, at, *prescribed, problem.state)
+        motion, force = problem.motion, problem.force
+        qdd, of_loops = self._iterate(motion, force, rows, *prescribed, problem.state)
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[rows.row] = of_loops
         at_first = self._table.first_row, self._compliance
@@ -156,9 +136,13 @@ class LoopsArticulatedBody(TreeDynamics):
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
         native.motion_from_bodies(links, recursions.body_states(state), motion)
-        rows = self._row_links, self._wrench, self._gamma
-        native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
-        self._varying.overwrite(state, motion, *rows)
+        rows, varies = self._rows, self._is_varying
+        native.fill_loop_rows(links, self._table, state.position, motion, rows.wrench, rows.gamma)
+        if varies.any():
+            self._varying.fill(state)
+            wrench = self._varying.rows.copy()
+            native.rows_to_links(links, motion, rows.link[varies], wrench)
+            rows.wrench[varies], rows.gamma[varies] = wrench, self._varying.gamma
         qdd, _ = self._iterate(
             motion, recursions.NO_FORCE, rows, recursions.NONE_PRESCRIBED, self._at_rest, state
         )
@@ -171,15 +155,14 @@ class LoopsArticulatedBody(TreeDynamics):
         self,
         motion: recursions.TreeMotion,
         force: FloatArray,
-        rows: tuple[IntArray, FloatArray, FloatArray],
+        rows: LoopRows,
         is_prescribed: BoolArray,
         prescribed_qdd: FloatArray,
         state: State,
     ) -> tuple[FloatArray, FloatArray]:
         """Return qdd and the multipliers of loop rows."""
-        link, wrench, gamma = rows
-        qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(gamma))
-        loops = (link, self._table.first_row, wrench, gamma), self._soft
+        qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(rows.gamma))
+        loops = (rows.link, self._table.first_row, rows.wrench, rows.gamma), self._soft
         prescribed = is_prescribed, prescribed_qdd
         outcome = native.proximal_iterations(
             *(self.tree.links, self.plan, motion, force, *loops, *prescribed),
@@ -192,11 +175,8 @@ class LoopsArticulatedBody(TreeDynamics):
         """Say which tree is used, how wide its fronts are, and how the last iterations went."""
         return {
             **super().explain(),
-            "loop_rows": len(self._gamma),
-            "loops_closed_early": self.n_early,
-            "widest_front": self.front_size.widest,
-            "front_work": self.front_size.work,
-            "factor_entries": self.front_size.numbers,
+            "loop_rows": len(self._rows.row),
+            **self._front_sizes,
             "solutions": self.iterations,
             "proximal_term": SOFT * STIFFER ** max(self.factorizations - 1, 0),
             "last_step": self.last_step,

@@ -201,10 +201,7 @@ def _natural_sizes(tree: SpanningTree, H: FloatArray) -> FloatArray:
 def _numbered(
     clusters: LoopClusters, rank: IntArray, column_order: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Return entry, first and size of GBlocks, the dependent coordinates, and those of y.
-
-    Along velocity_order, each cluster has its dependent coordinates first.
-    """
+    """Return entry, first and size of GBlocks, the dependent coordinates, and those of y."""
     layout, n = clusters.layout, clusters.tree.n_velocities
     cluster, index = clusters.numbered_columns
     is_dependent = index < rank[cluster]

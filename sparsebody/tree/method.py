@@ -72,13 +72,6 @@ class TreeProblem(SystemMotion):
         free = np.where(is_prescribed[:, None], 0.0, self.motion.subspace)
         return self.motion._replace(subspace=free)
 
-    @property
-    def subspace(self) -> FloatArray:
-        """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
-        system = self.system
-        varies = len(system.coordinates.prescribed) or len(system.varying_joints)
-        return self.constraint.subspace if varies else system.subspace
-
     @cached_property
     def shift(self) -> FloatArray:
         """(n_rows,) Baumgarte's terms k_stab of every row, zero without them. (8.22)."""

@@ -114,10 +114,7 @@ def joint_accelerations(
 def powers(
     tree: SpanningTree, motion: TreeMotion, link: IntArray, wrench: FloatArray
 ) -> FloatArray:
-    """Return the powers (m, n_velocities) of rows of wrenches at unit velocities of the tree.
-
-    `wrench` (m, 2, 6) on the links (m, 2), -1 for the world, as in loop_constraints. Table 8.4.
-    """
+    """Return powers (m, n_velocities) of wrenches (m, 2, 6) on links (m, 2). Table 8.4."""
     m, n = len(link), tree.n_velocities
     K = np.zeros(m * n)
     native.fill_loop_blocks(tree.links, motion, link, wrench, n * np.arange(m), np.arange(n), K)

@@ -100,10 +100,7 @@ def _joint_graph(system: System) -> native.JointGraph:
 def _tree_joints(
     system: System, graph: native.JointGraph, choice: str, root: str | None, required: list[int]
 ) -> IntArray:
-    """Return the tree joint (n_bodies,) of every body of the system.
-
-    Required joints form trees: groups of bodies, each entered by one other joint at most.
-    """
+    """Return the tree joint (n_bodies,) of every body; required joints form trees."""
     n, is_usable = system.n_bodies, np.ones(system.n_joints, dtype=bool)
     freedoms, is_free = joint_freedoms(system), system.joint_kind == Free.kind
     first = -1

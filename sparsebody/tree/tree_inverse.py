@@ -9,16 +9,16 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.equations import inverse
 from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion
 from sparsebody.model.system import System
 from sparsebody.tolerances import SINGULAR_TOLERANCE
 from sparsebody.tree import recursions
-from sparsebody.tree.loops_projection import ExplicitBlocks, explicit_at
+from sparsebody.tree.loops_projection import explicit_at
 from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.tree.spanning_tree import loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 
 
@@ -87,27 +87,17 @@ class ProjectedInverse(TreeInverseMethod):
         """Solve (8.63), then tau_ID - tau = K' lambda."""
         explicit, tree = explicit_at(problem), problem.tree
         H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
-        rates = actuator_matrix(problem, self.actuators.joint, actuators.rows)
-        G = independent_velocities(tree, explicit)
+        link, wrench = tree.ends(self.actuators.joint), actuators.rows.copy()
+        native.rows_to_links(tree.links, problem.motion, link, wrench)
+        rates = recursions.powers(tree, problem.motion, link, wrench)  # at unit velocities
+        G = explicit.G  # K G = 0, (8.41)
+        if len(tree.is_prescribed):
+            G = G[:, ~tree.is_prescribed[explicit.independent]]
         scale = 1.0 / inverse.freed_norms(self.system, self.actuators.joint, actuators.rows)
         force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
         multiplier = np.zeros(self.system.n_rows)
         multiplier[explicit.clusters.row] = explicit.multipliers(tau - rates.T @ force)
         return force, multiplier, Actuation(len(force), rank, G.shape[1])
-
-
-def independent_velocities(tree: SpanningTree, explicit: ExplicitBlocks) -> FloatArray:
-    """Return G (n_velocities, n - r) with K G = 0, zero at driven coordinates. (8.41)."""
-    G = explicit.G
-    return G[:, ~tree.is_prescribed[explicit.independent]] if len(tree.is_prescribed) else G
-
-
-def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
-    """Return rates of actuated coordinates (p, n_velocities) for unit velocities of the tree."""
-    tree = problem.tree
-    link, wrench = tree.ends(joint), rows.copy()
-    native.rows_to_links(tree.links, problem.motion, link, wrench)
-    return recursions.powers(tree, problem.motion, link, wrench)
 
 
 def actuator_forces(

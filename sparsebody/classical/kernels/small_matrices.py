@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.arm_links import Links, kernel
 
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float, float, float, float, float, float]  # row by row
@@ -110,19 +110,6 @@ def turned_back(R: Rotation, v: Vector) -> Vector:
 
 
 @kernel
-def product(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return A B."""
-    C = np.empty((A.shape[0], B.shape[1]), A.dtype)
-    for i in range(A.shape[0]):
-        for j in range(B.shape[1]):
-            total = A[i, 0] * B[0, j]
-            for k in range(1, A.shape[1]):
-                total += A[i, k] * B[k, j]
-            C[i, j] = total
-    return C
-
-
-@kernel
 def applied(A: FloatArray, b: FloatArray) -> FloatArray:
     """Return A b."""
     c = np.empty(A.shape[0], A.dtype)
@@ -138,49 +125,6 @@ def inner(a: FloatArray, b: FloatArray) -> float:
     for i in range(1, a.size):
         total += a[i] * b[i]
     return total
-
-
-@kernel
-def trace(A: FloatArray) -> float:
-    """Return the sum of the diagonal."""
-    total = A[0, 0]
-    for i in range(1, A.shape[0]):
-        total += A[i, i]
-    return total
-
-
-@kernel
-def trace_of_product(A: FloatArray, B: FloatArray) -> float:
-    """Return Tr(A B), of which only the diagonal is computed."""
-    total = A[0, 0] * B[0, 0]
-    for i in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            if i + k > 0:
-                total += A[i, k] * B[k, i]
-    return total
-
-
-@kernel
-def product_from(W: FloatArray, parent: int, A: FloatArray) -> FloatArray:
-    """Return W[parent] A, or A where the parent is the base."""
-    return product(W[parent], A) if parent >= 0 else A.copy()
-
-
-@kernel
-def homogeneous(links: Links, motion: Motion) -> FloatArray:
-    """Return A (n, 4, 4), from link to parent coordinates."""
-    A = np.empty((links.parent.size, 4, 4), motion.qd.dtype)
-    A[:] = links.base
-    A[:, :3, :3], A[:, :3, 3] = motion.rotation, motion.translation
-    return A
-
-
-@kernel
-def center_of_mass(links: Links, i: int) -> FloatArray:
-    """Return that of link i and 1, (4,)."""
-    r = np.empty(4, links.com.dtype)
-    r[:3], r[3] = links.com[i], links.base[3, 3]
-    return r
 
 
 # --- H qdd + h = tau, from the lower triangle of H ---
