@@ -14,12 +14,6 @@ inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
-template <class Line>
-Array<std::uint32_t, 2> as_table(const Array<Line>& lines) {
-  constexpr Index n_columns = sizeof(Line) / sizeof(std::uint32_t);
-  return Array<std::uint32_t, 2>({reinterpret_cast<const std::uint32_t*>(lines.data()), {lines.size(), n_columns}});
-}
-
 // A view of the factors, which it keeps.
 nb::object values_of(nb::handle self) {
   Array<double>& values = nb::cast<block_ldl::Factors&>(self).values();
@@ -35,17 +29,13 @@ void bind_block_ldl(nb::module_& m) {
   def_kernel<"__init__(columns, sizes, ends, order, part_starts)">(
       layout, construct<Layout, const Graph&, Indices, View<const Index, 2>, Indices, Indices>,
       "From the positions below each position, and the blocks of the pattern; see layout.hpp.");
-  layout.def_prop_ro("n_values", [](const Layout& self) { return self.n_values; }, "Numbers of the factors.")
-      .def_prop_ro("n_parts", &Layout::n_parts, "Parts that can be eliminated at the same time.")
+  layout.def_prop_ro("n_parts", &Layout::n_parts, "Parts that can be eliminated at the same time.")
       .def_prop_ro(
           "is_leaves_first", [](const Layout& self) { return self.below.size() == self.n_pivots(); },
           "Whether every pivot changes at most one later one, as in trees from the leaves on.");
   def<"first_row(pivot)">(
       layout, [](const Layout& self, Index pivot) { return Index(self.pivots[pivot].natural); },
       "Return the first row of a pivot in natural order.");
-  def<"pivots()">(layout, [](const Layout& self) { return as_table(self.pivots); }, "Return a copy of that table.");
-  def<"below()">(layout, [](const Layout& self) { return as_table(self.below); }, "Return a copy of the blocks below.");
-  def<"updates()">(layout, [](const Layout& self) { return as_table(self.updates); }, "Return a copy of their targets.");
 
   nb::class_<Factors> factors(m, "Factors", "The factors of the newest matrix, and work space.");
   def_keeping<"__init__(layout)">(factors, construct<Factors, const Layout&>);

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "graph/adjacency.hpp"
@@ -23,19 +24,17 @@ class BitRows {
   void set(Index i, Index j) { row(i)[j >> 6] |= std::uint64_t(1) << (j & 63); }
   void clear(Index i, Index j) { row(i)[j >> 6] &= ~(std::uint64_t(1) << (j & 63)); }
 
-  // The neighbours of i in increasing order; those of the word at hand as they were before.
+  // The neighbours of i in increasing order, or those of i and (or) j by std::bit_and (bit_or); those of the word at hand
+  // as they were before.
   template <class Visit>
   void for_each(Index i, Visit visit) const {
-    visit_bits([&](Index w) { return row(i)[w]; }, visit);
+    for_each(i, std::bit_and(), i, visit);
   }
-  // Neighbours of both, and of either.
-  template <class Visit>
-  void for_each_of_both(Index i, Index j, Visit visit) const {
-    visit_bits([&](Index w) { return row(i)[w] & row(j)[w]; }, visit);
-  }
-  template <class Visit>
-  void for_each_of_either(Index i, Index j, Visit visit) const {
-    visit_bits([&](Index w) { return row(i)[w] | row(j)[w]; }, visit);
+  template <class Operation, class Visit>
+  void for_each(Index i, Operation combined, Index j, Visit visit) const {
+    for (Index w = 0; w < n_words_; ++w)
+      for (std::uint64_t bits = combined(row(i)[w], row(j)[w]); bits != 0; bits &= bits - 1)
+        visit(64 * w + std::countr_zero(bits));
   }
   Index count_shared(Index i, Index j) const {
     Index count = 0;
@@ -47,12 +46,6 @@ class BitRows {
  private:
   std::uint64_t* row(Index i) { return &words_[std::size_t(i) * std::size_t(n_words_)]; }
   const std::uint64_t* row(Index i) const { return &words_[std::size_t(i) * std::size_t(n_words_)]; }
-
-  template <class Word, class Visit>
-  void visit_bits(Word word, Visit visit) const {
-    for (Index w = 0; w < n_words_; ++w)
-      for (std::uint64_t bits = word(w); bits != 0; bits &= bits - 1) visit(64 * w + std::countr_zero(bits));
-  }
 
   Index n_words_;
   std::vector<std::uint64_t> words_;

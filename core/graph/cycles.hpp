@@ -16,23 +16,18 @@ struct EdgeGraph {
   Incidence at = incidence(world, ends, World::is_last_node);
 
   Index end(Index edge, int side) const { return ends(edge, side) < 0 ? world : ends(edge, side); }
-  Index other_end(Index edge, Index node) const { return end(edge, 0) + end(edge, 1) - node; }
-  Index degree(Index node) const { return at.start[node + 1] - at.start[node]; }
 };
 
 // A breadth-first search from one end of a chord; a stamp tells which search has reached a node.
 struct Search {
-  std::vector<Index> stamp, distance, came_by, queue;
+  std::vector<Index> stamp, distance, came_by, came_from, queue;
   Index head = 0, tail = 0, work = 0;
 
-  explicit Search(Index n) : stamp(n, -1), distance(n), came_by(n), queue(n) {}
-  void begin(const EdgeGraph& graph, Index node, Index search) {
+  explicit Search(Index n) : stamp(n, -1), distance(n), came_by(n), came_from(n), queue(n) {}
+  void reach(const EdgeGraph& graph, Index node, Index search) {
     stamp[node] = search;
-    distance[node] = 0;
-    queue[0] = node;
-    head = 0;
-    tail = 1;
-    work = graph.degree(node);
+    queue[tail++] = node;
+    work += graph.at.graph().degree(node);
   }
 };
 
@@ -40,7 +35,11 @@ struct Search {
 // level, always the one that has fewer edges to look at.
 inline Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index chord, Index search,
                           Search (&sides)[2]) {
-  for (int side = 0; side < 2; ++side) sides[side].begin(graph, graph.end(chord, side), search);
+  for (int side = 0; side < 2; ++side) {
+    const Index node = graph.end(chord, side);
+    sides[side].head = sides[side].tail = sides[side].work = sides[side].distance[node] = 0;
+    sides[side].reach(graph, node, search);
+  }
   Index meeting = -1, shortest = std::numeric_limits<Index>::max();
   while (meeting < 0) {
     int side = sides[0].work <= sides[1].work ? 0 : 1;
@@ -54,11 +53,10 @@ inline Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, In
       for (Index entry = graph.at.start[node]; entry < graph.at.start[node + 1]; ++entry) {
         const Index edge = graph.at.edge[entry], other = graph.at.other[entry];
         if (other < 0 || !is_usable[edge] || here.stamp[other] == search) continue;
-        here.stamp[other] = search;
+        here.reach(graph, other, search);
         here.came_by[other] = edge;
+        here.came_from[other] = node;
         here.distance[other] = here.distance[node] + 1;
-        here.queue[here.tail++] = other;
-        here.work += graph.degree(other);
         if (there.stamp[other] != search) continue;
         const Index length = here.distance[other] + there.distance[other];
         if (length < shortest) {
@@ -77,8 +75,7 @@ inline std::pair<std::vector<Index>, Array<bool>> breadth_first_forest(Index n_n
   const Index n = n_nodes + 1;
   std::vector<Index> depth(n, -1), queue(n);
   Array<bool> is_tree(ends.rows());
-  for (Index k = 0; k < n; ++k) {
-    const Index root = (n - 1 + k) % n;  // the world first
+  for (Index root = n_nodes, k = 0; k < n; root = k++) {  // the world first
     if (depth[root] >= 0) continue;
     depth[root] = 0;
     queue[0] = root;
@@ -101,34 +98,32 @@ inline std::tuple<Array<Index>, std::vector<Index>, std::vector<Index>> closed_c
                                                                                       bool grows) {
   const EdgeGraph graph{n_nodes, ends};
   std::vector<Index> edges, signs;
-  Array<bool> usable(is_usable.size());
-  std::copy(is_usable.begin(), is_usable.end(), usable.begin());
+  Array<bool> usable(is_usable);
   Array<Index> start(chords.size() + 1);
   Search sides[2] = {Search(n_nodes + 1), Search(n_nodes + 1)};
   for (Index c = 0; c < chords.size(); ++c) {
-    const Index chord = chords[c], meeting = meeting_node(graph, usable, chord, c, sides);
+    const Index meeting = meeting_node(graph, usable, chords[c], c, sides);
     const Index back = sides[1].distance[meeting], length = 1 + back + sides[0].distance[meeting];
     edges.resize(start[c] + length);
     signs.resize(start[c] + length);
-    edges[start[c]] = chord;
-    signs[start[c]] = 1;
-    Index node = meeting, slot = start[c] + back;
-    while (sides[1].distance[node] > 0) {  // from the chord's second end to the meeting node, filled backwards
-      const Index edge = sides[1].came_by[node];
-      node = graph.other_end(edge, node);
-      edges[slot] = edge;
-      signs[slot--] = graph.end(edge, 0) == node ? 1 : -1;
+    const auto pass = [&](Index k, Index edge, Index from) {
+      edges[start[c] + k] = edge;
+      signs[start[c] + k] = graph.end(edge, 0) == from ? 1 : -1;
+    };
+    pass(0, chords[c], graph.end(chords[c], 0));
+    Index node = meeting;
+    for (Index k = back; k > 0; --k) {  // from the chord's second end to the meeting node, filled backwards
+      const Index before = sides[1].came_from[node];
+      pass(k, sides[1].came_by[node], before);
+      node = before;
     }
     node = meeting;
-    slot = start[c] + back + 1;
-    while (sides[0].distance[node] > 0) {  // on to its first end
-      const Index edge = sides[0].came_by[node];
-      edges[slot] = edge;
-      signs[slot++] = graph.end(edge, 0) == node ? 1 : -1;
-      node = graph.other_end(edge, node);
+    for (Index k = back + 1; k < length; ++k) {  // on to its first end
+      pass(k, sides[0].came_by[node], node);
+      node = sides[0].came_from[node];
     }
     start[c + 1] = start[c] + length;
-    usable[chord] = grows;
+    usable[chords[c]] = grows;
   }
   return {std::move(start), std::move(edges), std::move(signs)};
 }

@@ -10,7 +10,7 @@ inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
-using joints::JointInfo, joints::Subgroup;
+using joints::JointInfo;
 using Pose = Transform<double>;
 
 Pose pose_of(View<const double, 2> E, View<const double> r) {
@@ -59,25 +59,8 @@ auto at_pose(F f) {
   };
 }
 
-template <class J>
-Array<double> coordinates(const J& joint, const Pose& X) {
-  Array<double> q(J::info.n_positions);
-  joint.coordinates(X, q.data());
-  return q;
-}
-
-template <class J>
-Array<double> position_error(const J& joint, const Pose& X) {
-  Array<double> delta(6 - J::info.n_velocities);
-  joint.error(X, delta.data());
-  return delta;
-}
-
-const char* name_of(Subgroup subgroup) {
-  constexpr const char* names[] = {"",       "rigid",       "rotation", "translation",
-                                   "screw", "cylindrical", "planar",   "spherical"};
-  return names[int(subgroup)];
-}
+constexpr const char* subgroup_names[] = {"",      "rigid",       "rotation", "translation",
+                                          "screw", "cylindrical", "planar",   "spherical"};
 
 }  // namespace
 
@@ -90,7 +73,7 @@ void bind_joints(nb::module_& m) {
       .def_ro("counts_turns", &JointInfo::counts_turns, "A pose shows the whole turns of the angles.")
       .def_ro("has_varying_T", &JointInfo::has_varying_T, "T varies in S coordinates.")
       .def_ro("has_named_coordinates", &JointInfo::has_named_coordinates, "The basis of S is not arbitrary.")
-      .def_prop_ro("subgroup", [](const JointInfo& info) { return name_of(info.subgroup); },
+      .def_prop_ro("subgroup", [](const JointInfo& info) { return subgroup_names[int(info.subgroup)]; },
                    "The smallest displacement subgroup that the motion stays in, or an empty string.")
       .def_prop_ro("units", [](const JointInfo& info) {
         return std::vector<std::string>(info.units.begin(), info.units.begin() + info.n_positions);
@@ -104,10 +87,16 @@ void bind_joints(nb::module_& m) {
 
   def<"pose(kind, parameter, q)">(m, &pose);
   def<"drift(kind, E, r, velocity)">(m, &drift_of);
-  def<"coordinates(kind, parameter, E, r)">(
-      m, at_pose<Array<double>>([](const auto& joint, const Pose& X) { return coordinates(joint, X); }));
-  def<"position_error(kind, parameter, E, r)">(
-      m, at_pose<Array<double>>([](const auto& joint, const Pose& X) { return position_error(joint, X); }));
+  def<"coordinates(kind, parameter, E, r)">(m, at_pose<Array<double>>([](const auto& joint, const Pose& X) {
+    Array<double> q(joint.info.n_positions);
+    joint.coordinates(X, q.data());
+    return q;
+  }));
+  def<"position_error(kind, parameter, E, r)">(m, at_pose<Array<double>>([](const auto& joint, const Pose& X) {
+    Array<double> delta(6 - joint.info.n_velocities);
+    joint.error(X, delta.data());
+    return delta;
+  }));
   using Matrix = Array<double, 2>;
   def<"motion_subspace(kind, parameter, E, r)">(
       m, at_pose<Matrix>([](const auto& joint, const Pose& X) { return matrix_of(joint.motion_subspace(X)); }));

@@ -14,38 +14,31 @@
 namespace sparsebody {
 
 // The numbers of numpy.random.Generator.
-class Random {
- public:
-  explicit Random(bitgen_t* bits) : bits_(bits) {}
+struct Random {
+  bitgen_t* bits;
 
-  double uniform() { return bits_->next_double(bits_->state); }  // in [0, 1)
+  double uniform() { return bits->next_double(bits->state); }  // in [0, 1)
 
   // In 0 .. n-1, n < 2^32. Lemire (2019), ACM Trans. Model. Comput. Simul. 29, 1.
   Index below(Index n) {
     if (n == 1) return 0;
     const auto bound = std::uint32_t(n);
-    const auto draw = [&] { return std::uint64_t(bits_->next_uint32(bits_->state)) * bound; };
+    const auto draw = [&] { return std::uint64_t(bits->next_uint32(bits->state)) * bound; };
     std::uint64_t product = draw();
     if (std::uint32_t(product) < bound)
       for (const std::uint32_t threshold = -bound % bound; std::uint32_t(product) < threshold;) product = draw();
     return Index(product >> 32);
   }
-
- private:
-  bitgen_t* bits_;
 };
 
 class Annealing {
  public:
   // most_visits: of nodes, by all steps together.
   Annealing(const Graph& graph, Indices size, Indices start, Index most_visits, bitgen_t* bits)
-      : start_(graph.start.begin(), graph.start.end()), indices_(graph.indices.begin(), graph.indices.end()),
-        size_(size.begin(), size.end()), graph_{start_, indices_}, most_visits_(most_visits), random_(bits),
-        current_(start), trial_(start), child_(size_.size()), sibling_(size_.size()), seen_in_(size_.size()),
-        best_(start.begin(), start.end()) {
-    const Index n = Index(size_.size());
-    eliminate(0, n);
-    accept(0, n);
+      : graph_(graph), size_(size), most_visits_(most_visits), random_{bits}, current_(start), trial_(start),
+        child_(start.size()), sibling_(start.size()), seen_in_(start.size()), best_(start.begin(), start.end()) {
+    eliminate(0, start.size());
+    accept(0, start.size());
     flops_ = best_flops_ = std::accumulate(current_.flops.begin(), current_.flops.end(), 0.0);
   }
 
@@ -94,7 +87,9 @@ class Annealing {
 
   // An order, and what eliminating the nodes in it makes of the graph.
   struct Elimination {
-    explicit Elimination(Indices order);
+    explicit Elimination(Indices start)
+        : order(start.begin(), start.end()), position(positions(start)), parent(order.size(), -1), n_below(order.size()),
+          flops(order.size()), below_(new std::int32_t[order.size() * order.size()]) {}
     std::int32_t* below(Index node) const { return below_.get() + node * Index(order.size()); }
 
     std::vector<Index> order, position;
@@ -111,15 +106,12 @@ class Annealing {
 
   // Either a node goes right past a neighbour, or two runs of any length change places.
   Runs next_runs() {
-    const Index n = Index(size_.size()), node = random_.below(n), here = current_.position[node];
+    const Index n = size_.size(), node = random_.below(n), here = current_.position[node];
+    const Index n_below = current_.n_below[node], degree = graph_.degree(node);
     if (random_.uniform() < share_of_moves) {
-      Index other;
-      if (current_.n_below[node] > 0 && random_.uniform() < 0.5)
-        other = current_.below(node)[random_.below(current_.n_below[node])];
-      else if (graph_.degree(node) > 0)
-        other = graph_[node][random_.below(graph_.degree(node))];
-      else
-        return {here, here + 1, here + 1};
+      const bool is_below = n_below > 0 && random_.uniform() < 0.5;
+      if (!is_below && degree == 0) return {here, here + 1, here + 1};
+      const Index other = is_below ? current_.below(node)[random_.below(n_below)] : graph_[node][random_.below(degree)];
       const Index there = current_.position[other];
       return here < there ? Runs{here, here + 1, there + 1} : Runs{there, here, here + 1};
     }
@@ -135,11 +127,9 @@ class Annealing {
     const auto add_child = [&](Index parent, Index node) { sibling_[node] = std::exchange(child_[parent], node); };
     for (Index k = 0; k < first; ++k) {
       const Index node = current_.order[k];
-      Index parent = current_.parent[node];
-      if (parent < 0 || current_.position[parent] < first || current_.position[parent] >= end) continue;
-      parent = earliest(current_.below(node), current_.n_below[node], trial_.position);
-      trial_.parent[node] = parent;
-      add_child(parent, node);
+      if (!is_within(current_.parent[node], first, end)) continue;
+      trial_.parent[node] = earliest(current_.below(node), current_.n_below[node], trial_.position);
+      add_child(trial_.parent[node], node);
     }
     double change = 0.0;
     for (Index k = first; k < end; ++k) {
@@ -168,12 +158,14 @@ class Annealing {
     }
     return change;
   }
+  bool is_within(Index node, Index first, Index end) const {
+    return node >= 0 && current_.position[node] >= first && current_.position[node] < end;
+  }
   // Takes over what trial_ holds for the positions [first, end), and the new parents of what comes before.
   void accept(Index first, Index end) {
     for (Index k = 0; k < first; ++k) {
-      const Index node = current_.order[k], parent = current_.parent[node];
-      if (parent >= 0 && current_.position[parent] >= first && current_.position[parent] < end)
-        current_.parent[node] = trial_.parent[node];
+      const Index node = current_.order[k];
+      if (is_within(current_.parent[node], first, end)) current_.parent[node] = trial_.parent[node];
     }
     for (Index k = first; k < end; ++k) {
       const Index node = trial_.order[k];
@@ -186,8 +178,8 @@ class Annealing {
     }
   }
 
-  const std::vector<Index> start_, indices_, size_;
   const Graph graph_;
+  const Indices size_;
   const Index most_visits_;
   Random random_;
   Elimination current_, trial_;
@@ -195,9 +187,5 @@ class Annealing {
   Index n_eliminated_ = 0, n_visited_ = 0;
   double flops_ = 0.0, best_flops_ = 0.0;
 };
-
-Annealing::Elimination::Elimination(Indices start)
-    : order(start.begin(), start.end()), position(positions(start)), parent(order.size(), -1), n_below(order.size()),
-      flops(order.size()), below_(new std::int32_t[order.size() * order.size()]) {}
 
 }  // namespace sparsebody

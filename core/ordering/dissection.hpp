@@ -31,29 +31,22 @@ class Dissection {
   }
 
   void run(View<Index> depth_of_cut) {
-    struct Part {
-      Index first, end, depth;
-    };
-    const Index n = bodies_.size();
-    std::vector<Index> order(n);
+    std::vector<Index> order(bodies_.size());
     std::iota(order.begin(), order.end(), Index(0));
-    std::vector<Part> parts{{0, n, 1}};
-    Index n_parts = 1;
-    while (!parts.empty()) {
-      const Part part = parts.back();
+    std::vector<std::pair<View<Index>, Index>> parts{{order, 1}};
+    for (Index n_parts = 1; !parts.empty(); ++n_parts) {
+      const auto [bodies, depth] = parts.back();
       parts.pop_back();
-      if (part.end - part.first <= largest_uncut) continue;
-      const View<Index> members(&order[part.first], part.end - part.first);
-      const Index middle = part.first + split(members);
-      for (const Index body : members)
-        for_neighbours(body, [&](Index other, Index entry) {
-          if (side_[other] != side_[body]) depth_of_cut[at_.edge[entry]] = part.depth;
+      if (bodies.size() <= largest_uncut) continue;
+      const Index middle = split(bodies);
+      for (const Index body : bodies)
+        for_neighbours(body, [&, depth = depth](Index other, Index entry) {
+          if (side_[other] != side_[body]) depth_of_cut[at_.edge[entry]] = depth;
         });
-      for (Index k = middle; k < part.end; ++k) part_[order[k]] = n_parts;
-      ++n_parts;
-      if (middle == part.first || middle == part.end) continue;
-      parts.push_back({part.first, middle, part.depth + 1});
-      parts.push_back({middle, part.end, part.depth + 1});
+      for (const Index body : bodies.slice(middle, bodies.size())) part_[body] = n_parts;
+      if (middle == 0 || middle == bodies.size()) continue;
+      parts.emplace_back(bodies.slice(0, middle), depth + 1);
+      parts.emplace_back(bodies.slice(middle, bodies.size()), depth + 1);
     }
   }
 
@@ -70,6 +63,13 @@ class Dissection {
       if (const Index other = bodies_.indices[entry]; other >= 0 && part_[other] == part_[body]) visit(other, entry);
   }
 
+  // The rows between a body and the other side, less those between it and its own.
+  Index rows_across(Index body) const {
+    Index rows = 0;
+    for_neighbours(body, [&](Index other, Index entry) { rows += side_[other] != side_[body] ? rows_[entry] : -rows_[entry]; });
+    return rows;
+  }
+
   // Sorts the bodies of a part into two sides, marks them in side_; returns the size of the first.
   Index split(View<Index> bodies) {
     const Index n = bodies.size();
@@ -83,9 +83,7 @@ class Dissection {
       for (Index k = 0; k < n - 1; ++k) {
         const Index body = sequence[k];
         side_[body] = 0;
-        for_neighbours(body, [&](Index other, Index entry) {
-          if (other != body) cut += side_[other] == 1 ? rows_[entry] : -rows_[entry];
-        });
+        cut += rows_across(body);
         const Index smaller = std::min(k + 1, n - 1 - k);
         if (double(smaller) < smallest_half * double(n)) continue;
         if (const double cost = cost_of_cut(cut, smaller, n); cost < least_cost) {
@@ -133,10 +131,7 @@ class Dissection {
     for (int pass = 0; pass < most_passes; ++pass) {
       bool has_changed = false;
       for (const Index body : best_) {
-        Index gain = 0;
-        for_neighbours(body, [&](Index other, Index entry) {
-          if (other != body) gain += side_[other] != side_[body] ? rows_[entry] : -rows_[entry];
-        });
+        const Index gain = rows_across(body);
         const Index new_size = side_[body] == 1 ? size + 1 : size - 1;
         const Index new_smaller = std::min(new_size, n - new_size), smaller = std::min(size, n - size);
         if ((gain > 0 && double(new_smaller) >= smallest_half * double(n)) || (gain == 0 && new_smaller > smaller)) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "graph/adjacency.hpp"
 #include "graph/elimination_tree.hpp"
@@ -13,19 +14,21 @@
 namespace sparsebody {
 
 struct Block {
-  Index size, degree, awaited;
+  Index size, degree;
+  Index awaited;                      // blocks that it waits for, and one more until its phase begins
   Index start, n_blocks, n_elements;  // its lists begin at `start`; they may hold what is done or absorbed
   Index before, after;                // in the list of its degree
-  Index marked = -1;                  // the step in which it was last put in an element
-  bool is_listed = false, is_done = false, is_held = false;
+  Index marked = -1;                  // the step in which it was last put in an element; `done` once it is eliminated
+  bool is_listed = false;
+
+  static constexpr Index done = std::numeric_limits<Index>::max();
 };
 
 struct Element {
   Index first, last;    // members_[first, last)
-  Index rows = 0;       // scalar rows in it
+  Index rows = 0;       // scalar rows in it; none once it is absorbed
   Index outside = 0;    // those outside the newest element, if computed in this step
   Index computed = -1;  // the step in which `outside` was computed
-  bool is_absorbed = true;
 };
 
 class MinimumDegree {
@@ -33,7 +36,8 @@ class MinimumDegree {
   MinimumDegree(const Graph& graph, Indices size, Index n_primal, Indices awaited, Indices outer, Indices phase)
       : graph_(graph), outer_(outer), phase_(phase), n_primal_(n_primal), blocks_(graph.size()),
         elements_(graph.size()), block_list_(graph.indices.begin(), graph.indices.end()),
-        element_list_(graph.indices.size()), members_(graph.indices.size() + graph.size()) {
+        element_list_(graph.indices.size()) {
+    members_.reserve(graph.indices.size() + graph.size());
     Index lowest_phase = 0;
     for (const Index p : phase) lowest_phase = std::min(lowest_phase, p);
     for (Index i = 0; i < graph.size(); ++i) {
@@ -45,7 +49,10 @@ class MinimumDegree {
       b.n_elements = b.degree = 0;
       for (const Index j : graph[i]) b.degree += size[j];
       rows_left_ += b.size;
-      if ((b.is_held = phase[i] > lowest_phase)) held_.push_back(i);
+      if (phase[i] > lowest_phase) {
+        ++b.awaited;
+        held_.push_back(i);
+      }
     }
     std::stable_sort(held_.begin(), held_.end(), [&](Index i, Index j) { return phase[i] < phase[j]; });
     head_.assign(rows_left_ + 1, -1);
@@ -54,7 +61,7 @@ class MinimumDegree {
   Array<Index> order() {
     const Index n = graph_.size();
     Array<Index> order(n);
-    Index n_done = 0, begin = 0;  // begin: of the next element in members_
+    Index n_done = 0;
     const auto eliminate = [&](Index i) {
       order[n_done++] = i;
       rows_left_ -= blocks_[i].size;
@@ -70,24 +77,26 @@ class MinimumDegree {
       }
       const Index pivot = head_[lowest_], step = n_done, pivot_size = blocks_[pivot].size;
       delist(pivot);
-      const Index end = new_element(pivot, step, begin);
+      const Index begin = Index(members_.size());
+      form_element(pivot, step);
       eliminate(pivot);
-      if (end - begin == 1) {  // nothing fills in: no element; dead entries of lists are dropped later
-        const Index i = members_[begin];
+      if (Index(members_.size()) == begin + 1) {  // nothing fills in: no element; dead entries of lists are dropped later
+        const Index i = members_.back();
+        members_.pop_back();
         delist(i);
         blocks_[i].degree -= pivot_size;
         enlist(i);
         continue;
       }
-      measure_outside(step, begin, end);
+      measure_outside(step, begin);
       Element& element = elements_[pivot];
       Index last = begin;
-      for (Index k = begin; k < end; ++k) {
+      for (Index k = begin; k < Index(members_.size()); ++k) {
         const Index i = members_[k];
         Block& b = blocks_[i];
         delist(i);
         const Index elsewhere = prune(b, step);
-        if (elsewhere == 0 && b.awaited == 0 && !b.is_held) {  // couples to nothing but the new element
+        if (elsewhere == 0 && b.awaited == 0) {  // couples to nothing but the new element
           eliminate(i);
           continue;
         }
@@ -98,13 +107,12 @@ class MinimumDegree {
       }
       element.first = begin;
       element.last = last;
-      element.is_absorbed = begin == last;
-      for (Index k = begin; k < last; ++k) {
-        Block& b = blocks_[members_[k]];
+      members_.resize(last);
+      for (const Index i : View<Index>(members_).slice(begin, last)) {
+        Block& b = blocks_[i];
         b.degree = std::min(b.degree + element.rows - b.size, rows_left_ - b.size);
-        enlist(members_[k]);
+        enlist(i);
       }
-      begin = last;
     }
     return order;
   }
@@ -113,40 +121,31 @@ class MinimumDegree {
   void begin_next_phase() {
     const Index phase = phase_[held_[n_released_]];
     for (; n_released_ < Index(held_.size()) && phase_[held_[n_released_]] == phase; ++n_released_) {
-      blocks_[held_[n_released_]].is_held = false;
+      --blocks_[held_[n_released_]].awaited;
       enlist(held_[n_released_]);
     }
   }
 
-  // Writes all that `pivot` couples to into members_, from `begin`, and absorbs its elements; returns the end.
-  Index new_element(Index pivot, Index step, Index begin) {
+  // Appends all that `pivot` couples to to members_, and absorbs its elements.
+  void form_element(Index pivot, Index step) {
     Block& p = blocks_[pivot];
-    Index needed = begin + p.n_blocks;
-    for (Index k = p.start; k < p.start + p.n_elements; ++k) {
-      const Element& e = elements_[element_list_[k]];
-      needed += e.last - e.first;
-    }
-    if (needed > Index(members_.size())) members_.resize(2 * needed);
     p.marked = step;
-    Index end = begin;
     const auto append = [&](Index i) {
-      if (blocks_[i].is_done || blocks_[i].marked == step) return;
+      if (blocks_[i].marked >= step) return;
       blocks_[i].marked = step;
-      members_[end++] = i;
+      members_.push_back(i);
     };
     for (Index k = p.start; k < p.start + p.n_blocks; ++k) append(block_list_[k]);
     for (Index k = p.start; k < p.start + p.n_elements; ++k) {
       Element& e = elements_[element_list_[k]];
-      if (e.is_absorbed) continue;
-      e.is_absorbed = true;
-      for (Index m = e.first; m < e.last; ++m) append(members_[m]);
+      if (std::exchange(e.rows, 0) > 0)
+        for (Index m = e.first; m < e.last; ++m) append(members_[m]);
     }
-    return end;
   }
 
   // Marks a block as eliminated; what waits for it waits no longer.
   void finish(Index block) {
-    blocks_[block].is_done = true;
+    blocks_[block].marked = Block::done;
     if (block >= n_primal_) return;
     for (const Index joint : graph_[block]) {
       const Index outer = outer_[joint - n_primal_];
@@ -155,12 +154,12 @@ class MinimumDegree {
   }
 
   // Rows of the other elements outside the new one.
-  void measure_outside(Index step, Index begin, Index end) {
-    for (Index m = begin; m < end; ++m) {
+  void measure_outside(Index step, Index begin) {
+    for (Index m = begin; m < Index(members_.size()); ++m) {
       const Block& b = blocks_[members_[m]];
       for (Index k = b.start; k < b.start + b.n_elements; ++k) {
         Element& e = elements_[element_list_[k]];
-        if (e.is_absorbed) continue;
+        if (e.rows == 0) continue;
         if (e.computed != step) {
           e.computed = step;
           e.outside = e.rows;
@@ -176,7 +175,7 @@ class MinimumDegree {
     Index elsewhere = 0, to = b.start;
     for (Index k = b.start; k < b.start + b.n_blocks; ++k) {
       const Index j = block_list_[k];
-      if (blocks_[j].is_done || blocks_[j].marked == step) continue;
+      if (blocks_[j].marked >= step) continue;
       block_list_[to++] = j;
       elsewhere += blocks_[j].size;
     }
@@ -184,11 +183,8 @@ class MinimumDegree {
     to = b.start;
     for (Index k = b.start; k < b.start + b.n_elements; ++k) {
       Element& e = elements_[element_list_[k]];
-      if (e.is_absorbed) continue;
-      if (e.outside == 0) {
-        e.is_absorbed = true;
-        continue;
-      }
+      if (e.outside == 0) e.rows = 0;
+      if (e.rows == 0) continue;
       element_list_[to++] = element_list_[k];
       elsewhere += e.outside;
     }
@@ -199,7 +195,7 @@ class MinimumDegree {
   // Puts a block in front of the list of its degree, unless it waits.
   void enlist(Index i) {
     Block& b = blocks_[i];
-    if (b.awaited > 0 || b.is_held) return;
+    if (b.awaited > 0) return;
     b.before = -1;
     b.after = head_[b.degree];
     if (b.after >= 0) blocks_[b.after].before = i;

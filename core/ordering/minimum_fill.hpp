@@ -43,7 +43,8 @@ class MinimumFill {
 
   // The scalar entries that eliminating i would add, and the rows of its front.
   void measure(Index i) {
-    neighbours(i, near_);
+    near_.clear();
+    row_.for_each(i, [&](Index a) { near_.push_back(a); });
     fill_[i] = 0;
     front_[i] = size_[i];
     for (std::size_t k = 0; k < near_.size(); ++k) {
@@ -75,7 +76,7 @@ class MinimumFill {
   // The entries that eliminating a would add after its neighbour i.
   Index fill_after(Index i, Index a) {
     further_.clear();
-    row_.for_each_of_either(i, a, [&](Index u) {
+    row_.for_each(i, std::bit_or(), a, [&](Index u) {
       if (u != i && u != a) further_.push_back(u);
     });
     Index fill = 0;
@@ -93,23 +94,18 @@ class MinimumFill {
   // Joins the neighbours of a pivot with each other, and measures again what has changed.
   void eliminate(Index pivot) {
     is_done_[pivot] = true;
-    neighbours(pivot, further_);
-    const std::vector<Index> near = further_;
+    std::vector<Index> near;
+    row_.for_each(pivot, [&](Index a) { near.push_back(a); });
     for (const Index a : near) row_.clear(a, pivot);
     for (std::size_t k = 0; k < near.size(); ++k)
       for (std::size_t m = 0; m < k; ++m) {
         const Index a = near[k], b = near[m];
         if (row_.has(a, b)) continue;
-        row_.for_each_of_both(a, b, [&](Index c) { fill_[c] -= size_[a] * size_[b]; });
+        row_.for_each(a, std::bit_and(), b, [&](Index c) { fill_[c] -= size_[a] * size_[b]; });
         row_.set(a, b);
         row_.set(b, a);
       }
     for (const Index a : near) measure(a);
-  }
-
-  void neighbours(Index i, std::vector<Index>& to) const {
-    to.clear();
-    row_.for_each(i, [&](Index j) { to.push_back(j); });
   }
 
   BitRows row_;

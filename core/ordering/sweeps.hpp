@@ -104,6 +104,12 @@ inline std::pair<std::vector<Index>, std::vector<Index>> search_from_world(const
   std::vector<Index> sequence(n), came_from(n, -1);
   std::vector<bool> seen(n);
   Index end = 0;
+  const auto begin = [&](Index root) {  // false if it has been reached
+    if (seen[root]) return false;
+    seen[root] = true;
+    sequence[end++] = root;
+    return true;
+  };
   const auto reach = [&](Index block, Index other, Index) {
     if (seen[other]) return false;
     seen[other] = true;
@@ -112,33 +118,21 @@ inline std::pair<std::vector<Index>, std::vector<Index>> search_from_world(const
   };
   if (is_depth_first) {
     std::vector<Index> next(quotient.start.begin(), quotient.start.begin() + n), path(n);
+    const auto descend = [&](Index block, Index other, Index entry) {
+      const bool is_new = reach(block, other, entry);
+      if (is_new) sequence[end++] = other;
+      return is_new;
+    };
     const auto search = [&](Index root) {
-      if (seen[root]) return;
-      seen[root] = true;
-      sequence[end++] = root;
-      depth_first(
-          quotient, root, next, path,
-          [&](Index block, Index other, Index entry) {
-            if (!reach(block, other, entry)) return false;
-            sequence[end++] = other;
-            return true;
-          },
-          [](Index, Index) {});
+      if (begin(root)) depth_first(quotient, root, next, path, descend, [](Index, Index) {});
     };
     for (const Index root : to_world) search(root);
     for (Index root = 0; root < n; ++root) search(root);
   } else {
-    for (const Index root : to_world) {  // all joints to the world are one level
-      seen[root] = true;
-      sequence[end++] = root;
-    }
+    for (const Index root : to_world) begin(root);  // all joints to the world are one level
     end = breadth_first(quotient, sequence, 0, end, reach);
-    for (Index root = 0; root < n; ++root) {
-      if (seen[root]) continue;
-      seen[root] = true;
-      sequence[end] = root;
-      end = breadth_first(quotient, sequence, end, end + 1, reach);
-    }
+    for (Index root = 0; root < n; ++root)
+      if (begin(root)) end = breadth_first(quotient, sequence, end - 1, end, reach);
   }
   return {std::move(sequence), std::move(came_from)};
 }

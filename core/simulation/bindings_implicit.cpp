@@ -11,18 +11,15 @@ inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
+// f(y, m) of twists (n, 6).
 template <class F>
-Array<double, 2> for_twists(View<const double, 2> y, View<const double, 2> m, F f) {
-  auto out = Array<double, 2>::uninitialized(y.shape());
-  for (Index i = 0; i < y.rows(); ++i)
-    f(Motion<double>::load(&y(i, 0)), Motion<double>::load(&m(i, 0))).store(&out(i, 0));
-  return out;
-}
-Array<double, 2> tangent_products(View<const double, 2> y, View<const double, 2> m) {
-  return for_twists(y, m, [](const auto& y, const auto& m) { return tangent(y, m); });
-}
-Array<double, 2> inverse_tangent_products(View<const double, 2> y, View<const double, 2> m) {
-  return for_twists(y, m, [](const auto& y, const auto& m) { return inverse_tangent(y, m); });
+auto of_twists(F f) {
+  return [f](View<const double, 2> y, View<const double, 2> m) {
+    auto out = Array<double, 2>::uninitialized(y.shape());
+    for (Index i = 0; i < y.rows(); ++i)
+      f(Motion<double>::load(&y(i, 0)), Motion<double>::load(&m(i, 0))).store(&out(i, 0));
+    return out;
+  };
 }
 
 }  // namespace
@@ -84,8 +81,10 @@ void bind_simulation_implicit(nb::module_& m) {
   newton.attr("CONVERGED") = int(Newton::converged);
   newton.attr("UNDEFINED") = int(Newton::undefined);
   newton.attr("WANTS_WHOLE") = int(Newton::wants_whole);
-  def<"tangent_products(y, m)">(m, &tangent_products, "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
-  def<"inverse_tangent_products(y, m)">(m, &inverse_tangent_products, "T(y)^-1 m (n, 6), to fifth order in y.");
+  def<"tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return tangent(y, m); }),
+                                "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
+  def<"inverse_tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return inverse_tangent(y, m); }),
+                                        "T(y)^-1 m (n, 6), to fifth order in y.");
   def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
   def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
 }

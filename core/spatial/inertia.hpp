@@ -48,7 +48,7 @@ struct ArticulatedInertia {
   }
   ArticulatedInertia& operator+=(const ArticulatedInertia& I) {
     a += I.a;
-    b = b + I.b;
+    b += I.b;
     d += I.d;
     return *this;
   }

@@ -21,16 +21,10 @@ struct Matrix6 {
     for (int i = 0; i < 6; ++i)
       for (int j = 0; j < 6; ++j) (*this)(i, j) += left[i] * right[j];
   }
-  Matrix6& operator+=(const Matrix6& B) {
-    for (int k = 0; k < 36; ++k) m[k] += B.m[k];
-    return *this;
-  }
-  friend Matrix6 operator+(Matrix6 A, const Matrix6& B) { return A += B; }
   friend Matrix6 operator*(double s, Matrix6 A) {
     for (double& a : A.m) a *= s;
     return A;
   }
-  friend Matrix6 operator-(const Matrix6& A, const Matrix6& B) { return A + -1.0 * B; }
   friend Matrix6 operator*(const Matrix6& A, const Matrix6& B) {
     Matrix6 C;
     for (int i = 0; i < 6; ++i)

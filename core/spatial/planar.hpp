@@ -2,6 +2,8 @@
 // its normal, linear parts in it. Featherstone (2008), ch. 2. On doubles and on numbers of 31 digits.
 #pragma once
 
+#include "spatial/vector.hpp"
+
 namespace sparsebody {
 
 template <class T>
@@ -41,9 +43,6 @@ struct PlanarMotion {
   T angular{};
   Vec2<T> linear;
 
-  friend PlanarMotion operator-(const PlanarMotion& a, const PlanarMotion& b) {
-    return {a.angular - b.angular, a.linear - b.linear};
-  }
   // a x b, (2.33)
   friend PlanarMotion cross(const PlanarMotion& a, const PlanarMotion& b) {
     return {T{}, cross(a.angular, b.linear) - cross(b.angular, a.linear)};
@@ -57,8 +56,6 @@ struct PlanarForce {
 
   template <class S> static PlanarForce load(const S* p) { return {p[0], {p[1], p[2]}}; }
   void store(T* p) const { p[0] = angular, p[1] = linear.x, p[2] = linear.y; }
-  friend PlanarForce operator-(const PlanarForce& f) { return {-f.angular, -f.linear}; }
-  PlanarForce& operator+=(const PlanarForce& f) { return *this = {angular + f.angular, linear + f.linear}; }
   friend T dot(const PlanarMotion<T>& m, const PlanarForce& f) { return m.angular * f.angular + dot(m.linear, f.linear); }
 };
 

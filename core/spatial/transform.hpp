@@ -15,10 +15,6 @@ struct Motion {
   template <class S> static Motion load(const S* p) { return {Vec3<T>::load(p), Vec3<T>::load(p + 3)}; }
   void store(T* p) const { angular.store(p), linear.store(p + 3); }
 
-  Motion& operator+=(const Motion& b) { return *this = *this + b; }
-  friend Motion operator+(const Motion& a, const Motion& b) { return {a.angular + b.angular, a.linear + b.linear}; }
-  friend Motion operator-(const Motion& a, const Motion& b) { return {a.angular - b.angular, a.linear - b.linear}; }
-  friend Motion operator-(const Motion& a) { return {-a.angular, -a.linear}; }
   friend Motion operator*(const Motion& a, const T& s) { return {s * a.angular, s * a.linear}; }
   friend Motion operator*(const T& s, const Motion& a) { return a * s; }
   // a x b of two motions, (2.33)
@@ -38,11 +34,6 @@ struct Force {
   void store(T* p) const { angular.store(p), linear.store(p + 3); }
   void add_to(T* p) const { angular.add_to(p), linear.add_to(p + 3); }
 
-  Force& operator+=(const Force& b) { return *this = *this + b; }
-  Force& operator-=(const Force& b) { return *this = *this - b; }
-  friend Force operator+(const Force& a, const Force& b) { return {a.angular + b.angular, a.linear + b.linear}; }
-  friend Force operator-(const Force& a, const Force& b) { return {a.angular - b.angular, a.linear - b.linear}; }
-  friend Force operator-(const Force& a) { return {-a.angular, -a.linear}; }
   friend Force operator*(const Force& a, const T& s) { return {s * a.angular, s * a.linear}; }
   friend Force operator*(const T& s, const Force& a) { return a * s; }
   // v x* f of a motion and a force, (2.34)

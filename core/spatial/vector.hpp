@@ -2,8 +2,31 @@
 #pragma once
 
 #include <cmath>
+#include <iterator>
 
 namespace sparsebody {
+
+// ---- Sums of what has entries m[], or an angular and a linear part.
+
+template <class M> concept HasEntries = requires(M A) { A.m[0]; };
+template <HasEntries M> M& operator+=(M& A, const M& B) {
+  for (std::size_t k = 0; k < std::size(A.m); ++k) A.m[k] += B.m[k];
+  return A;
+}
+template <HasEntries M> M operator+(M A, const M& B) { return A += B; }
+template <HasEntries M> M operator-(M A, const M& B) {
+  for (std::size_t k = 0; k < std::size(A.m); ++k) A.m[k] -= B.m[k];
+  return A;
+}
+
+template <class V> concept SpatialVector = requires(V v) { v.angular, v.linear; };
+template <SpatialVector V> V operator+(const V& a, const V& b) { return {a.angular + b.angular, a.linear + b.linear}; }
+template <SpatialVector V> V operator-(const V& a, const V& b) { return {a.angular - b.angular, a.linear - b.linear}; }
+template <SpatialVector V> V operator-(const V& a) { return {-a.angular, -a.linear}; }
+template <SpatialVector V> V& operator+=(V& a, const V& b) { return a = a + b; }
+template <SpatialVector V> V& operator-=(V& a, const V& b) { return a = a - b; }
+
+// ---- Vectors and matrices of three
 
 template <class T>
 struct Vec3 {
@@ -74,33 +97,11 @@ struct Mat3 {
       for (int j = 0; j < 3; ++j) C(i, j) = A(i, 0) * B(0, j) + A(i, 1) * B(1, j) + A(i, 2) * B(2, j);
     return C;
   }
-  // A' B
-  friend Mat3 transpose_times(const Mat3& A, const Mat3& B) {
-    Mat3 C;
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) C(i, j) = A(0, i) * B(0, j) + A(1, i) * B(1, j) + A(2, i) * B(2, j);
-    return C;
-  }
-  // A B'
-  friend Mat3 times_transpose(const Mat3& A, const Mat3& B) {
-    Mat3 C;
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) C(i, j) = A(i, 0) * B(j, 0) + A(i, 1) * B(j, 1) + A(i, 2) * B(j, 2);
-    return C;
-  }
   friend Mat3 transpose(const Mat3& A) {
     return {{A.m[0], A.m[3], A.m[6], A.m[1], A.m[4], A.m[7], A.m[2], A.m[5], A.m[8]}};
   }
-  friend Mat3 operator+(const Mat3& A, const Mat3& B) {
-    Mat3 C;
-    for (int i = 0; i < 9; ++i) C.m[i] = A.m[i] + B.m[i];
-    return C;
-  }
-  friend Mat3 operator-(const Mat3& A, const Mat3& B) {
-    Mat3 C;
-    for (int i = 0; i < 9; ++i) C.m[i] = A.m[i] - B.m[i];
-    return C;
-  }
+  friend Mat3 transpose_times(const Mat3& A, const Mat3& B) { return transpose(A) * B; }
+  friend Mat3 times_transpose(const Mat3& A, const Mat3& B) { return A * transpose(B); }
 };
 
 // A symmetric matrix of three, by its lower triangle row by row: xx, yx, yy, zx, zy, zz.
@@ -116,12 +117,6 @@ struct Symmetric3 {
     return {A.m[0] * v.x + A.m[1] * v.y + A.m[3] * v.z, A.m[1] * v.x + A.m[2] * v.y + A.m[4] * v.z,
             A.m[3] * v.x + A.m[4] * v.y + A.m[5] * v.z};
   }
-  friend Symmetric3 operator+(const Symmetric3& A, const Symmetric3& B) {
-    Symmetric3 C;
-    for (int i = 0; i < 6; ++i) C.m[i] = A.m[i] + B.m[i];
-    return C;
-  }
-  Symmetric3& operator+=(const Symmetric3& B) { return *this = *this + B; }
   // R A R'
   friend Symmetric3 rotated(const Mat3<T>& R, const Symmetric3& A) {
     const Vec3<T> p = A * R.row(0), q = A * R.row(1), s = A * R.row(2);
