@@ -11,11 +11,18 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model import connections
-from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, Shape, body_columns
+from sparsebody.model.bodies import (
+    BODY_NUMBERS,
+    BodyColumns,
+    Frame,
+    Frames,
+    RigidBody,
+    Shape,
+    body_columns,
+)
 from sparsebody.model.columns import Table, shown, vector
 from sparsebody.model.connections import Joint, JointColumns, Motion
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
-from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
 from sparsebody.model.time_functions import TimeFunction

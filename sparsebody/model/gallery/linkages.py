@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from sparsebody import spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Box, Polyline
-from sparsebody.model.frames import Frame, axes
+from sparsebody.model.bodies import Box, Frame, Polyline, axes
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
@@ -30,12 +30,6 @@ from sparsebody.model.joints import PointOnPlane, Prismatic, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import interleaved, numbered
 from sparsebody.model.time_functions import Sinusoid, SmoothStep
-from sparsebody.spatial import (
-    box_inertia,
-    cylinder_inertia,
-    quaternion_exponential,
-    quaternion_from_rotation,
-)
 
 
 def four_bar(
@@ -273,7 +267,7 @@ def scissor(
         ("outer-{}-left", k - 1, right - 2, left, high, low),
     ]
     add_hinge_cells(mechanism, families, compliance)
-    upright = Frame((0, 0, 0), quaternion_exponential([math.pi / 2, 0, 0]))
+    upright = Frame((0, 0, 0), spatial.quaternion_exponential([math.pi / 2, 0, 0]))
     base: dict[str, Any] = {"predecessor_frame": upright, "successor_frame": Frame(low)}
     base["prescribed"] = SmoothStep(angle, lifted, rise_time) if drive else None
     mechanism.add_joint("base", Revolute(), WORLD, "left-0", **base)
@@ -353,7 +347,7 @@ def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechani
             inertia=np.full(3, moment),
             center_of_mass=(*center, 0.0),
             position=(*origin, 0.0),
-            orientation=quaternion_exponential([0.0, 0.0, angle]),
+            orientation=spatial.quaternion_exponential([0.0, 0.0, angle]),
             shape=Polyline(tuple((x, y, 0.0) for x, y in outline)),
         )
     for name, first, second, first_point, second_point in HINGES:
@@ -472,7 +466,7 @@ def governor(
     mechanism.add_body(
         "slider",
         mass=SLIDER_MASS,
-        inertia=box_inertia(SLIDER_MASS, [SLIDER_SIDE] * 3),
+        inertia=spatial.box_inertia(SLIDER_MASS, [SLIDER_SIDE] * 3),
         position=(0.0, 0.0, height),
         angular_velocity=spin,
         shape=Box((SLIDER_SIDE,) * 3),
@@ -483,7 +477,7 @@ def governor(
     mass = BAR_MASS + BALL_MASS
     center = (BAR_MASS * LENGTH / 2 + BALL_MASS * LENGTH) / mass
     spread = BAR_MASS * (center - LENGTH / 2) ** 2 + BALL_MASS * (LENGTH - center) ** 2
-    inertia = box_inertia(BAR_MASS, [LENGTH, WIDTH, WIDTH]) + np.diag([0.0, spread, spread])
+    inertia = spatial.box_inertia(BAR_MASS, [LENGTH, WIDTH, WIDTH]) + np.diag([0.0, spread, spread])
     for name, side in (("right", 1.0), ("left", -1.0)):
         pivot = np.array([side * REACH, 0.0, HEIGHT])
         along = np.array([side * math.cos(angle), 0.0, -math.sin(angle)])
@@ -493,7 +487,7 @@ def governor(
             inertia=inertia,
             center_of_mass=(center, 0.0, 0.0),
             position=pivot,
-            orientation=quaternion_from_rotation(axes((0, 1, 0), along, f"body {name!r}")),
+            orientation=spatial.quaternion_from_rotation(axes((0, 1, 0), along, f"body {name!r}")),
             linear_velocity=np.cross(spin, pivot),
             angular_velocity=spin,
             shape=Polyline(((0.0, 0.0, 0.0), (LENGTH, 0.0, 0.0))),
@@ -543,7 +537,7 @@ def stewart(
     mechanism.add_body(
         "platform",
         mass=PLATFORM_MASS,
-        inertia=cylinder_inertia(PLATFORM_MASS, platform_radius, THICKNESS),
+        inertia=spatial.cylinder_inertia(PLATFORM_MASS, platform_radius, THICKNESS),
         position=center,
         shape=Polyline(tuple((float(x), float(y), float(z)) for x, y, z in outline)),
     )
