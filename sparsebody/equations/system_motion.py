@@ -118,9 +118,10 @@ def joint_errors(system: System) -> simulation.JointErrors:
 
     It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
     """
-    if system not in _JOINT_ERRORS:
-        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
-    return _JOINT_ERRORS[system]
+    errors = _JOINT_ERRORS.get(system)
+    if errors is None:
+        errors = _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
+    return errors
 
 
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
