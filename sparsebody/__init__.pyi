@@ -10,16 +10,14 @@ from .model.mechanism import (
 from .model.bodies import (
     Box as Box,
     Cylinder as Cylinder,
+    Frame as Frame,
+    Frames as Frames,
     Polyline as Polyline,
     RigidBody as RigidBody,
     Sphere as Sphere,
 )
 from .model.connections import (
     Joint as Joint,
-)
-from .model.frames import (
-    Frame as Frame,
-    Frames as Frames,
 )
 from .model.names import (
     numbered as numbered,

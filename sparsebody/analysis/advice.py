@@ -27,9 +27,9 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import displaced, joint_motion
+from sparsebody.model.bodies import Frames
 from sparsebody.model.connections import distinct_types
 from sparsebody.model.forces import JointForce
-from sparsebody.model.frames import Frames
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System

@@ -12,8 +12,8 @@ from sparsebody import spatial
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import Frame
 from sparsebody.model.columns import numbers, vector
-from sparsebody.model.frames import Frame
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 

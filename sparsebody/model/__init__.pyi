@@ -9,6 +9,8 @@ from .mechanism import (
 )
 from .bodies import (
     RigidBody as RigidBody,
+    Frame as Frame,
+    Frames as Frames,
     Box as Box,
     Cylinder as Cylinder,
     Polyline as Polyline,
@@ -16,10 +18,6 @@ from .bodies import (
 )
 from .connections import (
     Joint as Joint,
-)
-from .frames import (
-    Frame as Frame,
-    Frames as Frames,
 )
 from .names import (
     numbered as numbered,

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import BodyColumns
+from sparsebody.model.bodies import BodyColumns, Frames, rotations, unit_quaternions
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
-from sparsebody.model.frames import Frames, rotations, unit_quaternions
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations
 from sparsebody.model.columns import (
     column,
     distinct,
@@ -21,7 +22,6 @@ from sparsebody.model.columns import (
     vector,
 )
 from sparsebody.model.elasticity import check_joints, row_matrices
-from sparsebody.model.frames import Frame, Frames, all_axes, axes, rotations
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function

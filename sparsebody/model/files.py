@@ -22,11 +22,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns
+from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, Frame, Frames
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import plain_matrix
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
-from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS

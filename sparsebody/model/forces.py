@@ -9,9 +9,9 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import Frame
 from sparsebody.model.columns import positive, put_checked, scalar, vector
 from sparsebody.model.elasticity import semidefinite, square_root
-from sparsebody.model.frames import Frame
 from sparsebody.model.time_functions import TimeFunction, time_function
 
 

@@ -10,20 +10,19 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, Shape, body_columns
-from sparsebody.model.columns import Table, shown, vector
-from sparsebody.model.connections import (
-    Joint,
-    JointColumns,
-    Motion,
-    check_coordinate,
-    frames_of_bodies,
-    frames_of_world,
-    joint_columns,
-    joint_ends,
+from sparsebody.model import connections
+from sparsebody.model.bodies import (
+    BODY_NUMBERS,
+    BodyColumns,
+    Frame,
+    Frames,
+    RigidBody,
+    Shape,
+    body_columns,
 )
+from sparsebody.model.columns import Table, shown, vector
+from sparsebody.model.connections import Joint, JointColumns, Motion
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
-from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
 from sparsebody.model.time_functions import TimeFunction
@@ -42,8 +41,8 @@ _NO_ENDS = np.zeros(0, dtype=np.intp)
 NO_BODIES = body_columns(
     [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BODY_NUMBERS.items()}
 )
-_NO_FRAMES = frames_of_bodies("joints", [], None, None)
-NO_JOINTS = joint_columns([], [], (_NO_ENDS, _NO_ENDS), _NO_FRAMES, None)
+_NO_FRAMES = connections.frames_of_bodies("joints", [], None, None)
+NO_JOINTS = connections.joint_columns([], [], (_NO_ENDS, _NO_ENDS), _NO_FRAMES, None)
 
 
 class Mechanism:
@@ -381,7 +380,7 @@ class Mechanism:
                 (point, axis, x_axis),
                 (predecessor_frame, successor_frame),
             )
-            columns = joint_columns(
+            columns = connections.joint_columns(
                 names, joint_type, ends, frames, prescribed, compliance, damping
             )
             self._joints.extend(names, columns)
@@ -435,7 +434,7 @@ class Mechanism:
         force = JointForce(name, joint, coordinate, stiffness, rest, damping, effort)
         joint_type = self.joint(joint).type
         who = f"joint force {name!r} on joint {joint!r}"
-        check_coordinate(who, joint_type, force.coordinate)
+        connections.check_coordinate(who, joint_type, force.coordinate)
         if force.stiffness and force.coordinate not in joint_type.scalar_positions:
             raise ModelError(
                 f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position to "
@@ -459,7 +458,7 @@ class Mechanism:
         """Add a spring, damper or actuator between points of two bodies (see PointForce)."""
         spring = stiffness, rest_length, damping
         force = PointForce(name, first, second, first_point, second_point, *spring, effort)
-        joint_ends("point forces", [name], [first], [second], self._bodies.names)
+        connections.joint_ends("point forces", [name], [first], [second], self._bodies.names)
         return self._add_force(force)
 
     def add_external_force(
@@ -639,16 +638,16 @@ class Mechanism:
         if is_on_bodies and any(part is not None for part in in_world):
             who = shown(what, names)
             raise ModelError(f"{who}: give point and axis, or the two frames, not both")
-        ends = joint_ends(what, names, *bodies, self._bodies.names)
+        ends = connections.joint_ends(what, names, *bodies, self._bodies.names)
         if is_on_bodies:
-            return ends, frames_of_bodies(what, names, *in_bodies)
+            return ends, connections.frames_of_bodies(what, names, *in_bodies)
         position = self._poses("position", (0.0, 0.0, 0.0), ends)
         orientation = self._poses("orientation", (1.0, 0.0, 0.0, 0.0), ends)
         point, *axes = in_world
         if point is None:
             point = np.where((ends[1] < 0)[:, None], *position)
         poses = list(zip(position, orientation, strict=True))
-        return ends, frames_of_world(what, names, poses, point, *axes)
+        return ends, connections.frames_of_world(what, names, poses, point, *axes)
 
     def _poses(
         self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]

@@ -20,11 +20,10 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import BodyColumns
+from sparsebody.model.bodies import BodyColumns, Frame, Frames, rotations
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
-from sparsebody.model.frames import Frame, Frames, rotations
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.spatial import principal_moments, quaternion_from_rotation, summed_inertias
 from sparsebody.tolerances import ELEMENT_TOLERANCE, MOMENT_TOLERANCE

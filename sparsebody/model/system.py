@@ -265,19 +265,16 @@ class System:
 
     def body(self, name: str) -> int:
         """Return the index of a body."""
-        index = self.body_names.find(name)
-        if index < 0:
-            raise ModelError(
-                f"system {self.name!r} has no body {name!r}; give the body that it is welded to if "
-                "it has no mass or moments of its own"
-            )
-        return index
+        remedy = "give the body that it is welded to if it has no mass or moments of its own"
+        return self._index(self.body_names, f"body {name!r}; {remedy}", name)
 
     def joint(self, name: str) -> int:
         """Return the index of a joint."""
-        index = self.joint_names.find(name)
-        if index < 0:
-            raise ModelError(f"system {self.name!r} has no joint {name!r}")
+        return self._index(self.joint_names, f"joint {name!r}", name)
+
+    def _index(self, names: Names, what: str, name: str) -> int:
+        if (index := names.find(name)) < 0:
+            raise ModelError(f"system {self.name!r} has no {what}")
         return index
 
     def rows(self, joint: int) -> slice:

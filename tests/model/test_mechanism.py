@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from random_mechanisms import random_rotation
 
 import sparsebody as sb
-from sparsebody.model.frames import axes
+from sparsebody.model.bodies import axes
 from sparsebody.spatial import quaternion_from_rotation
 
 SEEDS = st.integers(0, 2**32 - 1)

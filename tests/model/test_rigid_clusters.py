@@ -5,7 +5,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import ModelError
-from sparsebody.model.frames import Frame
+from sparsebody.model.bodies import Frame
 from sparsebody.spatial import quaternion_exponential, rotation_from_quaternion
 
 TURN = quaternion_exponential([0.3, -0.2, 0.9])

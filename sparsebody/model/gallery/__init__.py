@@ -14,29 +14,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.gallery.lattices import (
-    beam,
-    compliant_lattice,
-    ladder,
-    lattice,
-    ring,
-    rotating_squares,
-    tube,
-)
-from sparsebody.model.gallery.linkages import (
-    RR,
-    andrews,
-    bricard,
-    five_bar_array,
-    four_bar,
-    four_bar_torus,
-    governor,
-    n_four_bar,
-    scissor,
-    slider_crank,
-    stewart,
-)
-from sparsebody.model.gallery.open_chains import chain, pendulum, tree
+from sparsebody.model.gallery import lattices, linkages, open_chains
 from sparsebody.model.gallery.parameters import checked_parameters
 from sparsebody.model.mechanism import Mechanism
 
@@ -69,26 +47,26 @@ def _point(name: str, body: str, x: float = 0.0) -> Points:
 
 
 GALLERY: dict[str, GalleryEntry] = {
-    "chain": GalleryEntry(chain, ("bodies",)),
-    "tree": GalleryEntry(tree, ("bodies",)),
-    "ladder": GalleryEntry(ladder, ("rungs",)),
-    "scissor": GalleryEntry(scissor, ("pairs",)),
-    "n-four-bar": GalleryEntry(n_four_bar, ("loops",), _point("B0", "vertical-0", 0.5)),
-    "five-bar-array": GalleryEntry(five_bar_array, ("loops",)),
-    "four-bar-torus": GalleryEntry(four_bar_torus, ("rows", "columns")),
-    "lattice": GalleryEntry(lattice, ("rows", "columns", "layers")),
-    "tube": GalleryEntry(tube, ("rings",)),
-    "rotating-squares": GalleryEntry(rotating_squares, ("rows", "columns")),
-    "ring": GalleryEntry(ring, ("bodies",)),
-    "stewart": GalleryEntry(stewart, (), _point("platform", "platform")),
-    "four-bar": GalleryEntry(four_bar),
-    "slider-crank": GalleryEntry(slider_crank, (), _point("slider", "slider")),
-    "bricard": GalleryEntry(bricard, (), _point("P3", "rod-2", 0.5)),
-    "andrews": GalleryEntry(andrews, (), _point("F", "K1", RR)),
-    "governor": GalleryEntry(governor, (), _point("slider", "slider")),
-    "beam": GalleryEntry(beam, ("elements",)),
-    "compliant-lattice": GalleryEntry(compliant_lattice, ("rows", "columns")),
-    "pendulum": GalleryEntry(pendulum, (), _point("mass", "mass")),
+    "chain": GalleryEntry(open_chains.chain, ("bodies",)),
+    "tree": GalleryEntry(open_chains.tree, ("bodies",)),
+    "ladder": GalleryEntry(lattices.ladder, ("rungs",)),
+    "scissor": GalleryEntry(linkages.scissor, ("pairs",)),
+    "n-four-bar": GalleryEntry(linkages.n_four_bar, ("loops",), _point("B0", "vertical-0", 0.5)),
+    "five-bar-array": GalleryEntry(linkages.five_bar_array, ("loops",)),
+    "four-bar-torus": GalleryEntry(linkages.four_bar_torus, ("rows", "columns")),
+    "lattice": GalleryEntry(lattices.lattice, ("rows", "columns", "layers")),
+    "tube": GalleryEntry(lattices.tube, ("rings",)),
+    "rotating-squares": GalleryEntry(lattices.rotating_squares, ("rows", "columns")),
+    "ring": GalleryEntry(lattices.ring, ("bodies",)),
+    "stewart": GalleryEntry(linkages.stewart, (), _point("platform", "platform")),
+    "four-bar": GalleryEntry(linkages.four_bar),
+    "slider-crank": GalleryEntry(linkages.slider_crank, (), _point("slider", "slider")),
+    "bricard": GalleryEntry(linkages.bricard, (), _point("P3", "rod-2", 0.5)),
+    "andrews": GalleryEntry(linkages.andrews, (), _point("F", "K1", linkages.RR)),
+    "governor": GalleryEntry(linkages.governor, (), _point("slider", "slider")),
+    "beam": GalleryEntry(lattices.beam, ("elements",)),
+    "compliant-lattice": GalleryEntry(lattices.compliant_lattice, ("rows", "columns")),
+    "pendulum": GalleryEntry(open_chains.pendulum, (), _point("mass", "mass")),
 }
 
 

@@ -278,11 +278,11 @@ def rotating_squares(
     after = np.repeat(square, 2)[kept]
     which = np.tile([0, 1], len(square))[kept]  # right and left, top and bottom
     corners = h * CORNERS
-    names = (f"square-{i}-{j}" for i, j in zip(r[before], c[before], strict=True))
-    words = np.array(["right", "top"])[which].tolist()
+    words = np.array(["right", "top"])[which]
+    parts = zip(r[before], c[before], words, strict=True)
     add_hinges(
         mechanism,
-        [f"{name}-{word}" for name, word in zip(names, words, strict=True)],
+        [f"square-{i}-{j}-{word}" for i, j, word in parts],
         before,
         after,
         corners[which, 0, parity[before]],
@@ -345,17 +345,15 @@ def beam(
     mechanism = Mechanism("beam", gravity)
     piece = length / elements
     first = 1 if support == "clamped" else 0
-    x = piece * np.arange(first, elements + 1)
-    share = np.ones(len(x))
-    share[-1] = 0.5
-    share[0] = 0.5 if support == "free" else share[0]
+    node = np.arange(first, elements + 1)
+    share = np.where((node == 0) | (node == elements), 0.5, 1.0)
     mass = density * width * height * piece * share
     moments = np.array([width**2 + height**2, height**2, width**2]) / 12
     mechanism.add_bodies(
-        numbered("node-{}", range(first, elements + 1)),
+        numbered("node-{}", node),
         mass=mass,
         inertia=mass[:, None] * moments,
-        position=x[:, None] * [1.0, 0.0, 0.0],
+        position=(piece * node)[:, None] * [1.0, 0.0, 0.0],
         shape=Box((piece, width, height)),
     )
     nodes = ([WORLD] if first else []) + list(mechanism.body_names)
@@ -406,20 +404,18 @@ def compliant_lattice(
     for column in range(columns):
         mechanism.add_joint(f"hold-{column}", Fixed(), WORLD, f"cube-0-{column}")
     section = rectangle(E, thickness, thickness)
-    for name, step in (("across", (0, 1)), ("down", (1, 0))):
-        for row, column in zip(r.tolist(), c.tolist(), strict=True):
-            other = row + step[0], column + step[1]
-            if other[0] < rows and other[1] < columns:
-                start = np.array([column, 0.0, -row])
-                along = np.array([step[1], 0.0, -step[0]])
-                mechanism.add_beam(
-                    f"{name}-{row}-{column}",
-                    f"cube-{row}-{column}",
-                    f"cube-{other[0]}-{other[1]}",
-                    start=pitch * (start + along / 4),
-                    end=pitch * (start + 3 * along / 4),
-                    z_axis=(0.0, 1.0, 0.0),
-                    damping=damping,
-                    **section,
-                )
+    for name, down, right in (("across", 0, 1), ("down", 1, 0)):
+        along = np.array([right, 0.0, -down])
+        for row, column in np.ndindex(rows - down, columns - right):
+            start = np.array([column, 0.0, -row])
+            mechanism.add_beam(
+                f"{name}-{row}-{column}",
+                f"cube-{row}-{column}",
+                f"cube-{row + down}-{column + right}",
+                start=pitch * (start + along / 4),
+                end=pitch * (start + 3 * along / 4),
+                z_axis=(0.0, 1.0, 0.0),
+                damping=damping,
+                **section,
+            )
     return mechanism

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
+from sparsebody import spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Box, Polyline
-from sparsebody.model.frames import Frame, axes
+from sparsebody.model.bodies import Box, Frame, Polyline, axes
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
@@ -30,12 +30,6 @@ from sparsebody.model.joints import PointOnPlane, Prismatic, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import interleaved, numbered
 from sparsebody.model.time_functions import Sinusoid, SmoothStep
-from sparsebody.spatial import (
-    box_inertia,
-    cylinder_inertia,
-    quaternion_exponential,
-    quaternion_from_rotation,
-)
 
 
 def four_bar(
@@ -77,15 +71,9 @@ def four_bar(
         ("coupler", A, B, speed * _left(A), rates[0]),
         ("rocker", Q, B, np.zeros(3), rates[1]),
     ):
-        add_bar(
-            mechanism,
-            name,
-            start,
-            end,
-            mass=float(np.linalg.norm(end - start)),
-            linear_velocity=v + rate * _left(end - start) / 2,
-            angular_velocity=(0.0, 0.0, rate),
-        )
+        mass, velocity = float(np.linalg.norm(end - start)), v + rate * _left(end - start) / 2
+        motion = {"linear_velocity": velocity, "angular_velocity": (0.0, 0.0, rate)}
+        add_bar(mechanism, name, start, end, mass=mass, **motion)
     a, b, c = crank / 2, coupler / 2, rocker / 2
     add_hinge(mechanism, "crank-pivot", WORLD, "crank", O, (-a, 0, 0))
     add_hinge(mechanism, "crank-pin", "crank", "coupler", (a, 0, 0), (-b, 0, 0))
@@ -121,20 +109,15 @@ def n_four_bar(loops: Count = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) 
     """
     mechanism = Mechanism("n-four-bar", gravity)
     i = np.arange(loops + 1)
-    # "vertical-0", then "horizontal-i" and "vertical-i" in turn
-    rods = len(i)
-    middle = np.tile([[-0.5, 1.0, 0.0], [0.0, 0.5, 0.0]], (rods, 1))
-    middle[:, 0] += np.repeat(i, 2)
-    rod = add_bars(
-        mechanism,
-        interleaved(numbered("horizontal-{}", i), numbered("vertical-{}", i))[1:],
-        middle[1:],
-        np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (rods, 1))[1:],
-        1.0,
-        inertia=ROD_INERTIA,
-        linear_velocity=np.tile([[speed, 0.0, 0.0], [speed / 2, 0.0, 0.0]], (rods, 1))[1:],
-        angular_velocity=np.tile([[0.0, 0.0, 0.0], [0.0, 0.0, -speed]], (rods, 1))[1:],
-    )
+    cell = [  # middle, direction, velocity and spin of "horizontal-i" and "vertical-i"
+        [[-0.5, 1.0, 0.0], [1.0, 0.0, 0.0], [speed, 0.0, 0.0], [0.0, 0.0, 0.0]],
+        [[0.0, 0.5, 0.0], [0.0, 1.0, 0.0], [speed / 2, 0.0, 0.0], [0.0, 0.0, -speed]],
+    ]
+    middle, along, velocity, spin = np.tile(cell, (len(i), 1, 1))[1:].transpose(1, 0, 2)
+    middle[:, 0] += np.repeat(i, 2)[1:]
+    names = interleaved(numbered("horizontal-{}", i), numbered("vertical-{}", i))[1:]
+    motion = {"linear_velocity": velocity, "angular_velocity": spin}
+    rod = add_bars(mechanism, names, middle, along, 1.0, inertia=ROD_INERTIA, **motion)
     vertical, horizontal = rod[0::2], rod[0::2] - 1
     ground = np.stack([i, 0 * i, 0 * i], axis=1)
     families: list[HingeFamily] = [
@@ -161,19 +144,15 @@ def five_bar_array(
     mechanism = Mechanism("five-bar-array", gravity)
     i = np.arange(loops + 1)
     rise = math.sqrt(1.0 - spacing**2 / 4)
-    middle = np.tile(
-        [
-            [-0.75 * spacing, 1.0 + rise / 2, 0.0],
-            [-0.25 * spacing, 1.0 + rise / 2, 0.0],
-            [0.0, 0.5, 0.0],
-        ],
-        (len(i), 1),
-    )
-    middle[:, 0] += np.repeat(i, 3) * spacing
+    cell = [  # middle and direction
+        [[-0.75 * spacing, 1.0 + rise / 2, 0.0], [spacing / 2, rise, 0.0]],
+        [[-0.25 * spacing, 1.0 + rise / 2, 0.0], [spacing / 2, -rise, 0.0]],
+        [[0.0, 0.5, 0.0], [0.0, 1.0, 0.0]],
+    ]
+    middle, along = np.tile(cell, (len(i), 1, 1))[2:].transpose(1, 0, 2)
+    middle[:, 0] += np.repeat(i, 3)[2:] * spacing
     names = interleaved(*(numbered(name, i) for name in ("rise-{}", "fall-{}", "column-{}")))
-    directions = [[spacing / 2, rise, 0.0], [spacing / 2, -rise, 0.0], [0.0, 1.0, 0.0]]
-    along = np.tile(directions, (len(i), 1))
-    column = add_bars(mechanism, names[2:], middle[2:], along[2:], 1.0)[0::3]
+    column = add_bars(mechanism, names[2:], middle, along, 1.0)[0::3]
     rising, falling = column - 2, column - 1
     ground = np.stack([i * spacing, 0.0 * i, 0.0 * i], axis=1)
     families: list[HingeFamily] = [
@@ -275,18 +254,11 @@ def scissor(
     mechanism = Mechanism("scissor", gravity)
     width, height = length * math.cos(angle), length * math.sin(angle)
     k = np.arange(pairs)
-    center = np.zeros((2 * pairs, 3))
-    center[:, 0] = width / 2
-    center[:, 2] = np.repeat((k + 0.5) * height, 2)
-    add_bars(
-        mechanism,
-        interleaved(numbered("left-{}", k), numbered("right-{}", k)),
-        center,
-        np.tile([[width, 0.0, height], [-width, 0.0, height]], (pairs, 1)),
-        length,
-        mass=mass,
-        side=TOWARDS_VIEWER,
-    )
+    crossing = np.stack([0 * k + width / 2, 0.0 * k, (k + 0.5) * height], axis=1)
+    along = np.tile([[width, 0.0, height], [-width, 0.0, height]], (pairs, 1))
+    names = interleaved(numbered("left-{}", k), numbered("right-{}", k))
+    center = np.repeat(crossing, 2, axis=0)
+    add_bars(mechanism, names, center, along, length, mass=mass, side=TOWARDS_VIEWER)
     left, right = 2 * k, 2 * k + 1
     middle, low, high = (0.0, 0.0, 0.0), (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
     families: list[HingeFamily] = [
@@ -295,15 +267,10 @@ def scissor(
         ("outer-{}-left", k - 1, right - 2, left, high, low),
     ]
     add_hinge_cells(mechanism, families, compliance)
-    mechanism.add_joint(
-        "base",
-        Revolute(),
-        WORLD,
-        "left-0",
-        predecessor_frame=Frame((0, 0, 0), quaternion_exponential([math.pi / 2, 0, 0])),
-        successor_frame=Frame(low),
-        prescribed=SmoothStep(angle, lifted, rise_time) if drive else None,
-    )
+    upright = Frame((0, 0, 0), spatial.quaternion_exponential([math.pi / 2, 0, 0]))
+    base: dict[str, Any] = {"predecessor_frame": upright, "successor_frame": Frame(low)}
+    base["prescribed"] = SmoothStep(angle, lifted, rise_time) if drive else None
+    mechanism.add_joint("base", Revolute(), WORLD, "left-0", **base)
     mechanism.add_joint("support", PointOnPlane(), WORLD, "right-0", successor_frame=Frame(low))
     return mechanism
 
@@ -318,15 +285,12 @@ D_LENGTH, DA, E_LENGTH, EA = 0.028, 0.0115, 0.02, 0.01421
 RR, RA, SS, SA, SB, SC, SD = 0.007, 0.00092, 0.035, 0.01874, 0.01043, 0.018, 0.02
 TA, TB, U, UA, UB, ZF, ZT, FA = 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421
 
-SPRING_STIFFNESS, SPRING_LENGTH = 4530.0, 0.07785  # of the spring from D to C [N/m, m]
+SPRING = {"stiffness": 4530.0, "rest_length": 0.07785}  # from D to C [N/m, m]
 
-BETA = -0.0617138900142764496358948458001
-THETA = 0.0
-GAMMA = 0.455279819163070380255912382449
-PHI = 0.222668390165885884674473185609
-DELTA = 0.487364979543842550225598953530
-OMEGA = -0.222668390165885884674473185609
-EPSILON = 1.23054744454982119249735015568
+BETA, THETA = -0.0617138900142764496358948458001, 0.0
+GAMMA, DELTA = 0.455279819163070380255912382449, 0.487364979543842550225598953530
+PHI, EPSILON = 0.222668390165885884674473185609, 1.23054744454982119249735015568
+OMEGA = -PHI
 
 O: Point = (0.0, 0.0)
 F = (RR * math.cos(BETA), RR * math.sin(BETA))
@@ -383,21 +347,14 @@ def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechani
             inertia=np.full(3, moment),
             center_of_mass=(*center, 0.0),
             position=(*origin, 0.0),
-            orientation=quaternion_exponential([0.0, 0.0, angle]),
+            orientation=spatial.quaternion_exponential([0.0, 0.0, angle]),
             shape=Polyline(tuple((x, y, 0.0) for x, y in outline)),
         )
     for name, first, second, first_point, second_point in HINGES:
         add_hinge(mechanism, name, first, second, (*first_point, 0.0), (*second_point, 0.0))
     mechanism.add_joint_force("drive", "O", effort=torque)
-    mechanism.add_point_force(
-        "spring",
-        WORLD,
-        "K3",
-        first_point=(*C, 0.0),
-        second_point=(SD, -SC, 0.0),
-        stiffness=SPRING_STIFFNESS,
-        rest_length=SPRING_LENGTH,
-    )
+    ends: dict[str, Any] = {"first_point": (*C, 0.0), "second_point": (SD, -SC, 0.0)}
+    mechanism.add_point_force("spring", WORLD, "K3", **ends, **SPRING)
     return mechanism
 
 
@@ -428,35 +385,14 @@ def slider_crank(speed: float = 6.0, gravity: Vector = DOWN_Z) -> Mechanism:
     motions = np.column_stack([X, np.cross(X, -rod), np.cross(arm, -rod)])
     v, a, b = np.linalg.solve(motions, pin_velocity)
     mechanism = Mechanism("slider-crank", gravity)
-    add_bar(
-        mechanism,
-        "crank",
-        PIVOT,
-        PIN,
-        mass=0.12,
-        inertia=(1e-5, 1e-4, 1e-4),
-        side=X,
-        linear_velocity=pin_velocity / 2,
-        angular_velocity=speed * X,
-    )
-    add_bar(
-        mechanism,
-        "rod",
-        PIN,
-        SLIDER,
-        mass=0.5,
-        inertia=(4e-4, 4e-3, 4e-3),
-        linear_velocity=(pin_velocity + v * X) / 2,
-        angular_velocity=a * X + b * arm,
-    )
-    mechanism.add_body(
-        "slider",
-        mass=2.0,
-        inertia=(1e-4, 1e-4, 1e-4),
-        position=SLIDER,
-        linear_velocity=v * X,
-        shape=Box((0.04, 0.02, 0.02)),
-    )
+    solid: dict[str, Any] = {"mass": 0.12, "inertia": (1e-5, 1e-4, 1e-4), "side": X}
+    motion = {"linear_velocity": pin_velocity / 2, "angular_velocity": speed * X}
+    add_bar(mechanism, "crank", PIVOT, PIN, **solid, **motion)
+    solid = {"mass": 0.5, "inertia": (4e-4, 4e-3, 4e-3)}
+    motion = {"linear_velocity": (pin_velocity + v * X) / 2, "angular_velocity": a * X + b * arm}
+    add_bar(mechanism, "rod", PIN, SLIDER, **solid, **motion)
+    solid = {"mass": 2.0, "inertia": (1e-4, 1e-4, 1e-4), "shape": Box((0.04, 0.02, 0.02))}
+    mechanism.add_body("slider", **solid, position=SLIDER, linear_velocity=v * X)
     mechanism.add_joint("pivot", Revolute(), WORLD, "crank", point=PIVOT, axis=X)
     mechanism.add_joint("pin", Spherical(), "crank", "rod", point=PIN)
     mechanism.add_joint(
@@ -500,7 +436,7 @@ LENGTH, WIDTH, DENSITY = 1.0, 0.01, 3000.0  # of shaft and rods [m, m, kg/m^3]
 BAR_MASS = DENSITY * LENGTH * WIDTH**2  # 0.3 kg
 BALL_MASS, SLIDER_MASS, SLIDER_SIDE = 5.0, 3.0, 0.1  # [kg, kg, m]
 REACH, HEIGHT = 0.05, 1.0  # of the rods' pivots [m]
-STIFFNESS, DAMPING, REST_LENGTH = 8e5, 4e4, 0.5  # [N/m, N s/m, m]
+SPRINGS = {"stiffness": 8e5, "damping": 4e4, "rest_length": 0.5}  # [N/m, N s/m, m]
 
 
 def governor(
@@ -525,20 +461,12 @@ def governor(
     spin = np.array([0.0, 0.0, speed])
     mechanism = Mechanism("governor", gravity)
     foot, top = (0, 0, 0), (0, 0, LENGTH)
-    add_bar(
-        mechanism,
-        "shaft",
-        foot,
-        top,
-        mass=BAR_MASS,
-        width=WIDTH,
-        side=(1, 0, 0),
-        angular_velocity=spin,
-    )
+    bar = {"mass": BAR_MASS, "width": WIDTH, "side": (1, 0, 0)}
+    add_bar(mechanism, "shaft", foot, top, **bar, angular_velocity=spin)
     mechanism.add_body(
         "slider",
         mass=SLIDER_MASS,
-        inertia=box_inertia(SLIDER_MASS, [SLIDER_SIDE] * 3),
+        inertia=spatial.box_inertia(SLIDER_MASS, [SLIDER_SIDE] * 3),
         position=(0.0, 0.0, height),
         angular_velocity=spin,
         shape=Box((SLIDER_SIDE,) * 3),
@@ -549,7 +477,7 @@ def governor(
     mass = BAR_MASS + BALL_MASS
     center = (BAR_MASS * LENGTH / 2 + BALL_MASS * LENGTH) / mass
     spread = BAR_MASS * (center - LENGTH / 2) ** 2 + BALL_MASS * (LENGTH - center) ** 2
-    inertia = box_inertia(BAR_MASS, [LENGTH, WIDTH, WIDTH]) + np.diag([0.0, spread, spread])
+    inertia = spatial.box_inertia(BAR_MASS, [LENGTH, WIDTH, WIDTH]) + np.diag([0.0, spread, spread])
     for name, side in (("right", 1.0), ("left", -1.0)):
         pivot = np.array([side * REACH, 0.0, HEIGHT])
         along = np.array([side * math.cos(angle), 0.0, -math.sin(angle)])
@@ -559,22 +487,15 @@ def governor(
             inertia=inertia,
             center_of_mass=(center, 0.0, 0.0),
             position=pivot,
-            orientation=quaternion_from_rotation(axes((0, 1, 0), along, f"body {name!r}")),
+            orientation=spatial.quaternion_from_rotation(axes((0, 1, 0), along, f"body {name!r}")),
             linear_velocity=np.cross(spin, pivot),
             angular_velocity=spin,
             shape=Polyline(((0.0, 0.0, 0.0), (LENGTH, 0.0, 0.0))),
         )
         mechanism.add_joint(f"pivot-{name}", Revolute(), "shaft", name, point=pivot, axis=(0, 1, 0))
-        mechanism.add_point_force(
-            f"spring-{name}",
-            "slider",
-            name,
-            first_point=(side * REACH, 0.0, 0.0),
-            second_point=(LENGTH / 2, 0.0, 0.0),
-            stiffness=STIFFNESS,
-            rest_length=REST_LENGTH,
-            damping=DAMPING,
-        )
+        ends: dict[str, Any] = {"first_point": (side * REACH, 0, 0)}
+        ends["second_point"] = LENGTH / 2, 0, 0
+        mechanism.add_point_force(f"spring-{name}", "slider", name, **ends, **SPRINGS)
     return mechanism
 
 
@@ -616,7 +537,7 @@ def stewart(
     mechanism.add_body(
         "platform",
         mass=PLATFORM_MASS,
-        inertia=cylinder_inertia(PLATFORM_MASS, platform_radius, THICKNESS),
+        inertia=spatial.cylinder_inertia(PLATFORM_MASS, platform_radius, THICKNESS),
         position=center,
         shape=Polyline(tuple((float(x), float(y), float(z)) for x, y, z in outline)),
     )
@@ -638,9 +559,8 @@ def stewart(
         )
         mechanism.add_joint(f"ball-{k}", Spherical(), upper, "platform", point=head)
         if not drive:
-            mechanism.add_joint_force(
-                f"spring-{k}", f"slide-{k}", stiffness=stiffness, damping=damping
-            )
+            spring: dict[str, Any] = {"stiffness": stiffness, "damping": damping}
+            mechanism.add_joint_force(f"spring-{k}", f"slide-{k}", **spring)
     return mechanism
 
 

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from sparsebody import spatial
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model import joints as types
-from sparsebody.model.bodies import Box, Polyline
-from sparsebody.model.frames import Frame, Frames
+from sparsebody.model.bodies import Box, Frame, Frames, Polyline
 from sparsebody.model.gallery.parameters import (
     DOWN_Y,
     DOWN_Z,
@@ -27,12 +27,6 @@ from sparsebody.model.gallery.parameters import (
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
-from sparsebody.spatial import (
-    quaternion_exponential,
-    quaternion_from_rotation,
-    rotation_exponential,
-    sphere_inertia,
-)
 
 
 def chain(
@@ -75,7 +69,7 @@ def pendulum(
     mechanism.add_body(
         "mass",
         mass=mass,
-        inertia=sphere_inertia(mass, radius),
+        inertia=spatial.sphere_inertia(mass, radius),
         position=(-length, 0.0, 0.0),
         shape=Polyline(((0.0, 0.0, 0.0), (length, 0.0, 0.0))),
     )
@@ -123,9 +117,9 @@ def tree(
     origin, turn, q, v_J = *np.zeros((3, bodies, 3)), np.zeros((bodies, 6))
     origin[:, 0] = np.where(on_parent, length[parent], 0.0)
     turn[:, 0] = np.where(on_parent, skew, 0.0)
-    frames = Frames(origin, quaternion_exponential(turn))
+    frames = Frames(origin, spatial.quaternion_exponential(turn))
     q[:, 2], v_J[:, 2] = 0.1 * i * np.cos(i) * moving, 0.3 * np.sin(2 * i) * moving
-    E = np.swapaxes(rotation_exponential(q), 1, 2)
+    E = np.swapaxes(spatial.rotation_exponential(q), 1, 2)
     shapes = {size: Polyline(((0.0, 0.0, 0.0), (size, 0.0, 0.0))) for size in set(length.tolist())}
     is_same, mass = len(shapes) == 1, length**3
     body = mechanism.add_bodies(
@@ -163,7 +157,7 @@ def _placed(
     arm = np.where(on_parent, origin - origin[parent], 0.0)
     steps = np.cross(np.where(on_parent, angular[parent], 0.0), arm)
     linear = _sums_to_root(steps + slip + np.cross(spin, from_joint), parent)
-    orientation = quaternion_from_rotation(rotation)
+    orientation = spatial.quaternion_from_rotation(rotation)
     return {
         "position": origin,
         "orientation": orientation,
@@ -237,9 +231,8 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
 
 def _random_frames(numbers: FloatArray, reach: float) -> Frames:
     """Frames of (n, 6) numbers in [0, 1): origins within `reach` along each axis."""
-    return Frames(
-        -reach + 2.0 * reach * numbers[:, :3], quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:])
-    )
+    turn = spatial.quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:])
+    return Frames(-reach + 2.0 * reach * numbers[:, :3], turn)
 
 
 def _joint_motion(
@@ -249,5 +242,5 @@ def _joint_motion(
     numbers = 2.0 * numbers[12:-10] - 1.0
     qd, q = numbers[: kind.n_velocities] * moving, numbers[kind.n_velocities :]
     if kind.n_positions == 4:  # spherical
-        q = quaternion_exponential(q)
+        q = spatial.quaternion_exponential(q)
     return *kind.pose(q), kind.motion_subspace(q) @ qd

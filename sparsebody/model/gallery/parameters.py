@@ -11,8 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Polyline
-from sparsebody.model.frames import Frames, all_axes
+from sparsebody.model.bodies import Frames, Polyline, all_axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import chained, interleaved, numbered

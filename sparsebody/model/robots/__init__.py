@@ -8,14 +8,8 @@ from pathlib import Path
 
 from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.robots import robot_joints as parts
 from sparsebody.model.robots.robot_file import note_omissions, read_source
-from sparsebody.model.robots.robot_joints import (
-    add_bodies,
-    add_forces,
-    add_joints,
-    add_loop_joints,
-    constant_joints,
-)
 
 __all__ = ["read_robot"]
 
@@ -71,13 +65,13 @@ def read_robot(
     source = read_source(Path(path), keyframe, strict=on_unsupported == "error")
     try:
         note_omissions(source)
-        constants = constant_joints(source)
+        constants = parts.constant_joints(source)
         source.check()
         mechanism = Mechanism(source.name, source.gravity)
-        add_bodies(mechanism, source)
-        coordinates = add_joints(mechanism, source, constants)
-        add_loop_joints(mechanism, source)
-        add_forces(mechanism, source, coordinates)
+        parts.add_bodies(mechanism, source)
+        coordinates = parts.add_joints(mechanism, source, constants)
+        parts.add_loop_joints(mechanism, source)
+        parts.add_forces(mechanism, source, coordinates)
         source.check()
     except FileFormatError:
         raise

@@ -10,8 +10,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import FileFormatError
 from sparsebody.model import joints as types
-from sparsebody.model.bodies import Box, Cylinder, Shape, Sphere
-from sparsebody.model.frames import Frame, Frames, all_axes
+from sparsebody.model.bodies import Box, Cylinder, Frame, Frames, Shape, Sphere, all_axes
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias

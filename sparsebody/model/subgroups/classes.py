@@ -10,7 +10,6 @@ and nothing is left out that something else was left out for.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -130,22 +129,12 @@ class Members:
 
     def __init__(self, classes: Classes) -> None:
         g, s = classes.geometry, classes.sliding
-        begin = s.begin
-        parts = np.concatenate(
-            [
-                np.arange(len(s.at_will.label)),
-                begin.lines + s.lines.label,
-                begin.planes + s.planes.label,
-                begin.at_will + s.at_will.label,
-            ]
-        )
         every = np.arange(len(s.at_will.label))
+        lines, planes = s.begin.lines + s.lines.label, s.begin.planes + s.planes.label
+        at_will = s.begin.at_will + s.at_will.label
+        parts = np.concatenate([every, lines, planes, at_will])
         groups = np.concatenate([every, s.lines.group, s.planes.group, every])
-        of_slides = (
-            begin.lines + s.lines.label[s.lines.ends[0]],
-            begin.planes + s.planes.label[s.planes.ends[0]],
-            begin.at_will + s.at_will.label[g.group[0, s.joint]],
-        )
+        of_slides = (lines[s.lines.ends[0]], planes[s.planes.ends[0]], at_will[g.group[0, s.joint]])
         slides = s.joint, s.joint[s.planes.edge], s.joint
         inside = np.flatnonzero(g.is_inside)
         self.groups, self.parts = Lists(parts, groups), Lists(groups, parts)
@@ -211,10 +200,13 @@ class Subgroup:
         return f"{self.kind}, about {base}: {self._counts()}"
 
     def _counts(self) -> str:
-        n_bodies, n_rows = len(self.bodies), self.redundant_rows
-        bodies = "1 body" if n_bodies == 1 else f"{n_bodies} bodies"
-        counts = (len(self.joints), "joint"), (self.loops, "loop"), (n_rows, "redundant row")
-        joints, loops, rows = (f"{n} {what}{'s' * (n != 1)}" for n, what in counts)
+        bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
+        parts = {
+            "joint": len(self.joints),
+            "loop": self.loops,
+            "redundant row": self.redundant_rows,
+        }
+        joints, loops, rows = (f"{n} {what}{'s' * (n != 1)}" for what, n in parts.items())
         return f"{bodies}, {joints}, {loops}: {rows}"
 
     def to_dict(self) -> dict[str, object]:
@@ -247,14 +239,16 @@ def redundant_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
 
 def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
     """Return a line for each, those about moving bodies that are alike in one."""
-    lines = [str(subgroup) for subgroup in subgroups if subgroup.base < 0]
-    moving = {(one.kind, one._counts()): str(one) for one in subgroups if one.base >= 0}
-    number = Counter((one.kind, one._counts()) for one in subgroups if one.base >= 0)
-    for (kind, counts), line in moving.items():
-        n = number[kind, counts]
-        many = f"{kind}, about {n} moving bodies, each: {counts}"
-        lines.append(line if n == 1 else many)
-    return lines
+    alike: dict[tuple[str, ...], list[Subgroup]] = {}
+    for one in subgroups:
+        what = (str(one),) if one.base < 0 else (one.kind, one._counts())
+        alike.setdefault(what, []).append(one)
+    return [
+        f"{many[0].kind}, about {len(many)} moving bodies, each: {many[0]._counts()}"
+        if len(many) > 1
+        else str(many[0])
+        for many in sorted(alike.values(), key=lambda many: many[0].base >= 0)
+    ]
 
 
 def _closing(forest: Forest) -> IntArray:

@@ -5,8 +5,6 @@ coordinates: the accelerations lie in the same space as the velocities. Where al
 parallel to one plane, SE(2), a search from the world outwards tells it in a tenth of the time that
 the classes take: each joint hands the normal of the plane on to its other body.
 
-References
-----------
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 

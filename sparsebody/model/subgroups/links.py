@@ -7,8 +7,6 @@ come first and parts take part in larger subgroups as a whole, so that no loop i
 Slides keep directions: all bodies that they join, directly or not, share every direction, so
 directions are compared in the frame of the part that slides join at will.
 
-References
-----------
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 
@@ -312,21 +310,15 @@ def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, Float
     """Return places of slides' directions in their parts, normals by pairs, and the normals."""
     rank = np.full(len(d.vector), -1, dtype=np.intp)
     of_pair = np.full((len(d.vector), MANY_SLIDES), -1, dtype=np.intp)
+    slides = slides[np.argsort(d.part[slides], kind="stable")]
+    slides = slides[np.bincount(d.part[slides], minlength=1)[d.part[slides]] <= MANY_SLIDES]
     part = d.part[slides]
-    slides = slides[np.argsort(part, kind="stable")]
-    part = d.part[slides]
-    first = np.searchsorted(part, part)
-    place = np.arange(len(slides)) - first
-    many = np.bincount(part)[part] > MANY_SLIDES if len(part) else np.zeros(0, dtype=bool)
-    slides, place, part = slides[~many], place[~many], part[~many]
-    rank[slides] = place
-    ones, others = [], []
-    for step in range(1, MANY_SLIDES):
-        is_pair = part[step:] == part[:-step] if len(part) > step else np.zeros(0, dtype=bool)
-        at = np.flatnonzero(is_pair)
-        ones.append(slides[at])
-        others.append(slides[at + step])
-    one, other = np.concatenate(ones), np.concatenate(others)
+    rank[slides] = np.arange(len(slides)) - np.searchsorted(part, part)
+    steps = range(1, min(MANY_SLIDES, len(part)))
+    at = [np.flatnonzero(part[step:] == part[:-step]) for step in steps]
+    none = [np.zeros(0, dtype=np.intp)]
+    one = slides[np.concatenate(none + at)]
+    other = slides[np.concatenate(none + [k + step for k, step in zip(at, steps, strict=True)])]
     normal = np.cross(d.vector[one], d.vector[other])
     normal /= np.linalg.norm(normal, axis=1)[:, None]
     normal *= signs(normal)
