@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody import tolerances
+from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.backend import Numeric
-from sparsebody.factorization.layouts import dual_rhs, primal_solution
 from sparsebody.sparse import saddle
 
 MOST_ITERATIONS = 100
@@ -77,7 +77,7 @@ def conjugate_gradient_solve(
     By rough factors, a correction in at most `most` iterations, not a solution to all digits.
     Gould, Hribar and Nocedal (2001), SIAM J. Sci. Comput. 23:1376, with constraint preconditioner.
     """
-    n = matrix.pattern.n_primal_rows
+    n, of_matrix = matrix.pattern.n_primal_rows, (matrix.blocks, matrix.inverse)
 
     def preconditioned(gap: FloatArray) -> FloatArray:
         """Return (A D^-1 A')^-1 gap, roughly."""
@@ -86,10 +86,10 @@ def conjugate_gradient_solve(
     def schur_product(y: FloatArray) -> FloatArray:
         """Return A D^-1 A' y."""
         wrench = saddle.saddle_product(matrix, np.concatenate([np.zeros(n), y]))
-        return dual_rhs(matrix, wrench[:, None])[:, 0]
+        return native.dual_rhs(*of_matrix, wrench[:, None])[:, 0]
 
     y = np.zeros(len(rhs) - n)
-    rest = dual_rhs(matrix, rhs[:, None])[:, 0]
+    rest = native.dual_rhs(*of_matrix, rhs[:, None])[:, 0]  # A D^-1 f - g
     step = preconditioned(rest)
     direction = step
     power = first = float(rest @ step)
@@ -105,4 +105,4 @@ def conjugate_gradient_solve(
         if not power > GRADIENT_REDUCTION**2 * first:
             break
         direction = step + power / before * direction
-    return primal_solution(matrix, rhs[:, None], y[:, None])[:, 0]
+    return native.primal_solution(*of_matrix, rhs[:, None], y[:, None])[:, 0]

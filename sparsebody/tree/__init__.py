@@ -9,7 +9,7 @@ to 6.5, 7.1) and `loop_constraints.py` (8.4), the methods of sec. 8.5 in `loop_m
 
 from typing import Any
 
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import check_name
 from sparsebody.model.system import System
 
 # Trees, and their coordinates
@@ -93,8 +93,7 @@ def tree_dynamics(
     Raises UnknownNameError if there is no such method, ModelError if it takes trees only, and a
     joint closes a loop.
     """
-    if method not in TREE_METHODS:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(TREE_METHODS)}")
+    check_name(method, TREE_METHODS, "method")
     chosen = TREE_METHODS[method]
     dynamics = chosen(system, tree, **options)
     if dynamics.tree.n_loops and not chosen.takes_loops:

@@ -22,10 +22,10 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends, padded
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import link_accelerations, powers
+from sparsebody.tree.recursions import link_accelerations
 from sparsebody.tree.spanning_tree import SpanningTree, offsets
 
 
@@ -183,18 +183,6 @@ def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
     return LoopRows(row, link, wrench, problem.gamma[row])
 
 
-def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
-    """Return K (m, n_velocities); columns of driven coordinates are zero."""
-    return powers(problem.tree, problem.free_motion, rows.link, rows.wrench)
-
-
-def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
-    """Return k + k_stab (m,), with qdd measured from problem.prescribed_qdd. (8.15), (8.22)."""
-    velocity_product = link_accelerations(problem.tree, problem.motion, problem.prescribed_qdd)
-    ends = padded(velocity_product)[rows.link]
-    return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, ends))
-
-
 def _fill_about_one_origin(
     problem: TreeProblem, rows: LoopRows, is_floating: bool, layout: BlockLayout, values: FloatArray
 ) -> FloatArray:
@@ -282,7 +270,7 @@ def loop_equations(
 
     Raises UnknownNameError if there are no such coordinates, ModelError if K is too large.
     """
-    check_coordinates(coordinates)
+    check_name(coordinates, COORDINATES, "coordinates")
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     n_entries = int(clusters.start[-1])
     if n_entries > MOST_ENTRIES:
@@ -293,7 +281,9 @@ def loop_equations(
     values = np.zeros(n_entries)
     layout, rows = clusters.layout, loop_rows(problem, clusters.row)
     if coordinates == "link":
-        right = loop_right_hand_side(problem, rows)
+        acceleration = link_accelerations(problem.tree, problem.motion, problem.prescribed_qdd)
+        a = padded(acceleration)[rows.link]  # of velocity products, (8.15)
+        right = np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, a))
         links, target = problem.tree.links, (layout.row, layout.local, values)
         native.fill_loop_blocks(links, problem.free_motion, rows.link, rows.wrench, *target)
     else:
@@ -303,11 +293,3 @@ def loop_equations(
     ends = joint_ends(system, system.row_joint[clusters.row])
     size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
     return LoopEquations(clusters, values, right, size)
-
-
-def check_coordinates(coordinates: str) -> None:
-    """Raise UnknownNameError unless there are such coordinates."""
-    if coordinates not in COORDINATES:
-        raise UnknownNameError(
-            f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}"
-        )

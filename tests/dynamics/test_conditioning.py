@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles import relative_gap
 from random_mechanisms import copied
 from random_planar import random_planar
 
@@ -77,10 +78,6 @@ CASES = {
     "four-bars": lambda: moving(sb.build("n-four-bar", loops=30, gravity=TILTED).compile()),
     "bricard": lambda: moving(sb.build("bricard", gravity=TILTED).compile()),
 }
-
-
-def relative_gap(result, exact):
-    return float(np.abs(result - exact).max() / np.abs(exact).max())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -28,15 +28,6 @@ def test_a_planar_loop_in_space_is_named_as_singular_by_its_joint(name):
 
 
 @every_ldl
-def test_a_body_whose_inertia_is_not_positive_is_named(name):
-    matrix = draw(3)
-    matrix.diagonal[1, 0, 0] = -1.0
-    symbolic = analyze(name, matrix.pattern, natural(matrix.pattern))
-    with pytest.raises(SingularSystemError, match="primal block 1"):
-        symbolic.factorize(matrix)
-
-
-@every_ldl
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("n", [10, 1000])
 def test_a_dependent_row_of_a_long_mechanism_is_named(name, n, threads):

@@ -1,6 +1,7 @@
 import numpy as np
 import oracles
 import pytest
+from oracles import assert_same_dynamics, loop_system
 from random_mechanisms import copied, random_loops
 
 import sparsebody as sb
@@ -10,7 +11,6 @@ from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.study.families import shuffled
 from sparsebody.tree import spanning_tree, tree_dynamics
 from sparsebody.tree.fronts import Elimination, cost, empty_fronts, least_elimination
-from sparsebody.tree.loop_constraints import loop_matrix, loop_rows
 from sparsebody.tree.loops_aba import LEVELS
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import symmetric
@@ -31,16 +31,6 @@ GALLERY = {
 }
 
 
-def assert_same(result, expected, tolerance=1e-9):
-    for field in ("acceleration", "multiplier", "joint_wrench"):
-        right = getattr(expected, field)
-        size = np.abs(right).max(initial=1.0)
-        np.testing.assert_allclose(
-            getattr(result, field), right, rtol=0, atol=tolerance * size, err_msg=field
-        )
-    assert result.residual < tolerance
-
-
 def sparse(system, state, **options):
     return sb.forward_dynamics(system, state, formulation=SPATIAL, **options)
 
@@ -52,7 +42,7 @@ def test_machines_of_the_gallery_move_as_the_sparse_system_says(name, tree):
     state = sb.consistent_state(system)
     dynamics = tree_dynamics("loops-aba", system, tree)
     expected = sparse(system, state)
-    assert_same(dynamics(state), expected)
+    assert_same_dynamics(dynamics(state), expected, 1e-9)
     size = max(np.abs(expected.acceleration).max(), 9.81)  # some cannot move
     np.testing.assert_allclose(
         dynamics.acceleration(state), expected.acceleration, rtol=0, atol=1e-9 * size
@@ -67,8 +57,8 @@ def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
         system = random_loops(rng, 12, 5, moving=True).compile()
         tree_of = spanning_tree(system, tree)
         problem = TreeProblem(tree_of, system.initial_state)
-        rows = loop_rows(problem)
-        H, K = symmetric(tree_of.pattern, free_equations(problem)[0]), loop_matrix(problem, rows)
+        rows, K, _ = loop_system(problem)
+        H = symmetric(tree_of.pattern, free_equations(problem)[0])
         elimination = Elimination(tree_of, closing)
         assert elimination.is_complete
         plan, first_row = elimination.plan(), elimination.loops.first_row
