@@ -34,7 +34,7 @@ def energy(system: System, state: State) -> Energy:
 def potential_energy(system: System, state: State) -> float:
     """Return the energy of gravity and of all springs [J]; joints use `state.coordinate`."""
     joint, point = system.joint_forces, system.point_forces
-    total = gravity_energy(system, state) + elastic_energy(system, state)
+    total = elastic_energy(system, state) - float(system.mass @ (state.position @ system.gravity))
     if len(joint.item):
         stretch = state.coordinate[joint.item] - joint.rest
         total += 0.5 * float(np.sum(joint.stiffness * stretch**2))
@@ -50,11 +50,6 @@ def potential_energy(system: System, state: State) -> float:
 def kinetic_energy(system: System, state: State) -> float:
     """Return sum(v' I v) / 2 [J]. Featherstone (2008), eq. (2.67)."""
     return _momentum(system, state)[0]
-
-
-def gravity_energy(system: System, state: State) -> float:
-    """Return -sum(m g' c) [J], c the centers of mass: zero with all masses at the origin."""
-    return -float(system.mass @ (state.position @ system.gravity))
 
 
 def elastic_energy(system: System, state: State) -> float:

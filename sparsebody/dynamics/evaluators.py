@@ -14,14 +14,17 @@ from sparsebody._core import dynamics
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
-from sparsebody.dynamics.planar_assembler import GOOD, PlanarAssembler
+from sparsebody.dynamics.reductions import GOOD, PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
-from sparsebody.factorization import Numeric, block_qr, refined_solve
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic
-from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization import Numeric, refined_solve, unit_factors
 from sparsebody.factorization.krylov import least_norm, quasi_definite
-from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
+from sparsebody.factorization.unit_factors import (
+    REGULAR,
+    BlockLDLSymbolic,
+    BlockQRSymbolic,
+    UnitSymbolic,
+)
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
@@ -193,7 +196,7 @@ class BlockQREvaluator(Evaluator):
         self.is_last_resort = not isinstance(symbolic, BlockQRSymbolic)
         if not isinstance(symbolic, BlockQRSymbolic):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
-            symbolic = block_qr.analyze(assembler.pattern, order)
+            symbolic = unit_factors.analyze_qr(assembler.pattern, order)
         self.symbolic, self.qr = symbolic, symbolic.qr
         self._planar: PlanarAssembler | None = None
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
@@ -274,10 +277,7 @@ class KrylovEvaluator(Evaluator):
         self._scale = np.ones(len(assembler.values))
         self._factors = quasi_definite(assembler.symbolic)
         self._has_warned = False
-
-    def smallest_pivot(self) -> tuple[float, int]:
-        """Shifted factors do not tell."""
-        return np.nan, -1
+        self.symbolic = None  # shifted factors do not tell the smallest pivot
 
     def _factorize(self, time: float) -> None:
         self._scale_rows()

@@ -210,10 +210,7 @@ class CholmodLDLSymbolic:
 
 
 def analyze_ldl(pattern: BlockPattern, order: IntArray) -> CholmodLDLSymbolic:
-    """Lay out the lower triangle of the permuted matrix.
-
-    The mode is simplicial, because the supernodal one cannot do LDL' and "auto" may choose it.
-    """
+    """Lay out the permuted lower triangle; simplicial, as the supernodal mode cannot do LDL'."""
     check_order(pattern, order)
     layout, columns = layouts.saddle_columns(pattern, order, lower=True)
     factor = analyzed_factor(columns, "simplicial")

@@ -133,11 +133,7 @@ def _layout(
 
 
 def scales(matrix: SaddleMatrix) -> FloatArray:
-    """Return the scale (n_rows,) of rows and columns that makes units and masses irrelevant.
-
-    Primal rows get D_aa ** -0.5, dual ones the same of A D^-1 A'. Raises SingularSystemError if a
-    row of A vanishes, or a value is not finite.
-    """
+    """Return scales (n_rows,) to a unit diagonal; SingularSystemError where there are none."""
     pattern = matrix.pattern
     scale = np.empty(pattern.n_rows)
     bad = factorization.saddle_scales(matrix.blocks, matrix.inverse, scale)

@@ -16,7 +16,7 @@ from sparsebody.model.system import System
 from sparsebody.tree.spanning_tree import SpanningTree as SpanningTree, loop_error
 from sparsebody.tree.tree_choice import TREE_CHOICES as TREE_CHOICES, spanning_tree as spanning_tree
 from sparsebody.tree.tree_choice import nonzero_bound as nonzero_bound
-from sparsebody.tree.joint_coordinates import (
+from sparsebody.tree.recursions import (
     joint_coordinates as joint_coordinates,
     position_rates as position_rates,
     tree_state as tree_state,

@@ -91,12 +91,6 @@ class LoopClusters:
         return np.diff(self.layout.first_column)
 
     @cached_property
-    def numbered_columns(self) -> tuple[IntArray, IntArray]:
-        """The cluster of each entry of layout.column, and its number within the cluster."""
-        cluster = np.repeat(np.arange(self.n_clusters), self.n_columns)
-        return cluster, np.arange(len(cluster)) - self.layout.first_column[cluster]
-
-    @cached_property
     def velocity_order(self) -> IntArray:
         """(n_velocities,) velocity coordinates in the order of `joint_order`."""
         first, sizes = self.tree.first_velocity[self.joint_order], self.tree.freedoms

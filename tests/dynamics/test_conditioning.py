@@ -16,7 +16,7 @@ from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import available_factorizations
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.spatial import quaternion_product
+from sparsebody.spatial import quaternion_product, rotation_from_quaternion
 
 TILTED = (1.3, -2.1, -9.493155)  # gravity [m/s^2]
 
@@ -33,7 +33,7 @@ def turned(given):
     system, state = given.system, given.state
     q = np.array([0.8, 0.36, -0.3, 0.37])
     q /= np.linalg.norm(q)
-    R = 2.0 * (np.outer(q[1:], q[1:]) + (q[0] ** 2 - 0.5) * np.eye(3) + q[0] * skew(q[1:]))
+    R = rotation_from_quaternion(q)
     orientation = np.array([quaternion_product(q, p) for p in state.orientation])
     on_world = (system.predecessor < 0)[:, None]
     near = np.where(on_world, system.predecessor_point @ R.T, system.predecessor_point)
@@ -45,10 +45,6 @@ def turned(given):
         replace(system, predecessor_point=near, predecessor_rotation=frames),
         state.with_(position=state.position @ R.T, orientation=orientation),
     )
-
-
-def skew(x):
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def floating_ladder(rungs, disorder):

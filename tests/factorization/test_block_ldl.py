@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze
-from sparsebody.factorization import block_ldl as layouts
+from sparsebody.factorization import unit_factors as layouts
 from sparsebody.ordering.heuristics import leaves_first
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual

@@ -23,7 +23,7 @@ from sparsebody.factorization import (
     pivoted_lu,
     refined_solve,
 )
-from sparsebody.factorization.refinement import conjugate_gradient_solve
+from sparsebody.factorization.backend import conjugate_gradient_solve
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc, saddle_product, saddle_residual
 
 BACKENDS = [

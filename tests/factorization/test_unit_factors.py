@@ -11,7 +11,7 @@ from random_saddles import draw, loop_of_hinges, natural, random_matrix, scissor
 import sparsebody as sb
 from sparsebody._core import factorization as native
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import analyze, block_qr
+from sparsebody.factorization import analyze, unit_factors
 from sparsebody.factorization.krylov import quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR
 from sparsebody.sparse.saddle import constraint_matrix
@@ -62,7 +62,7 @@ IN_REGISTERS = {*((2, n_rows, 8) for n_rows in range(3, 9)), (2, 3, 4), (2, 4, 4
 def carried(matrix, order, rng):
     """The multipliers (A A')^-1 (A f - b) by the code under test and by an SVD, with shapes."""
     pattern = matrix.pattern
-    symbolic = block_qr.analyze(pattern, order)
+    symbolic = unit_factors.analyze_qr(pattern, order)
     rows = np.empty(matrix.rows.shape)
     native.unit_rows(matrix.blocks, rows, np.empty(matrix.diagonal.shape))
     n, width = pattern.n_primal, rows.shape[2]

@@ -8,13 +8,15 @@ from sparsebody.dynamics.energy import energy, kinetic_energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion, world_wrenches
 from sparsebody.tree import StateSpace, spanning_tree, tree_dynamics
-from sparsebody.tree.joint_coordinates import (
+from sparsebody.tree.recursions import (
+    body_accelerations,
     joint_coordinates,
+    motion_at_coordinates,
     position_rates,
+    recursion,
     tree_state,
     velocities_of_rates,
 )
-from sparsebody.tree.recursions import body_accelerations, motion_at_coordinates, recursion
 from sparsebody.tree.tree_choice import TREE_CHOICES
 
 
@@ -61,7 +63,7 @@ def test_coordinates_are_those_of_the_joint_types():
             continue
         joint_type = system.joint_types[j]
         own = joint_type.coordinates(motion.rotation[j], motion.translation[j])
-        np.testing.assert_allclose(q[tree.positions(i)], own, atol=1e-12)
+        np.testing.assert_allclose(q[slice(*tree.first_position[i : i + 2])], own, atol=1e-12)
         if joint_type.name != "constant-distance":  # its basis of S is any
             S = joint_type.motion_subspace(own)
             v_J = S @ qd[tree.velocities(i)]

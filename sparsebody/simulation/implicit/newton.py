@@ -28,7 +28,7 @@ from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.errors import SimulationError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic, MultifrontalSymbolic
+from sparsebody.factorization.unit_factors import BlockLDLSymbolic, MultifrontalSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
 from sparsebody.simulation.integrators import Collocation
