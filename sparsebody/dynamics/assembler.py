@@ -116,9 +116,6 @@ class Solver(NamedTuple):
 class ReductionViolated(Exception):
     """A state outside the subgroups that a reduction to fewer freedoms assumes."""
 
-    def __init__(self, time: float) -> None:
-        super().__init__(f"bodies are outside their subgroups at t = {time:.6g} s")
-
 
 class Table(NamedTuple):
     """Some rows on the freedoms of their bodies, those of a joint together."""
@@ -228,7 +225,7 @@ class Assembler:
     def check(self, status: int, state: State) -> None:
         """Raise the error of a status that tells of the state."""
         if status == self.outside:
-            raise ReductionViolated(state.time)
+            raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
         if status == self.invalid:
             check_state(self.system, state)
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")

@@ -3,11 +3,6 @@
 A row of a loop joint is a wrench on each of its two bodies. Its row of K is the power of these
 wrenches on the motion subspaces between the bodies and the body where their supports meet, as in
 table 8.4, but about each link's own origin.
-
-In base coordinates all vectors are about the world's origin, in floating-base coordinates about
-that of the body that the tree of the loop begins with. Far from its origin a vector loses digits:
-moments there are differences of large numbers. The rows about the links' own origins of
-loop_constraints lose none; these are the book's algorithm, and show what it costs.
 """
 
 from __future__ import annotations

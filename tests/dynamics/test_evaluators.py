@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from linkages import at_start
 from oracles import relative_gap
 from overconstrained import n_four_bar_state, scissor_with_pendulum
 from random_mechanisms import copied, random_loops, random_tree
@@ -86,8 +87,7 @@ def test_a_wrong_solution_has_the_residual_that_it_should_have():
 @pytest.mark.parametrize("seed", range(4))
 def test_rough_factors_are_made_up_for(seed):
     """Factors that are off by a hundredth still give the solution to seven digits."""
-    system = sb.build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)))
     dynamics = sb.ForwardDynamics(system, state, factorization="block-ldl")
     evaluator = dynamics.evaluator
     evaluator.assembler.assemble(state, None, NOTHING)
@@ -217,8 +217,7 @@ COPIED = {
 def test_copies_answer_for_themselves(copied, option, value, name):
     """With six freedoms a body, in a plane, and within subgroups."""
     mechanism = COPIED[name]()
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     dynamics = sb.ForwardDynamics(system, state, **{option: value})
     evaluation = dynamics.evaluate(state)
     expected = evaluation.acceleration()
@@ -230,8 +229,7 @@ def test_copies_answer_for_themselves(copied, option, value, name):
 
 def test_rows_left_out_are_watched_at_other_states():
     """A velocity that the left-out rows forbid shows in what they ask for."""
-    system = sb.build("scissor", pairs=6).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=6))
     dynamics = sb.ForwardDynamics(system, state)
     assert dynamics(state).dropped_residual < 1e-10
     velocity = state.velocity + np.random.default_rng(0).normal(size=state.velocity.shape)
@@ -356,8 +354,7 @@ SYSTEMS = {
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("length", [1, 2, 7])
 def test_the_length_of_chunks_changes_nothing(name, length, monkeypatch):
-    system = SYSTEMS[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(SYSTEMS[name]())
     whole = sb.ForwardDynamics(system, state, factorization="block-ldl")(state).acceleration
     monkeypatch.setattr(assembler, "CHUNK_LENGTH", length)
     result = sb.ForwardDynamics(system, state, factorization="block-ldl")(state).acceleration

@@ -6,6 +6,7 @@ from math import cos, pi
 import numpy as np
 import oracles
 import pytest
+from linkages import at_start
 from oracles import relative_gap
 from overconstrained import n_four_bar_state
 from pinocchio_models import PinocchioModel
@@ -56,8 +57,7 @@ def add_joint_forces(mechanism, rng):
 def assert_agrees_with_pinocchio(mechanism, rng):
     """Velocities, accelerations, and Newton and Euler's laws."""
     add_joint_forces(mechanism, rng)
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     body_force = rng.normal(size=(system.n_bodies, 6))
     peer = PinocchioModel(system, state)
     expected = peer.solve(oracles.active_wrenches(system, state), body_force)
@@ -280,8 +280,7 @@ def test_stabilization_asks_for_the_terms_of_baumgarte():
 @pytest.mark.parametrize("redundancy", ["auto", "krylov"])
 def test_corrections_close_the_joints_and_their_velocities(redundancy):
     rng = np.random.default_rng(5)
-    system = sb.build("four-bar", speed=3.0).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar", speed=3.0))
     dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)
     twist = 1e-4 * rng.normal(size=state.velocity.shape)
     state = sb.displaced(state, twist).with_(velocity=state.velocity + 100.0 * twist)
@@ -352,8 +351,7 @@ def test_options_that_cannot_be_are_refused(options, error, message):
 
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_dependent_rows_that_are_kept_are_refused_or_do_no_harm(factorization):
-    system = sb.build("four-bar", speed=3.0, gravity=(1.0, -2.0, 3.0)).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar", speed=3.0, gravity=(1.0, -2.0, 3.0)))
     dynamics = sb.ForwardDynamics(system, state, redundancy="keep", factorization=factorization)
     assert len(dynamics.redundant_rows) == 0
     if factorization == "cholmod-ldl":  # regularized, and refined

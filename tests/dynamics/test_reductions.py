@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from linkages import at_start
 from oracles import relative_gap
 from overconstrained import scissor_with_pendulum
 from planted_loops import plant, planted
@@ -40,8 +41,7 @@ def assert_same_motion(reduced, state, **force):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_planar_mechanisms_move_as_with_six_freedoms(seed):
-    system = random_planar(seed).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(random_planar(seed))
     force = np.random.default_rng(seed).normal(size=(system.n_bodies, 6))
     assert_same_motion(in_plane(system, state), state)
     assert_same_motion(in_plane(system, state), state, body_force=force)
@@ -60,8 +60,7 @@ def test_drives_springs_and_loads_act_in_the_plane():
     builder.mechanism.add_external_force(
         "push", "b1", force=(1.0, 2.0, 3.0), moment=(1.0, -1.0, 2.0)
     )
-    system = builder.mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(builder.mechanism)
     assert_same_motion(in_plane(system, state), state)
 
 
@@ -91,8 +90,7 @@ def test_bodies_that_hang_on_nothing_but_a_ball_joint_keep_all_from_the_plane():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_baumgarte_terms_are_the_same(seed):
-    system = random_planar(seed).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(random_planar(seed))
     plane = planar_motion(system)
     twist = np.zeros_like(state.velocity)
     twist[:, :3] = (
@@ -212,8 +210,7 @@ def test_other_factorizations_of_fewer_rows_give_the_same(factorization, monkeyp
     ids=["plane", "subgroups"],
 )
 def test_states_outside_are_taken_with_all_freedoms(mechanism, pose):
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     twist = 1e-3 * np.random.default_rng(1).normal(size=state.velocity.shape)
     away = sb.displaced(state, twist) if pose else state.with_(velocity=state.velocity + twist)
     dynamics = sb.ForwardDynamics(system, state)
@@ -238,8 +235,7 @@ def test_a_motion_stays_within_its_subgroup(kind, always):
     mechanism, rng = sb.Mechanism("motion", gravity=[1.0, 2.0, -9.81]), np.random.default_rng(8)
     plant(mechanism, rng, "p", kind, sb.WORLD, 5, 1)
     plant(mechanism, rng, "free", "spherical", "p 2", 1, 0)
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     dynamics = sb.ForwardDynamics(system, state)
     result = sb.simulate(system, state, duration=0.1, step=5e-3, dynamics=dynamics)
     assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
@@ -253,8 +249,7 @@ def test_a_motion_stays_within_its_subgroup(kind, always):
 def test_corrections_close_joints_out_of_the_subgroups_as_well(always):
     mechanism, rng = sb.Mechanism("motion"), np.random.default_rng(4)
     plant(mechanism, rng, "p", "spherical", sb.WORLD, 4, 1)
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     dynamics = sb.ForwardDynamics(system, state)
     moved = sb.displaced(state, 1e-8 * rng.normal(size=state.velocity.shape))
     moved = moved.with_(orientation=state.orientation)

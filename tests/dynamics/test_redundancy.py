@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import oracles
 import pytest
-from linkages import matrix_at_start
+from linkages import at_start, matrix_at_start
 from oracles import relative_gap
 from overconstrained import figure_8_2_a, n_four_bar_state, random_mechanism
 from scipy.linalg import svdvals
@@ -160,8 +160,7 @@ def wild(state, seed=0):
 @pytest.mark.parametrize("name", GALLERY)
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_every_backend_is_as_accurate_as_pivoting(name, factorization):
-    system = GALLERY[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(GALLERY[name]())
     expected = oracles.gauss_accelerations(system, state)[0]
     result, by_pivoting = (
         sb.ForwardDynamics(system, state, factorization=used, formulation=SPATIAL)(state)
@@ -184,8 +183,7 @@ def horizontal(loops, angle):
 @pytest.mark.parametrize("name", GALLERY)
 @quasi_definite
 def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, factorization):
-    system = GALLERY[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(GALLERY[name]())
     dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
     result = dynamics(state)
     acceleration, multiplier = oracles.gauss_accelerations(system, state)
@@ -232,8 +230,7 @@ def test_rows_that_contradict_each_other_are_met_in_least_squares(factorization)
 
 @pytest.mark.parametrize("pairs", [100, 1000])
 def test_krylov_steps_are_few_on_long_lifts(pairs):
-    system = sb.build("scissor", pairs=pairs).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=pairs))
     expected = sb.ForwardDynamics(system, state).acceleration(state)
     result = sb.ForwardDynamics(system, state, redundancy="krylov", reactions="basic")(state)
     assert relative_gap(result.acceleration, expected) < 1e-10
@@ -336,8 +333,7 @@ def in_doubt(matrix, tolerance, threads=1):
 @pytest.mark.parametrize("redundancy", ["remove", "auto"])
 @pytest.mark.parametrize("name", ["bricard", "scissor"])
 def test_doubt_is_told_once(name, redundancy, monkeypatch):
-    system = GALLERY[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(GALLERY[name]())
     expected = oracles.gauss_accelerations(system, state)[0]
     monkeypatch.setattr("sparsebody.dynamics.reductions.independent_rows", in_doubt)
     with pytest.warns(RankWarning, match=r"in doubt .* \(gap 1e\+01\)"):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from linkages import at_start
 from oracles import loop_system
 from random_mechanisms import random_loops
 
@@ -237,8 +238,7 @@ def constrained(request):
     rng = np.random.default_rng(request.param)
     while True:
         mechanism = random_loops(rng, 6, 2, loop_names=("spherical", "universal"), moving=True)
-        system = mechanism.compile()
-        state = sb.consistent_state(system)
+        system, state = at_start(mechanism)
         tree = spanning_tree(system)
         problem = TreeProblem(tree, state)
         explicit = explicit_at(problem)

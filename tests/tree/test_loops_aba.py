@@ -1,6 +1,7 @@
 import numpy as np
 import oracles
 import pytest
+from linkages import at_start
 from oracles import assert_same_dynamics, loop_system
 from random_mechanisms import copied, random_loops
 
@@ -38,8 +39,7 @@ def sparse(system, state, **options):
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("name", GALLERY)
 def test_machines_of_the_gallery_move_as_the_sparse_system_says(name, tree):
-    system = sb.build(name, **GALLERY[name]).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name, **GALLERY[name]))
     dynamics = tree_dynamics("loops-aba", system, tree)
     expected = sparse(system, state)
     assert_same_dynamics(dynamics(state), expected, 1e-9)
@@ -81,8 +81,7 @@ def test_light_bodies_between_heavy_ones_cost_no_accuracy():
         rng = np.random.default_rng(seed)
         mechanism = random_loops(rng, 10, 3, moving=True)
         factor = 10.0 ** rng.uniform(-3, 3, size=mechanism.n_bodies)
-        system = copied(mechanism, masses=factor).compile()
-        state = sb.consistent_state(system)
+        system, state = at_start(copied(mechanism, masses=factor))
         expected = sparse(system, state).acceleration
         result = tree_dynamics("loops-aba", system).acceleration(state)
         size = max(np.abs(expected).max(), np.abs(system.gravity).max())
@@ -131,8 +130,7 @@ def test_fronts_too_large_for_memory_are_refused_and_the_sparse_method_named():
 
 
 def test_contradictory_loops_leave_a_residual_that_tells_of_them():
-    system = sb.build("four-bar").compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar"))
     rng = np.random.default_rng(0)
     state = state.with_(velocity=state.velocity + rng.normal(size=state.velocity.shape))
     result = tree_dynamics("loops-aba", system)(state)
@@ -149,8 +147,7 @@ def test_iterations_that_do_not_converge_are_told_of():
 
 @pytest.mark.parametrize("name", ["four-bar", "rotating-squares", "bricard"])
 def test_loop_forces_balance_the_bodies_even_where_multipliers_are_not_unique(name):
-    system = sb.build(name).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name))
     dynamics = tree_dynamics("loops-aba", system, reactions="basic")
     assert not dynamics.solve(dynamics.problem(state)).is_unique
     result = dynamics(state)
