@@ -87,7 +87,7 @@ bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupte
 
 # Pinocchio is compiled for mechanisms that its wheel cannot hold; that may fail.
 .venv/.peers: .venv/.engines
-	-$(BIN)/python -m benchmarks.peers.pinocchio_lean
+	-$(MAKE) -f benchmarks/peers/lean/Makefile PYTHON=$(BIN)/python
 	touch $@
 
 clean:  ## remove .venv, caches and results

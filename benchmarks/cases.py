@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import ArrayLike
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Study, read_study
@@ -30,29 +30,19 @@ def forward_dynamics() -> Study:
 
 
 def problem(name: str, n_bodies: int, seed: int = 0, shuffled: bool = False) -> Problem:
-    """Return a mechanism of the study, compiled, at its moving state.
+    """Return a ladder, scissor, lattice or chain of about so many bodies, at its moving state.
 
-    Parameters
-    ----------
-    name : str
-        "ladder", "scissor", "lattice" or "chain".
-    n_bodies : int
-        About how many bodies; a lattice takes the nearest square, ladder and scissor an even
-        number.
-    seed : int
-        Of the random parts: the lattice's joints, the velocities, the shuffling.
-    shuffled : bool
-        Declare bodies and joints in a random order.
+    Random are, by the seed: the lattice's joints, the velocities, the shuffling.
     """
     family = forward_dynamics().families[f"{name}-shuffled" if shuffled else name]
     return family.problem(family.build(n_bodies, seed).compile(), seed)
 
 
-def _moving(system: sb.System, angular: FloatArray, linear: FloatArray) -> sb.State:
-    """Return the initial pose with velocities (n, 3) given in world axes [rad/s, m/s]."""
+def _moving(system: sb.System, angular: ArrayLike, linear: ArrayLike) -> sb.State:
+    """Return the initial pose with velocities (3, n) given in world axes [rad/s, m/s]."""
     state = system.initial_state
     to_world = body_rotations(state)
-    parts = [np.einsum("nij,ni->nj", to_world, part) for part in (angular, linear)]
+    parts = [np.einsum("nij,in->nj", to_world, part) for part in (angular, linear)]
     return state.with_(velocity=np.concatenate(parts, axis=1))
 
 
@@ -61,11 +51,9 @@ def ladder_motion(system: sb.System, seed: int) -> sb.State:
     x, y = np.rint(system.initial_state.position[:, :2]).astype(int).T
     lift = np.random.default_rng((seed, 2)).uniform(-0.5, 0.5, x.max() + 2)
     lift[0] = 0.0  # of the line of hinges at x - 0.5, at the world first [m/s]
-    angular, linear = np.zeros((2, len(x), 3))
-    angular[:, 0] = SPIN * (-1.0) ** (x + y)
-    angular[:, 1] = lift[x] - lift[x + 1]
-    linear[:, 2] = (lift[x] + lift[x + 1]) / 2
-    return _moving(system, angular, linear)
+    spin, zero = SPIN * (-1.0) ** (x + y), np.zeros(len(x))
+    angular = spin, lift[x] - lift[x + 1], zero
+    return _moving(system, angular, (zero, zero, (lift[x] + lift[x + 1]) / 2))
 
 
 def scissor_motion(system: sb.System, seed: int) -> sb.State:
@@ -73,21 +61,18 @@ def scissor_motion(system: sb.System, seed: int) -> sb.State:
     axes = body_rotations(system.initial_state)
     along = np.where(axes[:, 0, 0] > 0.0, 1.0, -1.0)  # left bars rise to the right
     cosine, sine = np.abs(axes[:, 0, 0]), axes[:, 2, 0]
-    rate = SPIN / math.sqrt(system.n_bodies)
-    angular, linear = np.zeros((2, system.n_bodies, 3))
-    angular[:, 1] = -along * rate
-    linear[:, 0] = -0.5 * sine * rate
-    linear[:, 2] = system.initial_state.position[:, 2] * cosine / sine * rate
-    return _moving(system, angular, linear)
+    rate, zero = SPIN / math.sqrt(system.n_bodies), np.zeros(system.n_bodies)
+    rise = system.initial_state.position[:, 2] * cosine / sine * rate
+    return _moving(system, (zero, -along * rate, zero), (-0.5 * sine * rate, zero, rise))
 
 
 def lattice_motion(system: sb.System, seed: int) -> sb.State:
     """Neighbours turn in opposite directions; all drift so that the corner stays on its base."""
     cell = np.rint(system.initial_state.position).astype(int)
     spin = SPIN * np.array([0.6, -0.3, 0.74])
-    angular = (-1.0) ** cell.sum(axis=1)[:, None] * spin
-    drift = np.broadcast_to(np.cross(spin, [0.5, 0.0, 0.0]), angular.shape)
-    return _moving(system, angular, drift)
+    angular = (-1.0) ** cell.sum(axis=1) * spin[:, None]
+    drift = np.cross(spin, [0.5, 0.0, 0.0])[:, None]
+    return _moving(system, angular, np.broadcast_to(drift, angular.shape))
 
 
 def chain_motion(system: sb.System, seed: int) -> sb.State:
@@ -100,9 +85,7 @@ def chain_motion(system: sb.System, seed: int) -> sb.State:
     up[1:-1:2] = (up[0:-2:2] + up[2::2]) / 2  # the slope changes at even points, about y
     aside[:2] = 0.0
     aside[2:-1:2] = (aside[1:-2:2] + aside[3::2]) / 2  # and at odd points about z
-    angular, linear = np.zeros((2, len(bar), 3))
-    angular[:, 1] = up[bar] - up[bar + 1]
-    angular[:, 2] = aside[bar + 1] - aside[bar]
-    linear[:, 1] = (aside[bar] + aside[bar + 1]) / 2
-    linear[:, 2] = (up[bar] + up[bar + 1]) / 2
+    zero = np.zeros(len(bar))
+    angular = zero, up[bar] - up[bar + 1], aside[bar + 1] - aside[bar]
+    linear = zero, (aside[bar] + aside[bar + 1]) / 2, (up[bar] + up[bar + 1]) / 2
     return _moving(system, angular, linear)

@@ -7,7 +7,6 @@ Dekker (1971), Numer. Math. 18:224; Hida, Li and Bailey (2001), Quad-double arit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,9 +58,9 @@ class Doubled:
     def __getitem__(self, key: Any) -> Doubled:
         return Doubled(self.high[key], self.low[key])
 
-    def reshape(self, *shape: int) -> Doubled:
-        """Return the same numbers in another shape."""
-        return Doubled(self.high.reshape(*shape), self.low.reshape(*shape))
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Doubled:
+        """Move both parts alike, as NumPy's functions do that move entries and nothing else."""
+        return Doubled(*(function(*_parts(args, name), **kwargs) for name in ("high", "low")))
 
     def total(self) -> Doubled:
         """Return the sums along the last axis."""
@@ -69,7 +68,7 @@ class Doubled:
         while (n := part.high.shape[-1]) > 1:
             last = part[..., n - n % 2 :]
             part = part[..., : n - n % 2 : 2] + part[..., 1::2]
-            part = concatenate([part, last], -1) if n % 2 else part
+            part = np.concatenate([part, last], -1) if n % 2 else part
         return part[..., 0]
 
     def root(self) -> Doubled:
@@ -88,24 +87,11 @@ def doubled(x: Any) -> Doubled:
     return x if isinstance(x, Doubled) else Doubled(x)
 
 
-def _rearranged(function: Callable[..., Any], parts: Sequence[Doubled]) -> Doubled:
-    """Return what a function that moves entries only makes of arrays."""
-    return Doubled(function([part.high for part in parts]), function([part.low for part in parts]))
-
-
-def stack(parts: Sequence[Doubled], axis: int) -> Doubled:
-    """Join arrays along a new axis."""
-    return _rearranged(lambda arrays: np.stack(arrays, axis), parts)
-
-
-def concatenate(parts: Sequence[Doubled], axis: int = 0) -> Doubled:
-    """Join arrays along an axis."""
-    return _rearranged(lambda arrays: np.concatenate(arrays, axis), parts)
-
-
-def where(condition: np.ndarray, one: Doubled, other: Doubled) -> Doubled:
-    """Take numbers from one array or the other."""
-    return _rearranged(lambda arrays: np.where(condition, *arrays), (one, other))
+def _parts(args: Any, name: str) -> Any:
+    """Return arguments with one part, "high" or "low", of each array among them."""
+    if isinstance(args, list | tuple):
+        return [_parts(one, name) for one in args]
+    return getattr(args, name) if isinstance(args, Doubled) else args
 
 
 def dot(a: Any, b: Any) -> Doubled:
@@ -115,26 +101,23 @@ def dot(a: Any, b: Any) -> Doubled:
 
 def cross(a: Doubled, b: Doubled) -> Doubled:
     """Return the cross products of vectors (..., 3)."""
-    parts = []
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        parts.append(a[..., j] * b[..., k] - a[..., k] * b[..., j])
-    return stack(parts, -1)
+    after, before = [1, 2, 0], [2, 0, 1]
+    return a[..., after] * b[..., before] - a[..., before] * b[..., after]
 
 
 def apply(matrix: Any, vector: Any) -> Doubled:
     """Return products of matrices (..., 3, 3) with vectors (..., 3)."""
-    return (doubled(matrix) * doubled(vector)[..., None, :]).total()
+    return dot(matrix, doubled(vector)[..., None, :])
 
 
 def product(a: Doubled, b: Doubled) -> Doubled:
     """Return products of matrices (..., 3, 3)."""
-    return stack([apply(a, b[..., i]) for i in range(b.high.shape[-1])], -1)
+    return dot(a[..., None, :], transposed(b)[..., None, :, :])
 
 
 def transposed(matrix: Doubled) -> Doubled:
     """Return matrices (..., 3, 3) with rows and columns exchanged."""
-    return Doubled(np.swapaxes(matrix.high, -1, -2), np.swapaxes(matrix.low, -1, -2))
+    return np.swapaxes(matrix, -1, -2)
 
 
 def unit(vector: Doubled) -> Doubled:

@@ -14,9 +14,11 @@ from scipy.sparse import (
     diags_array,
     eye_array,
 )
-from scipy.sparse.linalg import LinearOperator, SuperLU, onenormest, splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import SingularSystemError
+from sparsebody.sparse.saddle import largest_row_sum
 
 LARGE = 40_000  # unknowns of bodies
 SHIFT = 1e-14  # of the Schur complement of the scaled matrix
@@ -74,7 +76,7 @@ class Factor:
         return x
 
     def kappa(self) -> float:
-        """Estimate the 1-norm condition number of the scaled matrix. Higham (2002), ch. 15."""
+        """Estimate the 1-norm condition number of the scaled matrix."""
         return condition(self.matrix, self.factors.solve)
 
 
@@ -86,7 +88,7 @@ class SchurFactor:
     """
 
     def __init__(self, K: csr_array, n_primal: int) -> None:
-        from sksparse.cholmod import cholesky
+        from sksparse.cholmod import CholmodError, cholesky
 
         self.n_primal = n_primal
         self.scale, self.matrix = _scaled(K, n_primal)
@@ -97,7 +99,10 @@ class SchurFactor:
         self.A = csr_array(self.matrix[n_primal:, :n_primal])
         schur = self.A @ self.inverse @ self.A.T
         shifted = schur + SHIFT * eye_array(schur.shape[0])
-        self.factor = cholesky(csc_matrix(shifted), mode="supernodal", ordering_method="metis")
+        try:
+            self.factor = cholesky(csc_matrix(shifted), mode="supernodal", ordering_method="metis")
+        except CholmodError as error:
+            raise SingularSystemError("rows depend on each other") from error
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Solve the unscaled system in double precision."""
@@ -110,7 +115,7 @@ class SchurFactor:
         return np.concatenate([free - self.inverse @ (self.A.T @ y), y])
 
     def kappa(self) -> float:
-        """Estimate the 1-norm condition number of the scaled matrix. Higham (2002), ch. 15."""
+        """Estimate the 1-norm condition number of the scaled matrix."""
         return condition(self.matrix, self._solve)
 
 
@@ -147,17 +152,13 @@ def _weak_pivots(factors: SuperLU, n_primal: int) -> BoolArray:
 def _partial_pivoting(matrix: csc_array, n_primal: int) -> SuperLU:
     """Factorize; where a pivot is exactly zero, move the dual diagonal by a rounding error."""
     try:
-        return splu(matrix, permc_spec="COLAMD", diag_pivot_thresh=1.0)
+        return splu(matrix, "COLAMD", diag_pivot_thresh=1.0)
     except RuntimeError:
         shift = np.where(np.arange(matrix.shape[0]) < n_primal, 0.0, -1e-16)
-        moved = csc_array(matrix + diags_array(shift))
-        return splu(moved, permc_spec="COLAMD", diag_pivot_thresh=1.0)
+        return splu(csc_array(matrix + diags_array(shift)), "COLAMD", diag_pivot_thresh=1.0)
 
 
 def condition(matrix: csc_array, solve: Callable[[FloatArray], FloatArray]) -> float:
     """Estimate the 1-norm condition number of a symmetric matrix with what solves it."""
-    inverse = LinearOperator(matrix.shape, matvec=solve, rmatvec=solve)
     largest_column = float(np.abs(matrix).sum(axis=0).max())
-    if matrix.shape[0] < 5:
-        return largest_column * float(np.abs(solve(np.eye(matrix.shape[0]))).sum(0).max())
-    return largest_column * float(onenormest(inverse))
+    return largest_column * largest_row_sum(solve, solve, matrix.shape[0])

@@ -61,15 +61,16 @@ def pinocchio_crba(problem: Problem) -> Prepared:
     from benchmarks.peers.pinocchio import Model, pin
 
     peer = Model(problem, "breadth-first", balls_as_hinges=False)
+    model, data, q, v, _ = peer.arguments
 
     def factor() -> FloatArray:
-        pin.crba(peer.model, peer.data, peer.q)
-        return np.asarray(pin.cholesky.decompose(peer.model, peer.data))
+        pin.crba(model, data, q)
+        return np.asarray(pin.cholesky.decompose(model, data))
 
     def accelerations() -> FloatArray:
-        bias = pin.nonLinearEffects(peer.model, peer.data, peer.q, peer.v)
+        bias = pin.nonLinearEffects(model, data, q, v)
         factor()
-        return peer.accelerations(pin.cholesky.solve(peer.model, peer.data, -bias))
+        return peer.accelerations(pin.cholesky.solve(model, data, -bias))
 
     return Prepared(factor, accelerations)
 
@@ -87,10 +88,9 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield our times over Pinocchio's."""
     results = Results(rows)
     for (family, ours, theirs), limit in PROMISED.items():
-        sizes = sorted(n for name, method, n in results.rows if (name, method) == (family, ours))
         values = {
             n: (results.value(family, ours, n) / results.value(family, theirs, n), limit, "")
-            for n in sizes
-            if n >= 128
+            for name, method, n in sorted(results.rows)
+            if (name, method) == (family, ours) and n >= 128
         }
         yield judged(f"{ours}: time over Pinocchio's, N >= 128", values, f"<= {limit}")

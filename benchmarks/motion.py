@@ -8,22 +8,23 @@ figure. The error is that of the worst body's position, against Radau IIA with t
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import filterfalse
 from pathlib import Path
-from typing import NamedTuple
 
 import click
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 import sparsebody as sb
 from benchmarks import cases
 from benchmarks.record import small
 from sparsebody.arrays import FloatArray
+from sparsebody.plots.curves import Line, draw_growth
 from sparsebody.study.families import Problem
+from sparsebody.study.pages import Heading, Paragraph, Picture, Table, write_markdown
 
 RESULTS = Path(__file__).parent / "results" / "motion"
 LARGEST = 1e-2  # error that is worth comparing [m]
@@ -31,13 +32,8 @@ FEWEST = 6  # steps
 FLOOR = 3.0  # errors of the reference, below which errors are not known
 Run = Callable[[Problem, float, float], tuple[FloatArray, float]]
 """run(problem, duration, step): positions (n_bodies, 3) at the end, CPU time [s]."""
-
-
-class Case(NamedTuple):
-    """A motion."""
-
-    problem: Callable[[], Problem]
-    duration: float  # [s]
+Results = dict[str, dict[str, FloatArray]]
+"""Runs (k, 3) by case and engine: step [s], error of the worst position [m], CPU time [s]."""
 
 
 def in_gallery(name: str, **parameters: object) -> Problem:
@@ -46,15 +42,15 @@ def in_gallery(name: str, **parameters: object) -> Problem:
     return Problem(name, system, sb.consistent_state(system))
 
 
-CASES = {
-    "ladder 50": Case(partial(cases.problem, "ladder", 50), 0.2),
-    "ladder 500": Case(partial(cases.problem, "ladder", 500), 0.2),
-    "scissor 50": Case(partial(cases.problem, "scissor", 50), 0.5),
-    "scissor 500": Case(partial(cases.problem, "scissor", 500), 0.25),
-    "disordered lattice 64": Case(partial(cases.problem, "lattice", 64), 0.25),
-    "rotating squares 64": Case(partial(in_gallery, "rotating-squares", rows=8, columns=8), 0.5),
-    "n-four-bar 51": Case(partial(in_gallery, "n-four-bar", loops=25), 0.5),
-    "compliant sheet 36": Case(partial(in_gallery, "compliant-lattice", rows=6, columns=6), 0.05),
+CASES = {  # mechanisms, and how long they move [s]
+    "ladder 50": (partial(cases.problem, "ladder", 50), 0.2),
+    "ladder 500": (partial(cases.problem, "ladder", 500), 0.2),
+    "scissor 50": (partial(cases.problem, "scissor", 50), 0.5),
+    "scissor 500": (partial(cases.problem, "scissor", 500), 0.25),
+    "disordered lattice 64": (partial(cases.problem, "lattice", 64), 0.25),
+    "rotating squares 64": (partial(in_gallery, "rotating-squares", rows=8, columns=8), 0.5),
+    "n-four-bar 51": (partial(in_gallery, "n-four-bar", loops=25), 0.5),
+    "compliant sheet 36": (partial(in_gallery, "compliant-lattice", rows=6, columns=6), 0.05),
 }
 
 
@@ -105,10 +101,10 @@ def exudyn(index: int) -> Run:
     """Return runs of Exudyn's generalized-alpha method, or of its trapezoidal rule of index 2."""
     import exudyn as engine
 
-    from benchmarks.peers.exudyn import Model, settings_of, silence
+    from benchmarks.peers.exudyn import modelled, settings_of, silence
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        model, settings = Model(problem), settings_of(round(duration / step))
+        model, settings = modelled(problem), settings_of(round(duration / step))
         of_time = settings.timeIntegration
         of_time.endTime = duration
         of_time.newton.useModifiedNewton = True
@@ -137,30 +133,18 @@ ENGINES: dict[str, tuple[Callable[..., Run], str | int]] = {
     "Exudyn index 3": (exudyn, 3),
     "Exudyn index 2": (exudyn, 2),
 }
-PEERS = ("MuJoCo", "Exudyn")
 
 
 # ---- measuring -----------------------------------------------------------------------------------
 
 
-class Row(NamedTuple):
-    """A run."""
-
-    case: str
-    engine: str
-    step: float  # [s]
-    error: float  # [m] of the worst body's position at the end
-    cpu: float  # [s]
-
-
-def reference(case: Case) -> tuple[FloatArray, float]:
+def reference(problem: Problem, duration: float) -> tuple[FloatArray, float]:
     """Return positions at the end, and by how much another scheme differs from them."""
-    problem = case.problem()
     tolerance = 1e-12 if problem.system.n_bodies < 100 else 1e-9
-    end = {"duration": case.duration, "record": sb.Recording(step=case.duration)}
+    end = {"duration": duration, "record": sb.Recording(step=duration)}
     schemes = (
         {"method": "radau-iia", "step": "auto", "rtol": tolerance, "atol": tolerance},
-        {"method": "rk4", "step": case.duration / 1024},
+        {"method": "rk4", "step": duration / 1024},
     )
     runs = [sb.simulate(problem.system, problem.state, **end, **scheme) for scheme in schemes]
     ends = [run.position[-1] for run in runs]
@@ -172,78 +156,80 @@ def distance(a: FloatArray, b: FloatArray) -> float:
     return float(np.linalg.norm(a - b, axis=1).max())
 
 
-def rows_of(name: str, case: Case, longest: float, until: float) -> Iterator[Row]:
-    """Yield the runs of all engines with smaller and smaller steps, none longer than that [s]."""
-    exact, doubt = reference(case)
+def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
+    """Return runs (k, 3) of all engines: step [s], error [m], CPU time [s].
+
+    Steps are halved, as long as a run takes no longer than that [s].
+    """
+    make_problem, duration = CASES[name]
+    problem = make_problem()
+    exact, doubt = reference(problem, duration)
     print(f"{name}: reference confirmed to {doubt:.1e} m")
-    problem = case.problem()
+    measurements: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ENGINES}
     for engine, (make, option) in ENGINES.items():
-        step, cpu, factor = case.duration / FEWEST, 0.0, 2
+        step, cpu = duration / FEWEST, 0.0
         try:
             run = make(option)
-            while factor * cpu < longest and time.monotonic() + factor * cpu < until:
-                position, cpu = run(problem, case.duration, step)
+            while 2.0 * cpu < longest and time.monotonic() + 2.0 * cpu < until:
+                position, cpu = run(problem, duration, step)
                 error = distance(position, exact)
-                yield Row(name, engine, step, error, cpu)
+                measurements[engine].append((step, error, cpu))
+                print(f"  {engine:20} {step:9.2g} s {error:9.1e} m {cpu:8.3f} s")
                 if error < FLOOR * doubt:
                     break
-                step /= factor
+                step /= 2.0
         except (sb.SparsebodyError, RuntimeError, ImportError, NotImplementedError) as reason:
             print(f"  {engine} at {step:.2g} s: {str(reason).splitlines()[0]}")
+    return {engine: np.array(runs) for engine, runs in measurements.items() if runs}
 
 
-def speedups(rows: list[Row]) -> Iterator[str]:
+def is_ours(engine: str) -> bool:
+    """Tell whether an engine is one of sparsebody's schemes."""
+    return ENGINES[engine][0] is own
+
+
+def speedups(results: Results) -> Iterator[tuple[str, ...]]:
     """Yield lines of a table: CPU times of peers over ours for at most the same error."""
-    yield "| mechanism | peer | times faster at its errors | its least error [m] |"
-    yield "| --- | --- | --- | --- |"
-    for case in dict.fromkeys(row.case for row in rows):
-        ours = [r for r in rows if r.case == case and not r.engine.startswith(PEERS)]
-        for peer in ENGINES:
-            theirs = [r for r in rows if (r.case, r.engine) == (case, peer)]
-            if not theirs or not peer.startswith(PEERS):
-                continue
+    for case, engines in results.items():
+        _, error, cpu = np.concatenate([engines[name] for name in engines if is_ours(name)]).T
+        for peer in filterfalse(is_ours, engines):
+            theirs = engines[peer]
             ratios = [
-                r.cpu / min((o.cpu for o in ours if o.error <= r.error), default=np.inf)
-                for r in theirs
-                if r.error < LARGEST
+                its_cpu / cpu[error <= its_error].min(initial=np.inf)
+                for _, its_error, its_cpu in theirs
+                if its_error < LARGEST
             ]
             times = f"{min(ratios):.2g} to {max(ratios):.2g}" if ratios else "no error below 1 cm"
-            yield f"| {case} | {peer} | {times} | {min(r.error for r in theirs):.1e} |"
+            yield case, peer, times, f"{theirs[:, 1].min():.1e}"
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     """Draw a diagram for each case."""
-    names = list(dict.fromkeys(row.case for row in rows))
-    shape = (len(names) + 2) // 3, min(len(names), 3)
-    figure = plt.figure(figsize=(4 * shape[1], 0.4 + 3.6 * shape[0]), layout="constrained")
-    lines = {}
-    for place, name in enumerate(names, 1):
+    shape, none = ((len(results) + 2) // 3, min(len(results), 3)), np.zeros(0)
+    figure = Figure(figsize=(4 * shape[1], 0.4 + 3.6 * shape[0]), layout="constrained")
+    for place, (name, engines) in enumerate(results.items(), 1):
         axes = figure.add_subplot(*shape, place)
-        for k, engine in enumerate(ENGINES):
-            line = [(r.cpu, r.error) for r in rows if (r.case, r.engine) == (name, engine)]
-            style = "o--" if engine.startswith(PEERS) else "s-"
-            if line:
-                lines[engine] = axes.loglog(*zip(*line, strict=True), style, ms=3, color=f"C{k}")[0]
+        runs = {engine: engines.get(engine, np.zeros((0, 3))).T for engine in ENGINES}
+        draw_growth(axes, [Line(e, *runs[e][:0:-1], none, none, is_ours(e)) for e in ENGINES])
         axes.set(title=name, xlabel="CPU time [s]", ylabel="error [m]")
-    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=5)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     figure.savefig(path, dpi=110)
     small(path)
 
 
-def report(rows: list[Row], output: Path) -> str:
-    """Write rows, the table and the figure; return the table."""
+def report(results: Results, output: Path) -> Path:
+    """Write rows, the table and the figure; return the page."""
     output.mkdir(parents=True, exist_ok=True)
     with (output / "rows.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(Row._fields)
-        writer.writerows((*row[:2], *(f"{x:.4g}" for x in row[2:])) for row in rows)
-    draw(rows, output / "work_precision.png")
-    table = "\n".join(speedups(rows))
-    (output / "README.md").write_text(
-        f"# Work and precision\n\n{__doc__.split(chr(10) * 2)[1]}\n\n{table}\n\n"
-        "![diagrams](work_precision.png)\n"
-    )
-    return table
+        file.write("case,engine,step,error,cpu\n")
+        for case, engines in results.items():
+            for engine, runs in engines.items():
+                np.savetxt(file, runs, f"{case},{engine},%.4g,%.4g,%.4g")
+    draw(results, picture := output / "work_precision.png")
+    header = ("mechanism", "peer", "times faster at its errors", "its least error [m]")
+    method = Paragraph(__doc__.split("\n\n")[1])
+    parts = [Heading("Work and precision", 1), method, Table(header, list(speedups(results)))]
+    return write_markdown([*parts, Picture(picture, "diagrams")], output / "README.md")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -253,13 +239,10 @@ def report(rows: list[Row], output: Path) -> str:
 @click.option("--longest", default=2.0, show_default=True, help="Seconds of a run.")
 def main(names: tuple[str, ...], output: Path, budget: float, longest: float) -> None:
     """Measure the cases that are named, or all."""
-    chosen, rows, begin = names or tuple(CASES), [], time.monotonic()
-    for k, name in enumerate(chosen):
-        until = begin + budget * (k + 1) / len(chosen)
-        for row in rows_of(name, CASES[name], longest, until):
-            print(f"  {row.engine:20} {row.step:9.2g} s {row.error:9.1e} m {row.cpu:8.3f} s")
-            rows.append(row)
-    print(report(rows, output))
+    chosen, begin = names or tuple(CASES), time.monotonic()
+    shares = {name: begin + budget * k / len(chosen) for k, name in enumerate(chosen, 1)}
+    results = {name: measured(name, longest, until) for name, until in shares.items()}
+    print(report(results, output).read_text())
 
 
 if __name__ == "__main__":

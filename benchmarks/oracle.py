@@ -17,27 +17,19 @@ the scissor, whose rows are too many, in closed form.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import sparsebody as sb
-from benchmarks.doubled import (
-    Doubled,
-    apply,
-    concatenate,
-    cross,
-    dot,
-    doubled,
-    product,
-    stack,
-    transposed,
-    unit,
-    where,
-)
+from benchmarks.doubled import Doubled, apply, cross, dot, doubled, product, transposed, unit
 from benchmarks.factors import Factor, SchurFactor, saddle_matrix
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.preparation import SPATIAL
+from sparsebody.errors import SingularSystemError
 from sparsebody.study.families import Problem
 from sparsebody.study.study_references import Reference
 
@@ -50,17 +42,17 @@ LARGE_LATTICE = 1000  # bodies
 ACCURATE = 1e-15  # relative error with which CHOLMOD is believed
 SINGULAR = 1e13  # condition from which on rows may depend on each other, and are to be left out
 
-# By joint type: axes about which no turning is left, and along which points stay together; they
-# turn with the successor but for those of POINTS, which turn with the predecessor.
-ROWS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "fixed": ((0, 1, 2), (0, 1, 2)),
-    "revolute": ((0, 1), (0, 1, 2)),
-    "prismatic": ((0, 1, 2), (0, 1)),
-    "cylindrical": ((0, 1), (0, 1)),
-    "planar": ((0, 1), (2,)),
-    "spherical": ((), (0, 1, 2)),
-    "point-on-plane": ((), (2,)),
-    "point-on-line": ((), (0, 1)),
+# By joint type: axes about which no turning is left (0 to 2), and along which points stay together
+# (3 to 5); they turn with the successor but for those of POINTS, which turn with the predecessor.
+ROWS: dict[str, tuple[int, ...]] = {
+    "fixed": (0, 1, 2, 3, 4, 5),
+    "revolute": (0, 1, 3, 4, 5),
+    "prismatic": (0, 1, 2, 3, 4),
+    "cylindrical": (0, 1, 3, 4),
+    "planar": (0, 1, 5),
+    "spherical": (3, 4, 5),
+    "point-on-plane": (5,),
+    "point-on-line": (3, 4),
 }
 POINTS = ("point-on-plane", "point-on-line")
 HINGES = ("revolute", "cylindrical", "planar")  # one common axis
@@ -80,8 +72,7 @@ class Extended:
     change: float  # last correction of the accelerations, relative to the largest
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(NamedTuple):
     """D a + A' lam = force, A a = rate."""
 
     a: Doubled  # (n, 6)
@@ -95,28 +86,17 @@ def reference(problem: Problem) -> Reference:
         return Reference(scissor_reference(problem), 1e-18, _scissor_kappa(problem))
     equations = Equations(Motion(problem.system, problem.state))
     if problem.mechanism == "lattice" and problem.system.n_bodies > LARGE_LATTICE:
-        found = _by_cholesky(equations)
-        if found is not None and found.error < ACCURATE and found.kappa < SINGULAR:
-            return found
-    balls_alone = {joint_type.name for joint_type in problem.system.joint_types} == {"spherical"}
+        with suppress(ImportError, SingularSystemError):
+            result = _refined(equations, SchurFactor(equations.matrix(), equations.n))
+            if result.error < ACCURATE and result.kappa < SINGULAR:
+                return result
+    balls_alone = set(equations.motion.names) == {"spherical"}
     return _refined(equations, Factor(equations.matrix(), equations.n, is_regular=balls_alone))
 
 
-def _by_cholesky(equations: Equations) -> Reference | None:
-    """Solve by CHOLMOD; None where it is not installed, or where rows depend on each other."""
-    try:
-        from sksparse.cholmod import CholmodError
-    except ImportError:
-        return None
-    try:
-        return _refined(equations, SchurFactor(equations.matrix(), equations.n))
-    except CholmodError:
-        return None
-
-
 def _refined(equations: Equations, factor: Factor | SchurFactor) -> Reference:
-    found = equations.solved(factor, equations.force, equations.rate)
-    return Reference(equations.motion.spatial(found.a), found.change, factor.kappa())
+    solution = equations.solved(factor, equations.force, equations.rate)
+    return Reference(equations.motion.spatial(solution.a), solution.change, factor.kappa())
 
 
 def relative_violation(problem: Problem, acceleration: FloatArray) -> float:
@@ -145,51 +125,26 @@ def extended_reference(
     if keep is None:
         decision = sb.ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
         keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
-    motion = Motion(system, state)
-    equations = Equations(motion)
+    equations = Equations(motion := Motion(system, state))
     factor = Factor(equations.matrix(), equations.n, keep[motion.order])
     if close:
         motion.close(factor)
         equations = Equations(motion)
         equations.make_velocity_consistent(factor)
         equations = Equations(motion)
-    found = equations.solved(factor, equations.force, equations.rate)
+    solution = equations.solved(factor, equations.force, equations.rate)
     return Extended(
         motion.rounded_state(),
-        motion.spatial(found.a),
-        (motion.rotation, motion.w, found.a),
-        equations.rows.position_error.largest(),
-        equations.violation(found.a),
-        equations.imbalance(found),
-        found.change,
+        motion.spatial(solution.a),
+        (motion.rotation, motion.w, solution.a),
+        equations.position_error.largest(),
+        equations.violation(solution.a),
+        equations.imbalance(solution),
+        solution.change,
     )
 
 
-# ---- poses and rows, world axes ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows n'(w_s - w_p) + f'(V_s - V_p) = 0 at one pose; V: at the successor's point."""
-
-    n: Doubled  # (n_rows, 3)
-    f: Doubled  # (n_rows, 3)
-    turned_back: Doubled  # (n_rows, 3) how far the successor is turned
-    moved: Doubled  # (n_rows, 3) and displaced
-    arm: Doubled  # (n_rows, 2, 3) from the centers of predecessor and successor to the point
-    ends: IntArray  # (n_rows, 2) bodies, the world being the last
-    on_successor: BoolArray  # (n_rows,) the body that n and f turn with
-
-    @property
-    def position_error(self) -> Doubled:
-        """How far joints are open, (n_rows,)."""
-        return dot(self.n, self.turned_back) + dot(self.f, self.moved)
-
-    @property
-    def values(self) -> Doubled:
-        """(n_rows, 2, 6) coefficients of (w, v) of predecessor and successor."""
-        sides = [concatenate([self.n + cross(self.arm[:, k], self.f), self.f], 1) for k in (0, 1)]
-        return stack([-sides[0], sides[1]], 1)
+# ---- poses, world axes ------------------------------------------------------------------------
 
 
 class Motion:
@@ -197,12 +152,11 @@ class Motion:
 
     def __init__(self, system: sb.System, state: sb.State) -> None:
         self.system, self.state = system, state
-        names = [joint_type.name for joint_type in system.joint_types]
+        self.names = np.array([joint_type.name for joint_type in system.joint_types])
         forces = system.joint_forces.item, system.point_forces.first, system.external_forces.body
-        unknown = sorted(set(names) - set(ROWS))
+        unknown = sorted(set(self.names) - set(ROWS))
         if unknown or any(map(len, forces)) or len(system.coordinates.prescribed):
             raise ValueError(f"no reference with {unknown or 'forces or drives'}")
-        self.names = np.array(names)
         self.q = unit(doubled(np.vstack([state.orientation, [1.0, 0.0, 0.0, 0.0]])))  # (n + 1, 4)
         self.c = doubled(np.vstack([state.position, np.zeros(3)]))  # (n + 1, 3) centers
         R, v = self.rotation, doubled(np.vstack([state.velocity, np.zeros(6)]))
@@ -214,12 +168,12 @@ class Motion:
                 (system.successor, system.successor_rotation, system.successor_point),
             )
         ]
-        table = [(j, row) for j, name in enumerate(names) for row in _unit_rows(name)]
-        axes = np.array([row for _, row in table]).reshape(-1, 2, 3)
+        table = [(j, axis) for j, name in enumerate(self.names) for axis in ROWS[name]]
+        joint, axis = np.array(table, dtype=np.intp).reshape(-1, 2).T
         # One direction of all joints after the other: pivots tell dependent rows more clearly.
-        self.order = np.argsort(axes[:, ::-1].reshape(-1, 6).argmax(axis=1), kind="stable")
-        self.row_joint = np.array([j for j, _ in table], dtype=np.intp)[self.order]
-        self.row_axes = axes[self.order]
+        self.order = np.argsort((axis + 3) % 6, kind="stable")
+        self.row_joint = joint[self.order]
+        self.row_axes = np.eye(6)[axis[self.order]].reshape(-1, 2, 3)
 
     @property
     def rotation(self) -> Doubled:
@@ -230,29 +184,13 @@ class Motion:
             [(x * y + w * z) * 2.0, w * w - x * x + y * y - z * z, (y * z - w * x) * 2.0],
             [(x * z - w * y) * 2.0, (y * z + w * x) * 2.0, w * w - x * x - y * y + z * z],
         ]
-        return stack([stack(row, -1) for row in rows], -2)
-
-    def rows(self) -> Rows:
-        """All constraint rows at the present pose."""
-        R, names, j = self.rotation, self.names, self.row_joint
-        (p, R_P, x_P), (s, R_S, x_S) = self.frames
-        P, S = product(R[p], R_P), product(R[s], R_S)
-        at_p, at_s = self.c[p] + apply(R[p], x_P), self.c[s] + apply(R[s], x_S)
-        axis = cross(P[:, :, 2], S[:, :, 2])
-        turned = sum((cross(P[:, :, k], S[:, :, k]) for k in (0, 1)), axis) * 0.5
-        turned = where(np.isin(names, HINGES)[:, None], axis, turned)
-        carrier = where(np.isin(names, POINTS)[:, None, None], P, S)[j]
-        n, f = (apply(carrier, self.row_axes[:, part]) for part in (0, 1))
-        arm = stack([at_s - self.c[p], at_s - self.c[s]], 1)
-        ends = np.stack([p, s], axis=1)[j] % (self.system.n_bodies + 1)
-        on_successor = ~np.isin(names, POINTS)[j]
-        return Rows(n, f, turned[j], (at_s - at_p)[j], arm[j], ends, on_successor)
+        return np.stack([np.stack(row, -1) for row in rows], -2)
 
     def close(self, factor: Factor) -> None:
         """Close all joints, by the least displacements."""
         n, last = self.system.n_bodies, np.inf
         for _ in range(STEPS):
-            error = self.rows().position_error
+            error = Equations(self).position_error
             change = factor.solve(np.concatenate([np.zeros(6 * n), -error.high]))
             change = change[: 6 * n].reshape(n, 6)
             size = float(np.abs(change).max(initial=0.0))
@@ -267,15 +205,15 @@ class Motion:
         self.c = self.c + np.vstack([change[:, 3:], np.zeros((1, 3))])
         half = doubled(np.vstack([0.5 * change[:, :3], np.zeros((1, 3))]))
         scalar, vector = self.q[:, :1], self.q[:, 1:]
-        turned = concatenate(
+        turned = np.concatenate(
             [scalar - dot(half, vector)[:, None], vector + half * scalar + cross(half, vector)], 1
         )
-        self.q = where((np.arange(n + 1) < n)[:, None], unit(turned), self.q)
+        self.q = np.where((np.arange(n + 1) < n)[:, None], unit(turned), self.q)
 
     def rounded_state(self) -> sb.State:
         """The state as doubles."""
         back = transposed(self.rotation)
-        velocity = concatenate([apply(back, self.w), apply(back, self.v)], 1)
+        velocity = np.concatenate([apply(back, self.w), apply(back, self.v)], 1)
         return self.state.with_(
             position=self.c.high[:-1].copy(),
             orientation=self.q.high[:-1].copy(),
@@ -286,23 +224,13 @@ class Motion:
         """Spatial accelerations (n, 6) in body coordinates, of those in world axes."""
         back = transposed(self.rotation[:-1])
         linear = a[:, 3:] - cross(self.w[:-1], self.v[:-1])
-        return concatenate([apply(back, a[:, :3]), apply(back, linear)], 1).high.copy()
+        return np.concatenate([apply(back, a[:, :3]), apply(back, linear)], 1).high.copy()
 
     def in_world(self, acceleration: FloatArray) -> Doubled:
         """(n, 6) of turning and of centers of mass; the inverse of `spatial`."""
         R = self.rotation[:-1]
         linear = apply(R, acceleration[:, 3:]) + cross(self.w[:-1], self.v[:-1])
-        return concatenate([apply(R, acceleration[:, :3]), linear], 1)
-
-
-def _unit_rows(name: str) -> list[FloatArray]:
-    """Return (2, 3) for each row of a joint: axis of no turning, axis of no sliding."""
-    axes, none = np.eye(3), np.zeros(3)
-    turning, sliding = ROWS[name]
-    return [
-        *(np.array([axes[k], none]) for k in turning),
-        *(np.array([none, axes[k]]) for k in sliding),
-    ]
+        return np.concatenate([apply(R, acceleration[:, :3]), linear], 1)
 
 
 def _clean(numbers: FloatArray) -> FloatArray:
@@ -313,42 +241,57 @@ def _orthonormal(axes: FloatArray) -> Doubled:
     """Return frames (n, 3, 3) with orthogonal axes of length one, z where it was."""
     x, z = doubled(axes[:, :, 0]), unit(doubled(axes[:, :, 2]))
     x = unit(x - z * dot(x, z)[:, None])
-    return stack([x, cross(z, x), z], -1)
+    return np.stack([x, cross(z, x), z], -1)
 
 
 # ---- equations and their solution -------------------------------------------------------------
 
 
 class Equations:
-    """[D A'; A 0] (a, lam) = (force, rate) at one motion."""
+    """[D A'; A 0] (a, lam) = (force, rate) at one motion.
+
+    Rows are n'(w_s - w_p) + f'(V_s - V_p) = 0, V at the successor's point, to which arms lead from
+    the centers of both bodies.
+    """
 
     def __init__(self, motion: Motion) -> None:
-        system, R = motion.system, motion.rotation[:-1]
+        system, R, j = motion.system, motion.rotation, motion.row_joint
         self.motion, self.mass, self.n = motion, system.mass, 6 * system.n_bodies
-        self.rows = motion.rows()
-        self.values = self.rows.values
+        (p, R_P, x_P), (s, R_S, x_S) = motion.frames
+        P, S = product(R[p], R_P), product(R[s], R_S)
+        at_p, at_s = motion.c[p] + apply(R[p], x_P), motion.c[s] + apply(R[s], x_S)
+        on_successor = ~np.isin(motion.names, POINTS)  # the body that n and f turn with
+        carrier = np.where(on_successor[:, None, None], S, P)[j]
+        n, f = (apply(carrier, motion.row_axes[:, part]) for part in (0, 1))
+        arm = np.stack([at_s - motion.c[p], at_s - motion.c[s]], 1)[j]
+        self.ends = np.stack([p, s], axis=1)[j] % (system.n_bodies + 1)  # (n_rows, 2), n: world
+        sides = [np.concatenate([n + cross(arm[:, k], f), f], 1) for k in (0, 1)]
+        self.values = np.stack([-sides[0], sides[1]], 1)  # (n_rows, 2, 6) of w, v of both bodies
+        axis = cross(P[:, :, 2], S[:, :, 2])
+        turned = sum((cross(P[:, :, k], S[:, :, k]) for k in (0, 1)), axis) * 0.5
+        turned = np.where(np.isin(motion.names, HINGES)[:, None], axis, turned)
+        self.position_error = dot(n, turned[j]) + dot(f, (at_s - at_p)[j])  # (n_rows,)
+        self.rate = self._rate(n, f, arm, on_successor[j])
         # (n, 3, 3) about the centers of mass, in world axes
+        R, w = R[:-1], motion.w[:-1]
         self.inertia = product(product(R, doubled(system.inertia)), transposed(R))
-        w = motion.w[:-1]
         weight = doubled(system.gravity) * doubled(system.mass)[:, None]
-        self.force = concatenate([-cross(w, apply(self.inertia, w)), weight], 1)  # (n, 6)
-        self.rate = self._rate()
+        self.force = np.concatenate([-cross(w, apply(self.inertia, w)), weight], 1)  # (n, 6)
 
-    def matrix(self) -> object:
+    def matrix(self) -> csr_array:
         """Return [D A'; A 0] in double precision."""
-        return saddle_matrix(self.inertia.high, self.mass, self.values.high, self.rows.ends)
+        return saddle_matrix(self.inertia.high, self.mass, self.values.high, self.ends)
 
-    def _rate(self) -> Doubled:
+    def _rate(self, n: Doubled, f: Doubled, arm: Doubled, on_successor: BoolArray) -> Doubled:
         """(n_rows,) what rows ask of (dw/dt, dv/dt), v being that of the center of mass."""
-        rows = self.rows
         (w_p, w_s), (v_p, v_s) = (
-            (of[rows.ends[:, 0]], of[rows.ends[:, 1]]) for of in (self.motion.w, self.motion.v)
+            (of[self.ends[:, 0]], of[self.ends[:, 1]]) for of in (self.motion.w, self.motion.v)
         )
-        V_p, V_s = v_p + cross(w_p, rows.arm[:, 0]), v_s + cross(w_s, rows.arm[:, 1])
-        carrier = where(rows.on_successor[:, None], w_s, w_p)
-        turning = dot(cross(carrier, rows.n), w_s - w_p) + dot(cross(carrier, rows.f), V_s - V_p)
-        apart = cross(w_s, cross(w_s, rows.arm[:, 1])) - cross(w_p, V_s - v_p)
-        return -(turning + dot(rows.f, apart))
+        V_p, V_s = v_p + cross(w_p, arm[:, 0]), v_s + cross(w_s, arm[:, 1])
+        carrier = np.where(on_successor[:, None], w_s, w_p)
+        turning = dot(cross(carrier, n), w_s - w_p) + dot(cross(carrier, f), V_s - V_p)
+        apart = cross(w_s, cross(w_s, arm[:, 1])) - cross(w_p, V_s - v_p)
+        return -(turning + dot(f, apart))
 
     def solved(self, factor: Factor | SchurFactor, force: Doubled, rate: Doubled) -> Solution:
         """Return the solution for other right-hand sides (n, 6) and (n_rows,)."""
@@ -369,39 +312,39 @@ class Equations:
     def make_velocity_consistent(self, factor: Factor) -> None:
         """Take from the velocity of the motion what violates constraints."""
         motion = self.motion
-        velocity = concatenate([motion.w, motion.v], 1)
+        velocity = np.concatenate([motion.w, motion.v], 1)
         at_rest = doubled(np.zeros((self.n // 6, 6)))
-        found = self.solved(factor, at_rest, -self._products(velocity[:-1]))
-        velocity = velocity + _grounded(found.a)
+        correction = self.solved(factor, at_rest, -self._products(velocity[:-1])).a
+        velocity = velocity + _grounded(correction)
         motion.w, motion.v = velocity[:, :3], velocity[:, 3:]
 
     def violation(self, a: Doubled) -> float:
         """Return max |A a - rate| over the size of its terms."""
-        terms = self.values.high * _grounded(a).high[self.rows.ends]
+        terms = self.values.high * _grounded(a).high[self.ends]
         size = max(float(np.abs(terms).max(initial=0.0)), self.rate.largest(), TINY)
         return (self._products(a) - self.rate).largest() / size
 
-    def imbalance(self, found: Solution) -> float:
+    def imbalance(self, solution: Solution) -> float:
         """Return max |force - D a - A' lam| over the size of its terms."""
-        pulls = self._pulls(found.lam)
-        missing = self.force - self._momenta(found.a) - pulls
+        pulls = self._pulls(solution.lam)
+        missing = self.force - self._momenta(solution.a) - pulls
         return missing.largest() / max(self.force.largest(), pulls.largest(), TINY)
 
     def _products(self, a: Doubled) -> Doubled:
         """Return A a for a (n, 6)."""
-        parts = self.values * _grounded(a)[self.rows.ends]
-        return parts.reshape(len(self.rows.ends), 12).total()
+        parts = self.values * _grounded(a)[self.ends]
+        return np.reshape(parts, (len(self.ends), 12)).total()
 
     def _momenta(self, a: Doubled) -> Doubled:
         """Return D a for a (n, 6)."""
         linear = a[:, 3:] * self.mass[:, None]
-        return concatenate([apply(self.inertia, a[:, :3]), linear], 1)
+        return np.concatenate([apply(self.inertia, a[:, :3]), linear], 1)
 
     def _pulls(self, lam: Doubled) -> Doubled:
         """Return A' lam (n, 6): sums over the rows of bodies, one row of every body at a time."""
         n = self.n // 6
-        value = (self.values * lam[:, None, None]).reshape(-1, 6)
-        body = self.rows.ends.ravel()
+        value = np.reshape(self.values * lam[:, None, None], (-1, 6))
+        body = self.ends.ravel()
         order = np.argsort(body, kind="stable")
         order = order[body[order] < n]
         first = np.searchsorted(body[order], np.arange(n + 1))
@@ -409,13 +352,13 @@ class Equations:
         for turn in range(int(np.diff(first).max(initial=0))):
             has = np.diff(first) > turn
             more = value[order[np.where(has, first[:-1] + turn, 0)]]
-            total = where(has[:, None], total + more, total)
+            total = np.where(has[:, None], total + more, total)
         return total
 
 
 def _grounded(of_bodies: Doubled) -> Doubled:
     """Append the world, which does not move."""
-    return concatenate([of_bodies, doubled(np.zeros((1, of_bodies.high.shape[1])))])
+    return np.concatenate([of_bodies, doubled(np.zeros((1, of_bodies.high.shape[1])))])
 
 
 # ---- the scissor in closed form ---------------------------------------------------------------
@@ -423,10 +366,9 @@ def _grounded(of_bodies: Doubled) -> Doubled:
 
 def scissor_reference(problem: Problem) -> FloatArray:
     """Return (n, 6) from the one equation of motion of the gallery's scissor."""
-    motion = Motion(problem.system, problem.state)
-    return motion.spatial(
-        scissor_accelerations(problem.system, problem.state, motion.rotation, motion.w)
-    )
+    system, state = problem.system, problem.state
+    motion = Motion(system, state)
+    return motion.spatial(scissor_accelerations(system, state, motion.rotation, motion.w))
 
 
 def scissor_accelerations(
@@ -454,7 +396,7 @@ def scissor_accelerations(
     zero = doubled(np.zeros(n))
     across = zero - (s * qdd + c * qd * qd) * half
     rise = reach * (c * qdd - s * qd * qd)
-    return stack([zero, qdd * -rising, zero, across, zero, rise], 1)
+    return np.stack([zero, qdd * -rising, zero, across, zero, rise], 1)
 
 
 def _scissor_kappa(problem: Problem) -> float:

@@ -13,14 +13,8 @@ from operator import eq
 import numpy as np
 
 import sparsebody as sb
-from benchmarks.oracle import (
-    Equations,
-    Motion,
-    doubled,
-    extended_reference,
-    reference,
-    scissor_reference,
-)
+from benchmarks.doubled import doubled
+from benchmarks.oracle import Equations, Motion, extended_reference, reference, scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
 from sparsebody.study.families import Family, Problem
@@ -49,20 +43,15 @@ def bricard(size: int) -> sb.Mechanism:
     return sb.build("bricard")
 
 
-def six_freedoms(problem: Problem) -> SparsePrepared:
+def six_freedoms(problem: Problem, formulation: str = SPATIAL) -> SparsePrepared:
     """Return the sparse method with six freedoms a body, rank by numbers alone."""
-    return _sparse(problem, formulation=SPATIAL)
+    options = {"formulation": formulation, "reactions": "basic"}
+    return SparsePrepared(problem, sb.ForwardDynamics(problem.system, problem.state, **options))
 
 
 def extended_residuals(problem: Problem) -> SparsePrepared:
     """Return the sparse method with residuals of 31 digits."""
-    return _sparse(problem, formulation=EXTENDED)
-
-
-def _sparse(problem: Problem, **options: str) -> SparsePrepared:
-    return SparsePrepared(
-        problem, sb.ForwardDynamics(problem.system, problem.state, reactions="basic", **options)
-    )
+    return six_freedoms(problem, EXTENDED)
 
 
 def truth(problem: Problem) -> Reference:
@@ -97,12 +86,12 @@ def counts(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether redundant rows and mobility are what closed forms say."""
     for column, which in (("redundant_rows", 0), ("mobility", 1)):
         for family, label, members in _series(rows):
+            # Families are called by their mechanisms.
+            own = Family(family, family if family != "bricard" else f"{__name__}:bricard")
             values = {}
-            for row in members:
-                # Families are called by their mechanisms.
-                own = Family(family, family if family != "bricard" else f"{__name__}:bricard")
-                expected = EXPECTED[family][which](own.parameter(row["n_bodies"]))
-                values[row["n_bodies"]] = (row[column], float(expected), f" of {expected}")
+            for n, row in ((row["n_bodies"], row) for row in members):
+                expected = EXPECTED[family][which](own.parameter(n))
+                values[n] = (row[column], float(expected), f" of {expected}")
             promise = f"{family}, {label}: {column.replace('_', ' ')}"
             yield judged(promise, values, "closed form", is_met=eq, form="g")
 
@@ -129,10 +118,9 @@ def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether lifts are as exact as is promised: error, residual of all rows, rank."""
     for _, label, members in _series(rows):
         errors, violations = {}, {}
-        for row in members:
-            limit = max(ERROR, 10.0 * row["kappa"] * ROUNDING)
-            errors[row["n_bodies"]] = (row["error"], limit, f" (kappa {row['kappa']:.0e})")
-            violations[row["n_bodies"]] = (row["violation"], ERROR, "")
+        for n, kappa, row in ((row["n_bodies"], row["kappa"], row) for row in members):
+            errors[n] = (row["error"], max(ERROR, 10.0 * kappa * ROUNDING), f" (kappa {kappa:.0e})")
+            violations[n] = (row["violation"], ERROR, "")
         limit_text = "<= max(1e-10, 10 kappa eps)"
         yield judged(f"{label}: error of the accelerations", errors, limit_text, form=".0e")
         yield judged(f"{label}: residual of all rows", violations, "<= 1e-10", form=".0e")
@@ -142,5 +130,4 @@ def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
 def _series(rows: Sequence[Row]) -> Iterator[tuple[str, str, Sequence[Row]]]:
     """Yield family, method and their rows."""
     for family in families(rows):
-        for label, members in family.rows.items():
-            yield family.name, label, members
+        yield from ((family.name, label, members) for label, members in family.rows.items())

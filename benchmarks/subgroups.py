@@ -11,11 +11,9 @@ def spherical_ladder(size: int, joint: str = "revolute") -> sb.Mechanism:
     """A ladder of bars on a sphere that grows slowly, hinged about axes through its center."""
     mechanism = sb.Mechanism("spherical ladder")
     angle, radius = np.linspace(0.0, size * np.pi / 20, size + 1), 1.0 + 0.002 * np.arange(size + 1)
+    across = np.array([np.cos(angle), np.sin(angle), 0.0 * angle])
     corner = {
-        rail: (
-            radius
-            * [np.cos(angle) * np.cos(at), np.sin(angle) * np.cos(at), 0 * angle + np.sin(at)]
-        ).T
+        rail: (radius * (np.cos(at) * across + [[0.0], [0.0], [np.sin(at)]])).T
         for rail, at in (("upper", 0.1), ("lower", -0.1))
     }
     for i in range(size):
@@ -62,8 +60,6 @@ def scissor_with_pendulums(size: int, pendulums: int = 5) -> sb.Mechanism:
     for k in range(pendulums):
         bar = bars[7 * k % len(bars)]
         x = np.asarray(mechanism.body(bar).position)
-        mechanism.add_body(
-            f"bob-{k}", mass=0.3, inertia=[0.01, 0.01, 0.01], position=x - [0.0, 0.0, 0.4]
-        )
+        mechanism.add_body(f"bob-{k}", mass=0.3, inertia=[0.01] * 3, position=x - [0.0, 0.0, 0.4])
         mechanism.add_joint(f"ball-{k}", sb.Spherical(), bar, f"bob-{k}", point=x)
     return mechanism

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import mmap
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +31,7 @@ class BriefRepr:
 def _brief(value: object) -> str:
     if isinstance(value, np.ndarray) and value.size > FEW:
         return f"<{value.dtype} {value.shape}>"
-    if isinstance(value, (tuple, list, dict)) and len(value) > FEW:
+    if isinstance(value, (Sequence, dict)) and not isinstance(value, str) and len(value) > FEW:
         return f"<{type(value).__name__} of {len(value)}>"
     return repr(value)
 

@@ -6,6 +6,7 @@ accelerations are differences over a step, and not the exact ones.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,6 @@ from sparsebody.study.families import Problem
 STEP = 1e-3  # [s]
 
 
-def _pose(rotation: FloatArray, position: FloatArray) -> RigidTransform:
-    return RigidTransform(RotationMatrix.ProjectToRotationMatrix(rotation), position)
-
-
 class Model(TreeModel):
     """The plant of a mechanism at a state."""
 
@@ -40,71 +37,51 @@ class Model(TreeModel):
         super().__init__(problem)
         self.plant = MultibodyPlant(time_step=STEP if self.tree.loops else 0.0)
         if self.tree.loops:
-            approximation = DiscreteContactApproximation.kSap
-            self.plant.set_discrete_contact_approximation(approximation)
+            self.plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
         gravity = np.array(problem.system.gravity)
         self.plant.mutable_gravity_field().set_gravity_vector(gravity)
         self.bodies = {-1: self.plant.world_body()}
-        self.poses = {
-            i: _pose(self.frames.rotation[i], self.frames.position[i])
-            for i in range(-1, problem.system.n_bodies)
-        }
+        poses = map(_pose, self.frames.rotation, self.frames.position)
+        self.poses = dict(zip([*range(problem.system.n_bodies), -1], poses, strict=True))
         self.rates: list[tuple[Any, FloatArray]] = []
         self.fill()
         self.plant.Finalize()
 
-    def add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+    def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
         """Add a body with a hinge or a ball."""
-        J = inertia
+        mass, center, J = moments
         about_com = RotationalInertia(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
-        moments = SpatialInertia.MakeFromCentralInertia(float(mass), np.array(center), about_com)
-        self.bodies[tree.body] = self.plant.AddRigidBody(f"body-{tree.body}", moments)
-        world = _pose(
-            self.frames.joint_rotation[tree.joint], self.frames.joint_position[tree.joint]
-        )
-        ends = [
-            self._frame(i, world, f"{name}-{tree.joint}")
-            for name, i in (("before", tree.parent), ("after", tree.body))
-        ]
-        rate = tree.sign * self.frames.rate[tree.joint]
-        if self.is_a("revolute", tree.joint):
-            joint = self.plant.AddJoint(RevoluteJoint(f"joint-{tree.joint}", *ends, [0, 0, 1]))
-            self.rates.append((joint, rate[2:3]))
-        else:
-            joint = self.plant.AddJoint(BallRpyJoint(f"joint-{tree.joint}", *ends))
-            self.rates.append((joint, rate[:3]))
+        own = SpatialInertia.MakeFromCentralInertia(float(mass), np.array(center), about_com)
+        self.bodies[tree.body] = self.plant.AddRigidBody(f"body-{tree.body}", own)
+        j, name = tree.joint, f"joint-{tree.joint}"
+        world = _pose(self.frames.joint_rotation[j], self.frames.joint_position[j])
+        ends = (self._frame(i, world, f"end-{i}-{name}") for i in (tree.parent, tree.body))
+        is_hinge = self.is_hinge(tree)
+        joint = RevoluteJoint(name, *ends, [0, 0, 1]) if is_hinge else BallRpyJoint(name, *ends)
+        self.rates.append((self.plant.AddJoint(joint), rate))
 
     def _frame(self, i: int, world: RigidTransform, name: str) -> Any:
         local = self.poses[i].inverse().multiply(world)
         return self.plant.AddFrame(FixedOffsetFrame(name, self.bodies[i].body_frame(), local))
 
-    def close(self, j: int) -> None:
+    def close(self, j: int, body: int, other: int) -> None:
         """Add a ball constraint."""
-        first, second = self.ends(j)
         point = self.frames.joint_position[j]
-        other, place = self.bodies[first], self.poses[first].inverse().multiply(point)
-        if self.is_a("point-on-plane", j):
-            other, place = self._add_carriage(j), np.zeros(3)
-        local = self.poses[second].inverse().multiply(point)
-        self.plant.AddBallConstraint(self.bodies[second], local, other, place)
+        ends = ((self.bodies[i], self.poses[i].inverse().multiply(point)) for i in (body, other))
+        self.plant.AddBallConstraint(*chain(*ends))
 
-    def _add_carriage(self, j: int) -> Any:
-        """Add a small ball that slides in the plane of joint j, and does not turn."""
-        R, (mass, velocity) = self.frames.plane[j], self.carriage(j)
+    def add_carriage(self, number: int, j: int, mass: float, velocity: FloatArray) -> None:
+        """Add a small ball on a planar joint."""
         ball = SpatialInertia(mass, np.zeros(3), UnitInertia.SolidSphere(1e-2))
-        body = self.plant.AddRigidBody(f"carriage-{j}", ball)
-        before = self._frame(-1, _pose(R, self.frames.joint_position[j]), f"plane-{j}")
-        joint = self.plant.AddJoint(PlanarJoint(f"slide-{j}", before, body.body_frame()))
-        rate = R.T @ velocity
-        self.rates.append((joint, np.array([rate[0], rate[1], 0.0])))
-        return body
+        body = self.bodies[number] = self.plant.AddRigidBody(f"carriage-{j}", ball)
+        pose = self.poses[number] = _pose(self.frames.plane[j], self.frames.joint_position[j])
+        ends = self._frame(-1, pose, f"plane-{j}"), body.body_frame()
+        joint = self.plant.AddJoint(PlanarJoint(f"slide-{j}", *ends))
+        self.rates.append((joint, (self.frames.plane[j].T @ velocity) * [1.0, 1.0, 0.0]))
 
-    def velocities(self) -> FloatArray:
-        """Return Drake's v."""
-        v = np.zeros(self.plant.num_velocities())
-        for joint, rate in self.rates:
-            v[joint.velocity_start() : joint.velocity_start() + len(rate)] = rate
-        return v
+
+def _pose(rotation: FloatArray, position: FloatArray) -> RigidTransform:
+    return RigidTransform(RotationMatrix.ProjectToRotationMatrix(rotation), position)
 
 
 def discrete_update(problem: Problem) -> Prepared:
@@ -112,7 +89,10 @@ def discrete_update(problem: Problem) -> Prepared:
     model = Model(problem)
     plant, simulator = model.plant, Simulator(model.plant)
     simulator.Initialize()
-    start = np.concatenate([np.zeros(plant.num_positions()), model.velocities()])
+    velocity = np.zeros(plant.num_velocities())
+    for joint, rate in model.rates:
+        velocity[joint.velocity_start() : joint.velocity_start() + len(rate)] = rate
+    start = np.concatenate([np.zeros(plant.num_positions()), velocity])
     bodies = [model.bodies[i] for i in range(problem.system.n_bodies)]
     is_discrete = plant.time_step() > 0.0
 
@@ -130,18 +110,18 @@ def discrete_update(problem: Problem) -> Prepared:
         """Return angular and linear velocities or accelerations (n, 2, 3) of bodies."""
         context = simulator.get_context()
         of_body = getattr(plant, f"EvalBodySpatial{quantity}InWorld")
-        found = [of_body(context, body) for body in bodies]
-        return np.array([[one.rotational(), one.translational()] for one in found])
+        vectors = (of_body(context, body) for body in bodies)
+        return np.array([[one.rotational(), one.translational()] for one in vectors])
 
     def accelerations() -> FloatArray:
         evaluate()
         if is_discrete:
             after = in_world("Velocity")
             plant.SetPositionsAndVelocities(simulator.get_mutable_context(), start)
-            found = (after - in_world("Velocity")) / STEP
+            acceleration = (after - in_world("Velocity")) / STEP
         else:
-            found = in_world("Acceleration")
-        return spatial(problem, found[:, 0], found[:, 1])
+            acceleration = in_world("Acceleration")
+        return spatial(problem, acceleration[:, 0], acceleration[:, 1])
 
     detail = f"SAP, a step of {STEP:g} s" if is_discrete else "continuous plant"
     return Prepared(evaluate, accelerations, detail)

@@ -49,45 +49,6 @@ def silence() -> Iterator[None]:
         os.close(null)
 
 
-def _add_bodies(mbs: Any, problem: Problem, frame: Frames) -> list[Any]:
-    """Return the body numbers, the ground as the last one."""
-    system, state = problem.system, problem.state
-    bodies = []
-    for i in range(system.n_bodies):
-        R = frame.rotation[i]
-        bodies.append(
-            mbs.CreateRigidBody(
-                inertia=RigidBodyInertia(float(system.mass[i]), np.array(system.inertia[i])),
-                nodeType=exu.NodeType.RotationRxyz,
-                referencePosition=list(state.position[i]),
-                referenceRotationMatrix=R,
-                initialVelocity=list(R @ state.velocity[i, 3:]),
-                initialAngularVelocity=list(R @ state.velocity[i, :3]),
-                gravity=list(system.gravity),
-            )
-        )
-    return [*bodies, mbs.CreateGround()]
-
-
-def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) -> None:
-    system = problem.system
-    for j, joint_type in enumerate(system.joint_types):
-        ends = [bodies[system.predecessor[j]], bodies[system.successor[j]]]
-        shared = {"itemNumbers": ends, "position": list(frame.joint_position[j]), "show": False}
-        axis = list(frame.joint_rotation[j][:, 2])
-        if joint_type.name == "spherical":
-            mbs.CreateSphericalJoint(**shared)
-        elif joint_type.name == "revolute":
-            mbs.CreateRevoluteJoint(axis=axis, useGlobalFrame=True, **shared)
-        elif joint_type.name == "point-on-plane":
-            axes, fixed = frame.plane[j], [0, 0, 1, 0, 0, 0]
-            mbs.CreateGenericJoint(
-                rotationMatrixAxes=axes, constrainedAxes=fixed, useGlobalFrame=True, **shared
-            )
-        else:
-            raise UnsupportedError(f"joint type {joint_type.name} is not converted")
-
-
 def settings_of(steps: int) -> Any:
     """Return settings of a run of some steps."""
     settings = exu.SimulationSettings()
@@ -102,131 +63,61 @@ def settings_of(steps: int) -> Any:
     return settings
 
 
-def _plane(problem: Problem, frame: Frames) -> FloatArray | None:
-    """Return axes (3, 3) as rows, hinges along the third, if all motion is across it.
-
-    The second is the normal of the supporting planes.
-    """
-    kinds = np.array([joint_type.name for joint_type in problem.system.joint_types])
-    if not set(kinds) <= {"revolute", "point-on-plane"}:
-        return None
-    axes = frame.joint_rotation[kinds == "revolute"]
-    normal = axes[0, :, 2]
-    across = np.cross(axes[:, :, 2], normal)
-    tilt = frame.plane[kinds == "point-on-plane", :, 2] @ normal
-    if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) > 1e-9:
-        return None
-    if not tilt.size:
-        return axes[0].T.copy()
-    up = frame.plane[kinds == "point-on-plane", :, 2][0]
-    return np.array([np.cross(up, normal), up, normal])
-
-
-class PlanarModel:
-    """Bodies and joints in a plane; all angles are zero at the state."""
-
-    def __init__(self, mbs: Any, problem: Problem, frame: Frames, axes: FloatArray) -> None:
-        self.mbs, self.problem, self.frame, self.axes = mbs, problem, frame, axes
-        system = problem.system
-        kinds = [joint_type.name for joint_type in system.joint_types]
-        supports = tuple(j for j, kind in enumerate(kinds) if kind == "point-on-plane")
-        self.mass, self.center, self.inertia = inertias(problem, supports)
-        self.bodies = [self._body(i) for i in range(system.n_bodies)]
-        self.bodies.append(mbs.AddObject(exi.ObjectGround()))
-        for j in range(system.n_joints):
-            ends = int(system.predecessor[j]), int(system.successor[j])
-            first = self._carriage(j) if j in supports else self._marker(j, ends[0])
-            markers = [first, self._marker(j, ends[1])]
-            mbs.AddObject(exi.ObjectJointRevolute2D(markerNumbers=markers))
-
-    def _place(self, i: int) -> FloatArray:
-        """Return the center of mass in the world."""
-        return np.asarray(self.frame.position[i] + self.frame.rotation[i] @ self.center[i])
-
-    def _load(self, body: Any) -> None:
-        weight = [*(self.axes @ self.problem.system.gravity)[:2], 0.0]
-        marker = self.mbs.AddMarker(exi.MarkerBodyMass(bodyNumber=body))
-        self.mbs.AddLoad(exi.LoadMassProportional(markerNumber=marker, loadVector=weight))
-
-    def _body(self, i: int) -> Any:
-        R = self.axes @ self.frame.rotation[i]
-        w, u = np.split(self.problem.state.velocity[i], 2)
-        v = R @ (u + np.cross(w, self.center[i]))
-        node = exi.NodeRigidBody2D(
-            referenceCoordinates=[*(self.axes @ self._place(i))[:2], 0.0],
-            initialVelocities=[v[0], v[1], (R @ w)[2]],
-        )
-        body = self.mbs.AddObject(
-            exi.ObjectRigidBody2D(
-                mass=float(self.mass[i]),
-                inertia=float((R @ self.inertia[i] @ R.T)[2, 2]),
-                nodeNumber=self.mbs.AddNode(node),
-            )
-        )
-        self._load(body)
-        return body
-
-    def _marker(self, j: int, i: int) -> Any:
-        origin = np.zeros(3) if i < 0 else self._place(i)
-        place = self.axes @ (self.frame.joint_position[j] - origin)
-        return self.mbs.AddMarker(
-            exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=[*place[:2], 0.0])
-        )
-
-    def _carriage(self, j: int) -> Any:
-        """Add a point mass that slides along the first axis; return a marker on it."""
-        place = self.axes @ self.frame.joint_position[j]
-        speed = self.axes @ self.frame.joint_rotation[j] @ self.frame.rate[j, 3:]
-        node = self.mbs.AddNode(
-            exi.NodePoint2D(referenceCoordinates=list(place[:2]), initialVelocities=[speed[0], 0.0])
-        )
-        mass = CARRIAGE_MASS * float(self.problem.system.mass[self.problem.system.successor[j]])
-        body = self.mbs.AddObject(exi.ObjectMassPoint2D(mass=mass, nodeNumber=node))
-        self._load(body)
-        ground = self.mbs.AddNode(exi.NodePointGround())
-        markers = [
-            self.mbs.AddMarker(exi.MarkerNodeCoordinate(nodeNumber=number, coordinate=coordinate))
-            for number, coordinate in ((ground, 0), (node, 1))
-        ]
-        self.mbs.AddObject(exi.ObjectConnectorCoordinate(markerNumbers=markers))
-        return self.mbs.AddMarker(exi.MarkerBodyPosition(bodyNumber=body))
-
-    def local_com(self, i: int) -> FloatArray:
-        """Return the center of mass of the true body in the coordinates of its model."""
-        offset = self.axes @ (self.frame.position[i] - self._place(i))
-        return np.array([offset[0], offset[1], 0.0])
-
-
 class Model:
-    """An assembled system at the state."""
+    """An assembled system at the state, in space."""
 
-    def __init__(self, problem: Problem) -> None:
-        frame = frames(problem)
-        axes = _plane(problem, frame)
-        self.problem, self.planar = problem, None
+    kind = "spatial"
+
+    def __init__(self, problem: Problem, axes: FloatArray) -> None:
+        self.problem, self.frames, self.axes = problem, frames(problem), axes
+        self.bodies: list[Any] = []  # and the ground
+        self.local_com = np.zeros((problem.system.n_bodies, 3))  # in the coordinates of its bodies
         with silence():
             self.mbs = exu.SystemContainer().AddSystem()
-            if axes is None:
-                self.bodies = _add_bodies(self.mbs, problem, frame)
-                _add_joints(self.mbs, problem, frame, self.bodies)
-            else:
-                self.planar = PlanarModel(self.mbs, problem, frame, axes)
-                self.bodies = self.planar.bodies
+            self.fill()
             self.mbs.Assemble()
+
+    def fill(self) -> None:
+        """Add bodies and joints."""
+        (system, state), mbs = (self.problem.system, self.problem.state), self.mbs
+        for i, R in enumerate(self.frames.rotation[:-1]):
+            body = mbs.CreateRigidBody(
+                inertia=RigidBodyInertia(float(system.mass[i]), np.array(system.inertia[i])),
+                nodeType=exu.NodeType.RotationRxyz,
+                referencePosition=list(state.position[i]),
+                referenceRotationMatrix=R,
+                initialVelocity=list(R @ state.velocity[i, 3:]),
+                initialAngularVelocity=list(R @ state.velocity[i, :3]),
+                gravity=list(system.gravity),
+            )
+            self.bodies.append(body)
+        self.bodies.append(mbs.CreateGround())
+        for j, kind in enumerate(kinds_of(self.problem)):
+            ends = [self.bodies[system.predecessor[j]], self.bodies[system.successor[j]]]
+            point = list(self.frames.joint_position[j])
+            shared = {"itemNumbers": ends, "position": point, "show": False}
+            axis = list(self.frames.joint_rotation[j][:, 2])
+            if kind == "spherical":
+                mbs.CreateSphericalJoint(**shared)
+            elif kind == "revolute":
+                mbs.CreateRevoluteJoint(axis=axis, useGlobalFrame=True, **shared)
+            elif kind == "point-on-plane":
+                axes, fixed = self.frames.plane[j], [0, 0, 1, 0, 0, 0]
+                mbs.CreateGenericJoint(
+                    rotationMatrixAxes=axes, constrainedAxes=fixed, useGlobalFrame=True, **shared
+                )
+            else:
+                raise UnsupportedError(f"joint type {kind} is not converted")
 
     def output(self, kind: Any) -> FloatArray:
         """Return vectors (n, 3) at the centers of mass, or angular ones, in world axes."""
-        system = self.problem.system
-        plane = np.eye(3) if self.planar is None else self.planar.axes
-        result = np.zeros((system.n_bodies, 3))
-        for i, vector in enumerate(result):
-            if kind == exu.OutputVariableType.AngularAcceleration:
-                rates = np.ravel(self.mbs.GetObjectOutputBody(self.bodies[i], kind))
-                vector[-len(rates) :] = rates  # one number about the normal, or three
-            else:
-                point = np.zeros(3) if self.planar is None else self.planar.local_com(i)
-                vector[:] = self.mbs.GetObjectOutputBody(self.bodies[i], kind, list(point))
-        return result @ plane
+        result = np.zeros(self.local_com.shape)
+        for body, point, vector in zip(self.bodies, self.local_com, result, strict=False):
+            is_angular = kind == exu.OutputVariableType.AngularAcceleration
+            value = self.mbs.GetObjectOutputBody(body, kind, *([] if is_angular else [list(point)]))
+            value = np.ravel(value)
+            vector[3 - len(value) :] = value  # an angular one about the normal alone, or all three
+        return result @ self.axes
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
@@ -256,10 +147,95 @@ class Model:
         return cpu / iterations, wall / iterations
 
 
+class PlanarModel(Model):
+    """Bodies and joints in a plane, the third of the axes its normal; angles start from zero."""
+
+    kind = "planar"
+
+    def fill(self) -> None:
+        """Add bodies and joints."""
+        system, state, frame = self.problem.system, self.problem.state, self.frames
+        on_planes = kinds_of(self.problem) == "point-on-plane"
+        masses, centers, inertia = inertias(self.problem, on_planes)
+        self.origin = frame.position @ self.axes.T  # of the bodies of the model
+        for i, (mass, center) in enumerate(zip(masses, centers, strict=True)):
+            R = self.axes @ frame.rotation[i]
+            w, u = np.split(state.velocity[i], 2)
+            v = R @ (u + np.cross(w, center))
+            self.origin[i] += R @ center
+            self.local_com[i, :2] = -(R @ center)[:2]
+            node = exi.NodeRigidBody2D(
+                referenceCoordinates=[*self.origin[i, :2], 0.0],
+                initialVelocities=[v[0], v[1], (R @ w)[2]],
+            )
+            about_normal = float((R @ inertia[i] @ R.T)[2, 2])
+            own = self._add(exi.ObjectRigidBody2D, node, float(mass), inertia=about_normal)
+            self.bodies.append(own[1])
+        self.bodies.append(self.mbs.AddObject(exi.ObjectGround()))
+        for j, (p, s) in enumerate(zip(system.predecessor, system.successor, strict=True)):
+            first = self._carriage(j) if on_planes[j] else self._marker(j, p)
+            markers = [first, self._marker(j, s)]
+            self.mbs.AddObject(exi.ObjectJointRevolute2D(markerNumbers=markers))
+
+    def _add(self, kind: Any, node: Any, mass: float, **options: float) -> tuple[Any, Any]:
+        """Add a heavy body with a node; return both."""
+        number = self.mbs.AddNode(node)
+        body = self.mbs.AddObject(kind(mass=mass, nodeNumber=number, **options))
+        weight = [*(self.axes @ self.problem.system.gravity)[:2], 0.0]
+        marker = self.mbs.AddMarker(exi.MarkerBodyMass(bodyNumber=body))
+        self.mbs.AddLoad(exi.LoadMassProportional(markerNumber=marker, loadVector=weight))
+        return number, body
+
+    def _marker(self, j: int, i: int) -> Any:
+        place = self.axes @ self.frames.joint_position[j] - self.origin[i]
+        return self.mbs.AddMarker(
+            exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=[*place[:2], 0.0])
+        )
+
+    def _carriage(self, j: int) -> Any:
+        """Add a point mass that slides along the first axis; return a marker on it."""
+        place = self.axes @ self.frames.joint_position[j]
+        speed = self.axes @ self.frames.joint_rotation[j] @ self.frames.rate[j, 3:]
+        node = exi.NodePoint2D(
+            referenceCoordinates=list(place[:2]), initialVelocities=[speed[0], 0.0]
+        )
+        mass = CARRIAGE_MASS * float(self.problem.system.mass[self.problem.system.successor[j]])
+        number, body = self._add(exi.ObjectMassPoint2D, node, mass)
+        markers = [
+            self.mbs.AddMarker(exi.MarkerNodeCoordinate(nodeNumber=one, coordinate=coordinate))
+            for one, coordinate in ((self.mbs.AddNode(exi.NodePointGround()), 0), (number, 1))
+        ]
+        self.mbs.AddObject(exi.ObjectConnectorCoordinate(markerNumbers=markers))
+        return self.mbs.AddMarker(exi.MarkerBodyPosition(bodyNumber=body))
+
+
+def kinds_of(problem: Problem) -> Any:
+    """Return the names (n_joints,) of the joint types."""
+    return np.array([joint_type.name for joint_type in problem.system.joint_types])
+
+
+def modelled(problem: Problem) -> Model:
+    """Return a mechanism in the plane if all its motion is across hinges, else in space."""
+    axes = _plane(kinds_of(problem), frames(problem))
+    return Model(problem, np.eye(3)) if axes is None else PlanarModel(problem, axes)
+
+
+def _plane(kinds: Any, frame: Frames) -> FloatArray | None:
+    """Return axes (3, 3) as rows, hinges along the third; the second across supporting planes."""
+    if not set(kinds) <= {"revolute", "point-on-plane"}:
+        return None
+    hinges, normals = frame.joint_rotation[kinds == "revolute"], frame.plane[:, :, 2]
+    normals, axis = normals[kinds == "point-on-plane"], hinges[0, :, 2]
+    across, tilt = np.cross(hinges[:, :, 2], axis), normals @ axis
+    if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) > 1e-9:
+        return None
+    if not len(normals):
+        return hinges[0].T.copy()
+    return np.array([np.cross(normals[0], axis), normals[0], axis])
+
+
 def newton_iteration(problem: Problem) -> Timed:
     """Return the assembled system of a mechanism."""
-    model = Model(problem)
-    kind = "spatial" if model.planar is None else "planar"
-    return Timed(
-        model.times, model.accelerations, f"{kind} model, EigenSparse, per Newton iteration"
-    )
+    model = modelled(problem)
+    detail = f"{model.kind} model, EigenSparse, per Newton iteration"
+    return Timed(model.times, model.accelerations, detail)

@@ -6,6 +6,8 @@ hard as it allows. Its compiler stops at a tree depth of 1024.
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 
@@ -30,15 +32,15 @@ class Model(TreeModel):
         option.jacobian = mujoco.mjtJacobian.mjJAC_SPARSE
         option.tolerance, option.iterations = 1e-12, 100
         self.bodies = {-1: self.spec.worldbody}
-        self.rates: dict[str, FloatArray] = {}
+        self.rates: dict[str, FloatArray] = {}  # of the joints by their names
         self.fill()
 
-    def add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+    def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
         """Add a body with a hinge or a ball."""
         R, p = self.frames.rotation, self.frames.position
-        local = R[tree.parent].T
-        name = f"body-{tree.body}"
-        body = self.bodies[tree.parent].add_body(
+        local, name = R[tree.parent].T, f"body-{tree.body}"
+        mass, center, inertia = moments
+        body = self.bodies[tree.body] = self.bodies[tree.parent].add_body(
             name=name,
             pos=local @ (p[tree.body] - p[tree.parent]),
             quat=quaternion_from_rotation(local @ R[tree.body]),
@@ -47,39 +49,30 @@ class Model(TreeModel):
             fullinertia=inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]],
             explicitinertial=True,
         )
-        self.bodies[tree.body] = body
         S, point = self.frames.joint_rotation[tree.joint], self.frames.joint_position[tree.joint]
+        kind, axis = mujoco.mjtJoint.mjJNT_HINGE, R[tree.body].T @ S[:, 2]
+        if not self.is_hinge(tree):
+            kind, rate = mujoco.mjtJoint.mjJNT_BALL, R[tree.body].T @ S @ rate
         place = R[tree.body].T @ (point - p[tree.body])
-        rate = tree.sign * self.frames.rate[tree.joint]
-        if self.is_a("revolute", tree.joint):
-            kind, axis = mujoco.mjtJoint.mjJNT_HINGE, R[tree.body].T @ S[:, 2]
-            self.rates[name] = rate[2:3]
-        else:
-            kind, axis = mujoco.mjtJoint.mjJNT_BALL, np.array([0.0, 0.0, 1.0])
-            self.rates[name] = R[tree.body].T @ S @ rate[:3]
         body.add_joint(name=name, type=kind, pos=place, axis=axis)
+        self.rates[name] = rate
 
-    def close(self, j: int) -> None:
+    def close(self, j: int, body: int, other: int) -> None:
         """Connect two bodies at a point."""
-        first, second = self.ends(j)
-        first, second = (second, first) if second < 0 else (first, second)
-        names = ["world" if i < 0 else f"body-{i}" for i in (first, second)]
-        if self.is_a("point-on-plane", j):
-            names[0] = self._add_carriage(j)
         equality = self.spec.add_equality(
             type=mujoco.mjtEq.mjEQ_CONNECT,
             objtype=mujoco.mjtObj.mjOBJ_BODY,
-            name1=names[1],
-            name2=names[0],
+            name1=self.bodies[body].name,
+            name2=self.bodies[other].name,
             solimp=np.array(HARDEST),
         )
-        arm = self.frames.joint_position[j] - self.frames.position[second]
-        equality.data[:3] = self.frames.rotation[second].T @ arm
+        arm = self.frames.joint_position[j] - self.frames.position[body]
+        equality.data[:3] = self.frames.rotation[body].T @ arm
 
-    def _add_carriage(self, j: int) -> str:
-        """Add a point mass on two slides in the plane of joint j; return its body's name."""
-        name, R, (mass, velocity) = f"carriage-{j}", self.frames.plane[j], self.carriage(j)
-        body = self.spec.worldbody.add_body(
+    def add_carriage(self, number: int, j: int, mass: float, velocity: FloatArray) -> None:
+        """Add a point mass on two slides."""
+        name, R = f"carriage-{j}", self.frames.plane[j]
+        body = self.bodies[number] = self.spec.worldbody.add_body(
             name=name,
             pos=self.frames.joint_position[j],
             mass=mass,
@@ -90,7 +83,6 @@ class Model(TreeModel):
             slide = f"{name}-{a}"
             body.add_joint(name=slide, type=mujoco.mjtJoint.mjJNT_SLIDE, axis=R[:, a])
             self.rates[slide] = R[:, a : a + 1].T @ velocity
-        return name
 
 
 def compiled(problem: Problem) -> tuple[mujoco.MjModel, mujoco.MjData]:

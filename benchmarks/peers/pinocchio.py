@@ -9,7 +9,8 @@ mass on two slides, taken from the body, with a ball between them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -19,8 +20,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Tree and proximal parameters, from scans on these very mechanisms."""
 
     tree: TreeKind
@@ -31,12 +31,10 @@ class Settings:
 
 ANY = "any"
 FASTEST = {  # errors of 1e-6 to 1e-4; a stricter tolerance costs time and no error changes
-    "ladder": Settings("breadth-first", 1e-6, 100, 1e-5),
     "scissor": Settings("depth-first", 1e-10, 100, 1e-7),
     ANY: Settings("breadth-first", 1e-6, 100, 1e-5),
 }
 ACCURATE = {  # errors of 1e-9 to 1e-7, as long as it converges
-    "ladder": Settings("breadth-first", 1e-4, 1000, 1e-9),
     "scissor": Settings("breadth-first", 1e-8, 1000, 1e-12),
     ANY: Settings("breadth-first", 1e-4, 1000, 1e-9),
 }
@@ -56,8 +54,8 @@ class Model(TreeModel):
         self.balls_as_hinges = balls_as_hinges
         self.model = pin.Model()
         self.model.gravity = pin.Motion(np.array(problem.system.gravity), np.zeros(3))
-        self.carrier = np.zeros(problem.system.n_bodies + 1, dtype=int)  # body -> joint
-        self.to_com: dict[int, pin.SE3] = {-1: pin.SE3.Identity()}  # in the carrier's frame
+        self.carrier = {-1: 0}  # body -> joint
+        self.to_com: dict[int, pin.SE3] = {}  # in the carrier's frame
         self.world: dict[int, pin.SE3] = {0: pin.SE3.Identity()}  # poses of Pinocchio's joints
         self.rate: list[FloatArray] = []
         self.contacts = pin.StdVec_RigidConstraintModel()
@@ -75,57 +73,49 @@ class Model(TreeModel):
     def _pose(self, j: int) -> pin.SE3:
         return pin.SE3(self.frames.joint_rotation[j], self.frames.joint_position[j])
 
-    def _joint(self, parent: int, joint: pin.JointModel, pose: pin.SE3, rate: FloatArray) -> int:
-        placement = self.world[parent].actInv(pose)
-        index = self.model.addJoint(parent, joint, placement, f"joint {len(self.world)}")
-        self.world[index] = pose
+    def _add(
+        self, body: int, index: int, joints: list[Any], pose: pin.SE3, rate: FloatArray
+    ) -> None:
+        """Add the joints of a body, one after the other at the same pose, after a joint."""
+        for joint in joints:
+            placement = self.world[index].actInv(pose)
+            index = self.model.addJoint(index, joint, placement, f"joint {len(self.world)}")
+            self.world[index] = pose
+        self.carrier[body] = index
         self.rate.append(rate)
-        return index
 
-    def add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
+    def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
         """Add a body with a hinge, a ball or three hinges."""
         pose = self._pose(tree.joint)
-        rate = tree.sign * self.frames.rate[tree.joint]
-        index = int(self.carrier[tree.parent])
-        if self.is_a("revolute", tree.joint):
-            index = self._joint(index, pin.JointModelRZ(), pose, rate[2:3])
+        if self.is_hinge(tree):
+            joints = [pin.JointModelRZ()]
         elif self.balls_as_hinges:
-            axes = (pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ())
-            for a, axis in enumerate(axes):
-                index = self._joint(index, axis, pose, rate[a : a + 1])
+            joints = [pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ()]
         else:
-            index = self._joint(index, pin.JointModelSpherical(), pose, rate[:3])
+            joints = [pin.JointModelSpherical()]
+        self._add(tree.body, self.carrier[tree.parent], joints, pose, rate)
         body = pin.SE3(self.frames.rotation[tree.body], self.frames.position[tree.body])
-        self.carrier[tree.body] = index
         self.to_com[tree.body] = pose.actInv(body)
-        moments = pin.Inertia(float(mass), np.array(center), np.array(inertia))
-        self.model.appendBodyToJoint(index, moments, self.to_com[tree.body])
+        mass, center, inertia = moments
+        own = pin.Inertia(float(mass), np.array(center), np.array(inertia))
+        self.model.appendBodyToJoint(self.carrier[tree.body], own, self.to_com[tree.body])
 
-    def close(self, j: int) -> None:
+    def close(self, j: int, body: int, other: int) -> None:
         """Hold the point of joint j; the world, if it is there, must be the second joint."""
-        second, first = self.ends(j)
-        first, second = (second, first) if first < 0 else (first, second)
-        is_on_plane = self.is_a("point-on-plane", j)
-        ends = int(self.carrier[first]), int(self.carrier[second])
-        if is_on_plane:
-            ends = ends[0], self._add_carriage(j)
-        (i, place), (k, other_place) = (
-            (end, self.world[end].actInv(self._pose(j))) for end in ends
-        )
+        ends = self.carrier[body], self.carrier[other]
+        places = ((end, self.world[end].actInv(self._pose(j))) for end in ends)
         kind = pin.ContactType.CONTACT_3D
-        contact = pin.RigidConstraintModel(kind, self.model, i, place, k, other_place, pin.LOCAL)
+        contact = pin.RigidConstraintModel(kind, self.model, *chain(*places), pin.LOCAL)
         self.contacts.append(contact)
         self.contact_data.append(contact.createData())
 
-    def _add_carriage(self, j: int) -> int:
-        """Add a point mass on two slides in the plane of joint j; return its joint."""
-        R, (mass, velocity) = self.frames.plane[j], self.carriage(j)
-        pose, rate = pin.SE3(R, self.frames.joint_position[j]), R.T @ velocity
-        index = self._joint(0, pin.JointModelPX(), pose, rate[:1])
-        index = self._joint(index, pin.JointModelPY(), pose, rate[1:2])
+    def add_carriage(self, number: int, j: int, mass: float, velocity: FloatArray) -> None:
+        """Add a point mass on two slides."""
+        pose = pin.SE3(self.frames.plane[j], self.frames.joint_position[j])
+        slides = [pin.JointModelPX(), pin.JointModelPY()]
+        self._add(number, 0, slides, pose, (pose.rotation.T @ velocity)[:2])
         point = pin.Inertia(mass, np.zeros(3), np.zeros((3, 3)))
-        self.model.appendBodyToJoint(index, point, pin.SE3.Identity())
-        return index
+        self.model.appendBodyToJoint(self.carrier[number], point, pin.SE3.Identity())
 
     def accelerations(self, qdd: FloatArray) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
@@ -136,7 +126,7 @@ class Model(TreeModel):
         """Return spatial accelerations of the bodies, given those of Pinocchio's joints."""
         result = np.empty((self.problem.system.n_bodies, 6))
         for i in range(len(result)):
-            a = self.to_com[i].actInv(joints[int(self.carrier[i])])
+            a = self.to_com[i].actInv(joints[self.carrier[i]])
             result[i, :3], result[i, 3:] = a.angular, a.linear
         return result
 

@@ -78,8 +78,8 @@ def with_replaced_joints(
         joints.take(kept),
         types=known,
         type_index=type_index,
-        predecessor_frame=_turned(joints.predecessor_frame, turns).take(kept),
-        successor_frame=_turned(joints.successor_frame, turns).take(kept),
+        predecessor_frame=_turned(joints.predecessor_frame, turns)[kept],
+        successor_frame=_turned(joints.successor_frame, turns)[kept],
     )
     return Mechanism.of_columns(mechanism, (mechanism.body_names, bodies), (names, of_kept))
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+import sparsebody as sb
 from sparsebody.writing import check_writable, write_errors
-
-if TYPE_CHECKING:
-    from sparsebody.model.mechanism import Mechanism
 
 C = TypeVar("C", bound=Callable[..., Any])
 FILE_SUFFIXES = (".json", ".xml", ".mjcf", ".urdf")
@@ -24,73 +24,51 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-class PositiveSeconds(click.ParamType):  # type: ignore[type-arg]
-    """A positive, finite number of seconds."""
+class Parsed(click.ParamType):  # type: ignore[type-arg]
+    """What a function reads from a word; where it raises ValueError, the value and its fault."""
 
-    name = "seconds"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Return the number, or fail with a message that names it."""
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = math.nan
-        if not (math.isfinite(seconds) and seconds > 0.0):
-            self.fail(f"{value!r} is not a positive number of seconds", param, ctx)
-        return seconds
-
-
-class StepSize(PositiveSeconds):
-    """A positive, finite number of seconds, or "auto"."""
+    def __init__(self, name: str, read: Callable[[str], Any], fault: str = "") -> None:
+        self.name, self.read, self.fault = name, read, fault
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number or the word, or fail with a message that names it."""
-        return value if value == "auto" else super().convert(value, param, ctx)
-
-
-class Words(click.ParamType):  # type: ignore[type-arg]
-    """Words with commas in between."""
-
-    name = "a,b,..."
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
-        """Return the list."""
-        words = value if isinstance(value, tuple) else value.split(",")
-        return tuple(stripped for word in words if (stripped := word.strip()))
-
-
-class Sizes(click.ParamType):  # type: ignore[type-arg]
-    """Positive whole numbers with commas in between, in rising order."""
-
-    name = "n,n,..."
-
-    def __init__(self, counted: str, example: str) -> None:
-        self.counted, self.example = counted, example
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
-        """Return the numbers, or fail with a message that names the value."""
-        if isinstance(value, tuple):
+        """Return what was read, or fail; defaults are no words."""
+        if not isinstance(value, str):
             return value
-        parts = [part.strip() for part in str(value).split(",")]
-        if not all(part.isdecimal() and int(part) > 0 for part in parts):
-            message = f"{value!r} is no list of numbers of {self.counted}, such as {self.example}"
-            self.fail(message, param, ctx)
-        return tuple(sorted(set(map(int, parts))))
+        with suppress(ValueError):
+            return self.read(value)
+        self.fail(f"{value!r} {self.fault}", param, ctx)
 
 
-class Assignment(click.ParamType):  # type: ignore[type-arg]
-    """A parameter of a gallery mechanism, key=value."""
+def _seconds(word: str) -> float:
+    seconds = float(word)
+    if not 0.0 < seconds < math.inf:
+        raise ValueError
+    return seconds
 
-    name = "key=value"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        """Return key and value as strings; the gallery converts the value."""
-        if isinstance(value, tuple):
-            return value
-        key, equals, text = value.partition("=")
-        if not (equals and key.strip() and text.strip()):
-            self.fail(f"{value!r} is not of the form key=value, such as pairs=100", param, ctx)
-        return key.strip(), text.strip()
+def _words(word: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, word.split(","))))
+
+
+def _sizes(word: str) -> tuple[int, ...]:
+    sizes = sorted(set(map(int, word.split(","))))
+    if sizes[0] < 1:
+        raise ValueError
+    return tuple(sizes)
+
+
+def _assignment(word: str) -> tuple[str, str]:
+    key, value = map(str.strip, word.split("=", 1))
+    if not (key and value):
+        raise ValueError
+    return key, value
+
+
+NO_SECONDS = "is not a positive number of seconds"
+SECONDS = Parsed("seconds", _seconds, NO_SECONDS)
+STEP = Parsed("seconds", lambda word: word if word == "auto" else _seconds(word), NO_SECONDS)
+WORDS = Parsed("a,b,...", _words)
+ASSIGNMENT = Parsed("key=value", _assignment, "is not of the form key=value, such as pairs=100")
 
 
 # ---- mechanisms -------------------------------------------------------------------------------
@@ -108,88 +86,51 @@ class Source:
         """Whether it means a file rather than a name of the gallery."""
         return Path(self.name).suffix.lower() in FILE_SUFFIXES or os.sep in self.name
 
-    def load(self) -> Mechanism:
+    def load(self) -> sb.Mechanism:
         """Return the mechanism."""
-        if self.is_file:
-            if self.parameters:
-                raise click.UsageError(f"-p is for gallery mechanisms, but {self.name} is a file")
-            from sparsebody.model.files import load_mechanism
+        if not self.is_file:
+            return sb.build(self.name, **self.parameters)
+        if self.parameters:
+            raise click.UsageError(f"-p is for gallery mechanisms, but {self.name} is a file")
+        return sb.load_mechanism(self.name)
 
-            return load_mechanism(self.name)
-        from sparsebody.model.gallery import build
 
-        return build(self.name, **self.parameters)
+def _remember(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep an eager option for those that are read after it."""
+    ctx.meta[str(option.name)] = value
+
+
+def _source(ctx: click.Context, _: click.Parameter, name: str) -> Source:
+    pairs = ctx.meta["parameter"]
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
+    return Source(name, dict(pairs))
 
 
 def source_argument(name: str = "mechanism", **attributes: Any) -> Callable[[C], C]:
     """Return what adds an argument and -p key=value, and gives the command both as its Source."""
-
-    def decorated(command: C) -> C:
-        @click.argument("source", metavar=name.upper(), **attributes)
-        @click.option(
-            "-p",
-            "--parameter",
-            "parameters",
-            multiple=True,
-            type=Assignment(),
-            help="Parameter of a gallery mechanism; may be repeated.",
-        )
-        @wraps(command)
-        def wrapped(source: str, parameters: tuple[tuple[str, str], ...], **options: Any) -> Any:
-            by_name = dict(parameters)
-            for key in by_name:
-                if [given for given, _ in parameters].count(key) > 1:
-                    raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
-            return command(source=Source(source, by_name), **options)
-
-        return wrapped  # type: ignore[return-value]
-
-    return decorated
+    argument = click.argument("source", metavar=name.upper(), callback=_source, **attributes)
+    text = "Parameter of a gallery mechanism; may be repeated."
+    option = eager_option("-p", "--parameter", multiple=True, type=ASSIGNMENT, help=text)
+    return lambda command: argument(option(command))
 
 
 # ---- options ----------------------------------------------------------------------------------
 
+eager_option = partial(click.option, is_eager=True, expose_value=False, callback=_remember)
 flag = partial(click.option, is_flag=True)
+file_option = partial(click.option, type=PATH)
+names_option = partial(click.option, "names", multiple=True, metavar="NAME")  # any number
 json_option = flag("--json", "as_json", help="Print JSON on stdout, and nothing else there.")
 quiet_option = flag("--quiet", help="Show no progress.")
-
-
-def names_option(option: str, text: str) -> Callable[[C], C]:
-    """Return what adds an option that may be repeated, `names`."""
-    return click.option(option, "names", multiple=True, metavar="NAME", help=text)
-
-
-def file_option(option: str, text: str, **attributes: Any) -> Callable[[C], C]:
-    """Return what adds an option that is a path."""
-    return click.option(option, type=PATH, help=text, **attributes)
-
-
-def picture_options(*others: str, **pictures: str) -> Callable[[C], C]:
-    """Return what adds pictures by name and --overwrite, and checks that they can be written.
-
-    So can files by options of `others`, whose names are those of the command's arguments.
-    """
-
-    def decorated(command: C) -> C:
-        @flag("--overwrite", help="Replace existing files.")
-        @wraps(command)
-        def wrapped(overwrite: bool, **options: Any) -> Any:
-            check_pictures([options[name] for name in pictures], overwrite)
-            for path in filter(None, (options[name] for name in others)):
-                check_new(path, overwrite)
-            return command(**options)
-
-        added: Any = wrapped
-        for name, text in reversed(pictures.items()):
-            added = file_option(f"--{name}", f"Picture (.png, .svg, .pdf) {text}")(added)
-        return added
-
-    return decorated
-
-
-def sizes_option(counted: str, example: str, text: str) -> Callable[[C], C]:
-    """Return what adds --sizes, a list of numbers of bodies, say."""
-    return click.option("--sizes", type=Sizes(counted, example), help=text)
+overwrite_option = eager_option("--overwrite", is_flag=True, help="Replace existing files.")
+reduction_option = click.option(
+    "--reduction",
+    default="auto",
+    metavar="NAME",
+    help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
+)
 
 
 def solver_options(command: C) -> C:
@@ -199,14 +140,6 @@ def solver_options(command: C) -> C:
         option = click.option(f"--{name}", default="auto", metavar="NAME", help=f"{what}; {known}")
         command = option(command)
     return command
-
-
-reduction_option = click.option(
-    "--reduction",
-    default="auto",
-    metavar="NAME",
-    help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
-)
 
 
 # ---- files that are written -------------------------------------------------------------------
@@ -227,10 +160,32 @@ def check_new(path: Path, overwrite: bool) -> None:
     existing_parent(path)
 
 
-def check_pictures(paths: Iterable[Path | None], overwrite: bool) -> None:
-    """Raise what writing pictures would raise, before anything is computed."""
-    for path in filter(None, paths):
+def _new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        check_new(path, ctx.meta["overwrite"])
+    return path
+
+
+def _new_picture(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
         from sparsebody.plots.style import check_format  # slow to import
 
         check_format(path)
-        check_new(path, overwrite)
+    return _new_file(ctx, option, path)
+
+
+# With overwrite_option; what cannot be written is found before anything is computed.
+new_file_option = partial(file_option, callback=_new_file)
+
+
+def sizes_option(counted: str, example: str, text: str) -> Callable[[C], C]:
+    """Return what adds --sizes, rising numbers of bodies, say."""
+    fault = f"is no list of numbers of {counted}, such as {example}"
+    return click.option("--sizes", type=Parsed("n,n,...", _sizes, fault), help=text)
+
+
+def picture_option(name: str, text: str) -> Callable[[C], C]:
+    """Return what adds a picture that is new."""
+    return file_option(
+        f"--{name}", help=f"Picture (.png, .svg, .pdf) {text}", callback=_new_picture
+    )

@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsebody import plots
 from sparsebody.cli.arguments import (
     Source,
     flag,
     json_option,
-    picture_options,
+    overwrite_option,
+    picture_option,
     quiet_option,
     sizes_option,
     source_argument,
 )
-from sparsebody.cli.output import number, print_json, print_table, progress_bar, seconds
+from sparsebody.cli.output import (
+    Column,
+    echo_paths,
+    number,
+    print_columns,
+    print_json,
+    print_table,
+    progress_bar,
+    seconds,
+)
 
 if TYPE_CHECKING:
-    from sparsebody.certificates.certificate import Certificate, InertiaCertificate
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Comparison, Counts
 
@@ -60,27 +70,26 @@ def certify(
       sparsebody certify lattice -p rows=4 -p layers=1
       sparsebody certify lattice -p layers=1 --ordering nested-dissection
     """  # noqa: D301 (a backspace keeps click from filling the lines)
-    if ordering is not None and method != "sparse":
-        raise click.UsageError(f"--ordering is for method sparse, not for {method}")
-    if tree is not None and method != "loops-aba":
-        raise click.UsageError(f"--tree is for method loops-aba, not for {method}")
-    if time and method == "crba":
-        raise click.UsageError("--time is for methods sparse and loops-aba, not for crba")
+    for option, value, methods in (
+        ("--ordering", ordering, ["sparse"]),
+        ("--tree", tree, ["loops-aba"]),
+        ("--time", time or None, ["sparse", "loops-aba"]),
+    ):
+        if value is not None and method not in methods:
+            suited = f"method{'s' * (len(methods) > 1)} {' and '.join(methods)}"
+            raise click.UsageError(f"{option} is for {suited}, not for {method}")
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
-    from sparsebody.certificates import certifying
-    from sparsebody.certificates.eliminations import gallery_family
+    from sparsebody.certificates import certifying, eliminations
 
-    family = gallery_family(source.name, source.parameters)
-    certificate: Certificate | InertiaCertificate
-    if method == "crba":
-        certificate = certifying.certify_inertia(family, largest=largest)
-    else:
-        options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
-        certificate = certifying.certify(
-            family, method=method, largest=largest, time=time, **options
-        )
+    family = eliminations.gallery_family(source.name, source.parameters)
+    options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
+    certificate = (
+        certifying.certify_inertia(family, largest=largest)
+        if method == "crba"
+        else certifying.certify(family, method=method, largest=largest, time=time, **options)
+    )
     if as_json:
         print_json(certificate.to_dict())
         return
@@ -97,7 +106,8 @@ def certify(
 @click.option("--geometry", default="general", help="Of the arm: general, right-angled or planar.")
 @flag("--counts", "wants_counts", help="Operation counts only.")
 @flag("--times", "wants_times", help="Times only.")
-@picture_options(figure="of operations and times over the joints.")
+@picture_option("figure", "of operations and times over the joints.")
+@overwrite_option
 @quiet_option
 @json_option
 def classical(
@@ -115,63 +125,55 @@ def classical(
     Operations are counted by running each algorithm on numbers that count, put as exact polynomials
     in the number of joints, and shown beside the published ones; times are measured.
     """
-    from sparsebody.classical import ALGORITHMS, algorithm
-    from sparsebody.classical.costs import measured
-    from sparsebody.classical.counts import (
-        check_geometry,
-        comparisons,
-        counted,
-        transform_products,
-    )
+    from sparsebody.classical import ALGORITHMS, algorithm, costs, counts
 
-    check_geometry(geometry)
+    counts.check_geometry(geometry)
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
     chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
-    counts: dict[str, Counts] = {}
-    costs: list[Cost] = []
+    operations: dict[str, Counts] = {}
+    measured: list[Cost] = []
     with progress_bar(len(chosen), quiet or as_json) as moved:
         for done, one in enumerate(chosen):
             moved(f"{one.name}: operations", done)
-            counts[one.name] = counted(one, geometry)
+            operations[one.name] = counts.counted(one, geometry)
             if shows_times or figure is not None:  # costs are those on general arms
-                general = counts[one.name] if geometry == "general" else counted(one)
+                is_general = geometry == "general"
+                general = operations[one.name] if is_general else counts.counted(one)
                 moved(f"{one.name}: times", done)
-                costs.append(measured(one, general, sizes or ()))
+                measured.append(costs.measured(one, general, sizes or ()))
         moved("", len(chosen))
-    published = comparisons(counts, all_published=algorithms is None) if shows_counts else []
+    products = counts.transform_products(geometry)
+    published: list[Comparison] = []
+    if shows_counts:
+        published = counts.comparisons(operations, all_published=algorithms is None)
     if figure is not None:
-        from sparsebody.classical.costs import cost_panels
-        from sparsebody.plots.curves import plot_costs
-        from sparsebody.plots.style import save_figure
-
-        save_figure(plot_costs(cost_panels(costs)), figure)
+        plots.save_figure(plots.plot_costs(costs.cost_panels(measured)), figure)
     if as_json:
-        document = {
-            "geometry": geometry,
-            "transform_products": transform_products(geometry),
-            "counts": [one.to_dict() for one in counts.values() if shows_counts],
-            "published": [one.to_dict() for one in published],
-            "costs": [one.to_dict() for one in costs],
-        }
-        print_json(document)
+        print_json(
+            {
+                "geometry": geometry,
+                "transform_products": products,
+                "counts": [one.to_dict() for one in operations.values() if shows_counts],
+                "published": [one.to_dict() for one in published],
+                "costs": [one.to_dict() for one in measured],
+            }
+        )
         return
     if shows_counts:
-        _print_counts(counts, geometry)
+        _print_counts(operations, geometry, products)
+    if published:
         _print_comparisons(published, geometry)
     if shows_times:
-        _print_costs(costs)
-    if figure is not None:
-        click.echo(str(figure))
+        _print_costs(measured)
+    echo_paths(figure)
 
 
-def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
-    from sparsebody.classical.counts import transform_products
-
+def _print_counts(counts: dict[str, Counts], geometry: str, products: dict[str, int]) -> None:
     smallest = max(count.smallest for count in counts.values())
     click.echo(f"operations for n hinges, {geometry} arm; n >= {smallest}")
-    products = ", ".join(f"{what} {n}" for what, n in transform_products(geometry).items())
-    click.echo(f"not counted are cosines, sines and the products of them at n = 6: {products}")
+    listed = ", ".join(f"{what} {n}" for what, n in products.items())
+    click.echo(f"not counted are cosines, sines and the products of them at n = 6: {listed}")
     rows = []
     for name, count in counts.items():
         every, needed = (count.polynomials(every_operation=x) for x in (True, False))
@@ -182,24 +184,19 @@ def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
 
 
 def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None:
-    if not comparisons:
-        return
     click.echo(
         f"\nat n = 6, multiplications and additions; counted on the {geometry} arm; ratio to what "
         "is printed or, where nothing is, to the formula"
     )
-    rows = [
-        (
-            one.published.label,
-            _pair(one.counted),
-            _zeros_and_ones(one),
-            _pair(one.formula),
-            _pair(one.published.printed),
-            "-" if one.ratio is None else " ".join(f"{x:.2f}" for x in one.ratio),
-        )
-        for one in comparisons
-    ]
-    print_table(("published as", "counted", "0 and 1", "formula", "printed", "ratio"), rows)
+    columns: dict[str, Column] = {
+        "published as": "{.published.label}",
+        "counted": lambda one: _pair(one.counted),
+        "0 and 1": _zeros_and_ones,
+        "formula": lambda one: _pair(one.formula),
+        "printed": lambda one: _pair(one.published.printed),
+        "ratio": lambda one: " ".join(f"{x:.2f}" for x in one.ratio or ()) or "-",
+    }
+    print_columns(columns, comparisons)
     click.echo()
     if geometry != "general":
         click.echo("What is published, and the figures below, are for arms in general position.")
@@ -218,11 +215,12 @@ def _pair(pair: Sequence[int | None] | None) -> str:
 
 
 def _print_costs(costs: Sequence[Cost]) -> None:
-    click.echo("\nCPU time on general arms, the least of many, in plain Python")
-    if any(cost.compiled for cost in costs):
-        click.echo("and compiled, without what any call from Python takes")
-    else:
-        click.echo("(compiled, too, with pip install 'sparsebody[classical]')")
+    compiled = (
+        "and compiled, without what any call from Python takes"
+        if any(cost.compiled for cost in costs)
+        else "(compiled, too, with pip install 'sparsebody[classical]')"
+    )
+    click.echo(f"\nCPU time on general arms, the least of many, in plain Python\n{compiled}")
     click.echo("powers of n fitted to the three largest sizes")
     rows = [
         (
@@ -238,7 +236,4 @@ def _print_costs(costs: Sequence[Cost]) -> None:
 
 def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> str:
     """Return the time at the least or the largest number of joints."""
-    if not times:
-        return "-"
-    n = choose(times)
-    return f"{seconds(times[n])} ({n})"
+    return f"{seconds(times[n := choose(times)])} ({n})" if times else "-"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect as source_inspection
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -9,19 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import sparsebody as sb
+from sparsebody import analysis, model, plots
 from sparsebody.cli.arguments import (
     FILE,
-    PATH,
     Source,
     check_new,
     existing_parent,
+    file_option,
     flag,
     json_option,
+    new_file_option,
+    overwrite_option,
     reduction_option,
     solver_options,
     source_argument,
 )
 from sparsebody.cli.output import (
+    echo_paths,
     listed,
     print_facts,
     print_json,
@@ -32,43 +38,40 @@ from sparsebody.cli.output import (
 from sparsebody.errors import SimulationError
 
 if TYPE_CHECKING:
-    from sparsebody.analysis.advice import Advice
     from sparsebody.analysis.inspection import Inspection
     from sparsebody.dynamics.mobility import GenericMobility
-    from sparsebody.model.mechanism import Mechanism
 
 MOST_LINES = 8  # of subgroups, reactions and advice
 FEW_BODIES = 60  # for which advice is given by default
 _TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
 _FORMATS = ("png", "svg", "pdf")
-_PICTURE_SUFFIXES = tuple(f".{name}" for name in _FORMATS)
 
 
 @click.command()
 @source_argument("name", required=False, default="")
-@click.option("--output", type=PATH, help="File (.json) to write it to; its directory is made.")
-@flag("--overwrite", help="Replace an existing file.")
+@new_file_option("--output", help="File (.json) to write it to; its directory is made.")
+@overwrite_option
 @json_option
-def gallery(source: Source, output: Path | None, overwrite: bool, as_json: bool) -> None:
+def gallery(source: Source, output: Path | None, as_json: bool) -> None:
     """List the mechanisms that can be made, or write mechanism NAME to a file."""
-    from sparsebody.model.gallery import GALLERY
-
     if source.name:
-        _describe(source, output, overwrite, as_json)
+        facts, text = _described(source, output)
+        if as_json:
+            print_json(facts)
+        else:
+            click.echo(text)
         return
     if source.parameters or output:
         raise click.UsageError("give the NAME of the mechanism to write")
     if as_json:
-        print_json([_entry(name) for name in GALLERY])
+        print_json(list(map(_entry, model.GALLERY)))
         return
-    rows = [(name, _assignments(one.defaults), one.summary) for name, one in GALLERY.items()]
+    rows = [(name, _assignments(one.defaults), one.summary) for name, one in model.GALLERY.items()]
     print_table(("name", "parameters", "what it is"), rows, folded="parameters")
 
 
 def _entry(name: str) -> dict[str, Any]:
-    from sparsebody.model.gallery import GALLERY
-
-    entry = GALLERY[name]
+    entry = model.GALLERY[name]
     return {
         "name": name,
         "summary": entry.summary,
@@ -87,33 +90,20 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _describe(source: Source, output: Path | None, overwrite: bool, as_json: bool) -> None:
-    """Print what a mechanism of the gallery is, or write it to a file."""
-    import inspect
-
-    from sparsebody.model.files import write_mechanism
-    from sparsebody.model.gallery import GALLERY, build
-
-    if output is not None:
-        if output.suffix.lower() != ".json":
-            raise click.UsageError(f"mechanisms are written as .json, not as {output.name}")
-        check_new(output, overwrite)
-    mechanism = build(source.name, **source.parameters)
+def _described(source: Source, output: Path | None) -> tuple[dict[str, Any], str]:
+    """Return what a mechanism of the gallery is, or write it to a file and say so."""
+    if output is not None and output.suffix.lower() != ".json":
+        raise click.UsageError(f"mechanisms are written as .json, not as {output.name}")
+    mechanism = sb.build(source.name, **source.parameters)
     sizes = {"bodies": mechanism.n_bodies, "joints": mechanism.n_joints}
     counts = f"{mechanism.n_bodies} bodies, {mechanism.n_joints} joints"
     if output is not None:
-        write_mechanism(mechanism, output)
-        facts = {"name": mechanism.name, "output": str(output)} | sizes
-        text = f"{output}: {counts}"
-    else:
-        facts = _entry(source.name) | sizes | {"given": source.parameters}
-        defaults = _assignments(GALLERY[source.name].defaults)
-        described = inspect.getdoc(GALLERY[source.name].function)
-        text = f"{source.name}: {counts}\ndefaults: {defaults}\n\n{described}"
-    if as_json:
-        print_json(facts)
-    else:
-        click.echo(text)
+        sb.write_mechanism(mechanism, output)
+        return {"name": mechanism.name, "output": str(output)} | sizes, f"{output}: {counts}"
+    entry = model.GALLERY[source.name]
+    described = source_inspection.getdoc(entry.function)
+    text = f"{source.name}: {counts}\ndefaults: {_assignments(entry.defaults)}\n\n{described}"
+    return _entry(source.name) | sizes | {"given": source.parameters}, text
 
 
 # ---- inspect ----------------------------------------------------------------------------------
@@ -130,34 +120,22 @@ def inspect(
     source: Source, advice: bool, save_advised: Path | None, as_json: bool, **options: str
 ) -> None:
     """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
-    from sparsebody.analysis.inspection import inspect_mechanism
-
     mechanism = source.load()
-    inspection = inspect_mechanism(mechanism, **options)
+    inspection = analysis.inspect_mechanism(mechanism, **options)
     is_small = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
-    advised = _advised(mechanism, save_advised) if advice or save_advised or is_small else None
+    advised = sb.advise(mechanism) if advice or save_advised or is_small else None
+    if advised and save_advised:
+        sb.write_mechanism(sb.apply_advice(mechanism, advised), existing_parent(save_advised))
     if as_json:
-        print_json(
-            inspection.to_dict() | ({} if advised is None else {"advice": advised.to_dict()})
-        )
+        further = {"advice": advised.to_dict()} if advised else {}
+        print_json(inspection.to_dict() | further)
         return
     _print_inspection(inspection)
-    _print_reactions(inspection, {} if advised is None else advised.remedies)
-    if advised is not None:
+    _print_reactions(inspection, advised.remedies if advised else {})
+    if advised:
         click.echo("\nadvice")
         for line in advised.lines(MOST_LINES):
             click.echo(f"  {line}")
-
-
-def _advised(mechanism: Mechanism, target: Path | None) -> Advice:
-    """Return what to replace, and write the mechanism with it."""
-    from sparsebody.analysis.advice import advise, apply_advice
-    from sparsebody.model.files import write_mechanism
-
-    advice = advise(mechanism)
-    if target is not None:
-        write_mechanism(apply_advice(mechanism, advice), existing_parent(target))
-    return advice
 
 
 def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]]) -> None:
@@ -171,16 +149,16 @@ def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]
         click.echo(f"  and {n_more} joints more; --json lists all")
 
 
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n > 1)}"
+
+
 def _print_inspection(inspection: Inspection) -> None:
     types = ", ".join(f"{count} {name}" for name, count in inspection.joint_types.items())
     worst = f" at {inspection.initial_error_joint!r}" if inspection.initial_error > 1e-12 else ""
     n = inspection.prescribed
-    prescribed = f"  (with {n} prescribed coordinate{'s' * (n > 1)})" if n else ""
-    dropped = (
-        f", {inspection.dropped_residual:.1e} in the rows left out"
-        if inspection.redundant_rows
-        else ""
-    )
+    prescribed = f"  (with {_counted(n, 'prescribed coordinate')})" if n else ""
+    left_out = f", {inspection.dropped_residual:.1e} in the rows left out"
     facts = {
         "mechanism": inspection.name,
         "bodies": f"{inspection.bodies}",
@@ -195,7 +173,7 @@ def _print_inspection(inspection: Inspection) -> None:
         **_closed_loops(inspection),
         "error as given": f"{inspection.initial_error:.2g}{worst}",
         "reactions": str(inspection.reactions),
-        "residual": f"{inspection.residual:.1e}{dropped}",
+        "residual": f"{inspection.residual:.1e}{left_out if inspection.redundant_rows else ''}",
         "condition number": f"{inspection.condition_number:.2g}; rounding moves accelerations by "
         f"up to {inspection.forward_error:.0e} of the largest",
         "ordering": inspection.ordering,
@@ -236,21 +214,17 @@ def _redundancy(inspection: Inspection) -> str:
 
 def _generic(inspection: Inspection) -> dict[str, str]:
     """Return what counting alone says, and what special geometry adds to it."""
-    facts = {"generic": _generic_line(inspection, inspection.generic, inspection.generic.rank)}
-    in_plane = inspection.generic_in_plane
-    if in_plane is not None:
-        out_of_plane = 3 * inspection.bodies
-        rank = in_plane.rank + out_of_plane
-        facts["generic in plane"] = _generic_line(inspection, in_plane, rank)
+
+    def line(generic: GenericMobility, out_of_plane: int = 0) -> str:
+        n = generic.rank + out_of_plane - inspection.rank
+        added = f"adds {_counted(n, 'redundant row')} and as many freedoms"
+        geometry = f"special geometry {added}" if n else "nothing is due to special geometry"
+        return f"rank {generic.rank} of {generic.rows}, mobility {generic.mobility}; {geometry}"
+
+    facts = {"generic": line(inspection.generic)}
+    if inspection.generic_in_plane is not None:
+        facts["generic in plane"] = line(inspection.generic_in_plane, 3 * inspection.bodies)
     return facts
-
-
-def _generic_line(inspection: Inspection, generic: GenericMobility, rank: int) -> str:
-    line = f"rank {generic.rank} of {generic.rows}, mobility {generic.mobility}"
-    n = rank - inspection.rank
-    if n == 0:
-        return f"{line}; nothing is due to special geometry"
-    return f"{line}; special geometry adds {n} redundant row{'s' * (n > 1)} and as many freedoms"
 
 
 def _closed_loops(inspection: Inspection) -> dict[str, str]:
@@ -259,10 +233,9 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
     if loops is None:
         return {}
     verdict = f"overconstrained by {loops.overconstraint}" if loops.overconstraint else "proper"
+    clusters = f"{_counted(loops.loops, 'loop')} in {_counted(loops.clusters, 'cluster')}"
     facts = {
-        "spanning tree": f"{loops.freedoms} freedoms, {loops.tree}; "
-        f"{loops.loops} loop{'s' * (loops.loops > 1)} in "
-        f"{loops.clusters} cluster{'s' * (loops.clusters > 1)}",
+        "spanning tree": f"{loops.freedoms} freedoms, {loops.tree}; {clusters}",
         "loop constraints": f"{loops.constraints}, of rank {loops.rank}: {verdict}",
     }
     if loops.nearby_mobilities is not None:
@@ -270,8 +243,8 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
         facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
     if loops.configurations is not None:
         ambiguity = "found ambiguous" if loops.configurations > 1 else "no other found"
-        facts["configurations"] = f"{loops.configurations} with the same {listed(loops.held)}"
-        facts["configurations"] += f": {ambiguity}"
+        same = f"{loops.configurations} with the same {listed(loops.held)}"
+        facts["configurations"] = f"{same}: {ambiguity}"
     return facts
 
 
@@ -280,7 +253,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 
 @click.command()
 @source_argument("trajectory|mechanism")
-@click.option("--output", type=PATH, default=Path("."), help="Picture, or directory for several.")
+@file_option("--output", default=Path("."), help="Picture, or directory for several.")
 @click.option(
     "--kind",
     "kinds",
@@ -307,43 +280,38 @@ def plot(
     **options: Any,
 ) -> None:
     """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
-    from sparsebody.plots import Options, mechanism_subject, trajectory_subject
-    from sparsebody.plots.style import save_figure
-
     path = Path(source.name)
     if path.suffix.lower() in _TRAJECTORY_SUFFIXES:
         if source.parameters:
             raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
         try:
-            subject = trajectory_subject(path, Options(**options), recover=recover)
+            subject = plots.trajectory_subject(path, plots.Options(**options), recover=recover)
         except SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error
     else:
-        subject = mechanism_subject(source.load(), Options(**options))
+        subject = plots.mechanism_subject(source.load(), plots.Options(**options))
     chosen = subject.kinds(kinds)
     files = _files(output, path.stem, chosen, suffix)
     for file in files:
         check_new(file, overwrite)
     figures = [subject.figure(kind) for kind in chosen]
     for figure, file in zip(figures, files, strict=True):
-        save_figure(figure, file)
+        plots.save_figure(figure, file)
     if as_json:
-        named = zip(chosen, files, strict=True)
-        print_json({"files": [{"kind": kind, "path": str(file)} for kind, file in named]})
+        named = zip(chosen, map(str, files), strict=True)
+        print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
     else:
-        click.echo("\n".join(map(str, files)))
+        echo_paths(*files)
 
 
 def _files(output: Path, stem: str, kinds: Sequence[str], suffix: str) -> list[Path]:
     """Return where each picture goes."""
-    if output.suffix.lower() in _PICTURE_SUFFIXES and not output.is_dir():
-        if len(kinds) != 1:
-            raise click.UsageError(
-                f"--output {output} is one picture, but there are {len(kinds)} kinds "
-                f"({', '.join(kinds)}); choose one with --kind, or give a directory"
-            )
-        return [output]
-    if output.suffix and not output.is_dir():
-        known = ", ".join(_PICTURE_SUFFIXES)
-        raise click.UsageError(f"{output}: no picture format {output.suffix!r}; give {known}")
-    return [output / f"{stem}-{kind}.{suffix}" for kind in kinds]
+    if not output.suffix or output.is_dir():
+        return [output / f"{stem}-{kind}.{suffix}" for kind in kinds]
+    plots.check_format(output)
+    if len(kinds) != 1:
+        raise click.UsageError(
+            f"--output {output} is one picture, but there are {len(kinds)} kinds "
+            f"({', '.join(kinds)}); choose one with --kind, or give a directory"
+        )
+    return [output]

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+import sparsebody as sb
+from sparsebody import analysis, plots
 from sparsebody.cli.arguments import (
     Source,
     file_option,
     flag,
     json_option,
     names_option,
-    picture_options,
+    new_file_option,
+    overwrite_option,
+    picture_option,
     sizes_option,
     source_argument,
 )
 from sparsebody.cli.output import (
+    Column,
+    echo_paths,
     number,
+    print_columns,
     print_facts,
     print_json,
     print_orderings,
@@ -26,35 +33,37 @@ from sparsebody.cli.output import (
     seconds,
 )
 
-if TYPE_CHECKING:
-    from sparsebody.analysis.algorithm_comparison import AlgorithmComparison
-    from sparsebody.analysis.order_comparison import OrderingComparison
-
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
 
 @click.command()
 @source_argument()
-@names_option("--ordering", "Compare this one; may be repeated.  [default: all that are quick]")
+@names_option(
+    "--ordering", help="Compare this one; may be repeated.  [default: all that are quick]"
+)
 @click.option(
     "--factorization", default="auto", metavar="NAME", help="Of predicted times; auto: the least."
 )
-@file_option("--blocks", "Blocks of a matrix (.json of the corpus, or sizes).  [default: rows]")
+@file_option(
+    "--blocks", help="Blocks of a matrix (.json of the corpus, or sizes).  [default: rows]"
+)
 @file_option(
     "--order-file",
-    "Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
+    "order_files",
     multiple=True,
+    help="Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
 )
 @flag("--positions", help="Order files list positions, not the order.")
-@file_option("--save-order", "File for the best order (text from 0, .mtx from 1, .iperm).")
-@picture_options("save_order", spy="of the matrix before and after the best of them.")
+@new_file_option("--save-order", help="File for the best order (text from 0, .mtx from 1, .iperm).")
+@picture_option("spy", "of the matrix before and after the best of them.")
+@overwrite_option
 @json_option
 def order(
     source: Source,
     names: tuple[str, ...],
     factorization: str,
     blocks: Path | None,
-    order_file: tuple[Path, ...],
+    order_files: tuple[Path, ...],
     positions: bool,
     save_order: Path | None,
     spy: Path | None,
@@ -71,57 +80,43 @@ def order(
         raise click.UsageError(f"{option} is for mechanisms, but {source.name} is a matrix")
     if blocks is not None and not is_matrix:
         raise click.UsageError(f"--blocks is for a matrix (.mtx), but {source.name} is a mechanism")
-    from sparsebody.analysis.order_comparison import (
-        compare_orderings,
-        compare_pattern,
-        judge_order_of_mechanism,
-    )
-    from sparsebody.sparse.matrix_files import read_order, read_pattern, write_order
+    from sparsebody.analysis.order_comparison import judge_order_of_mechanism
 
-    listed, files = "positions" if positions else "auto", [file.name for file in order_file]
+    listed, files = "positions" if positions else "auto", [file.name for file in order_files]
     read = {  # by the names of their files, by paths where names are the same
-        file.name if files.count(file.name) == 1 else str(file): read_order(file, listed)
-        for file in order_file
+        file.name if files.count(file.name) == 1 else str(file): sb.read_order(file, listed)
+        for file in order_files
     }
-    foreign = compare_pattern(read_pattern(source.name, blocks), names) if is_matrix else None
-    if foreign is not None:
+    if is_matrix:
+        foreign = analysis.compare_pattern(sb.read_pattern(source.name, blocks), names)
         for name, one in read.items():
             foreign = foreign.judged(one.order, name)
-        comparison = foreign.comparison
+        comparison, summary = foreign.comparison, f"{source.name}: {foreign.description}"
     else:
-        comparison = compare_orderings(source.load(), names, factorization)
+        comparison = analysis.compare_orderings(source.load(), names, factorization)
         for name, one in read.items():
             comparison = judge_order_of_mechanism(comparison, one.order, name)
+        summary = f"chosen by auto: {comparison.automatic}"
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
+    best_order = comparison.orders[best]
     if save_order is not None:
-        write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
+        sb.write_order(foreign.order(best) if is_matrix else best_order, save_order)
     if spy is not None:
-        _draw(comparison, best, source.name, spy)
+        if not isinstance(comparison.pattern, sb.BlockPattern):
+            raise click.UsageError(
+                f"--spy draws matrices of bodies and joints, but {source.name} is none; give "
+                "--blocks that tell them"
+            )
+        figure = plots.plot_spy(comparison.pattern, best_order, best, source.name)
+        plots.save_figure(figure, spy)
     if as_json:
         print_json([line.to_dict() for line in comparison.lines])
         return
     print_orderings(comparison.lines)
-    if foreign is not None:
-        click.echo(f"{source.name}: {foreign.description}")
-    else:
-        click.echo(f"chosen by auto: {comparison.automatic}")
+    click.echo(summary)
     for name, one in read.items():
         click.echo(f"{name}: {one}")
-    for target in filter(None, (save_order, spy)):
-        click.echo(str(target))
-
-
-def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -> None:
-    from sparsebody.plots.spy import plot_spy
-    from sparsebody.plots.style import save_figure
-    from sparsebody.sparse.pattern import BlockPattern
-
-    if not isinstance(comparison.pattern, BlockPattern):
-        raise click.UsageError(
-            f"--spy draws matrices of bodies and joints, but {title} is none; give --blocks that "
-            "tell them"
-        )
-    save_figure(plot_spy(comparison.pattern, comparison.orders[best], best, title), target)
+    echo_paths(save_order, spy)
 
 
 # ---- algorithms as orders of one matrix -------------------------------------------------------
@@ -129,10 +124,12 @@ def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -
 
 @click.command()
 @source_argument()
-@names_option("--algorithm", "Run this one; may be repeated.  [default: all]")
+@names_option("--algorithm", help="Run this one; may be repeated.  [default: all]")
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
 @sizes_option("bodies", "64,256,1024", "Fit the growth of the flops over these numbers of bodies.")
-@picture_options(spy="of the matrix in every order.", growth="of the flops over the sizes.")
+@picture_option("spy", "of the matrix in every order.")
+@picture_option("growth", "of the flops over the sizes.")
+@overwrite_option
 @json_option
 def algorithms(
     source: Source,
@@ -151,25 +148,40 @@ def algorithms(
         raise click.UsageError("--growth needs --sizes, such as --sizes 64,256,1024")
     if sizes is not None and source.is_file:
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
-    from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
+    from sparsebody.analysis.algorithm_comparison import EPS
     from sparsebody.certificates.certifying import algorithm_growth, growing_family
-    from sparsebody.plots.curves import plot_growth
-    from sparsebody.plots.spy import plot_orders
-    from sparsebody.plots.style import save_figure
 
     mechanism = source.load()
     family = None if sizes is None else growing_family(source.name, source.parameters)
-    comparison = compare_algorithms(mechanism, names, eps=eps or EPS)
+    comparison = sb.compare_algorithms(mechanism, names, eps=eps or EPS)
     grown = () if family is None else algorithm_growth(family, sizes or (), names)
     if spy is not None:
-        save_figure(plot_orders(comparison.pattern, comparison.orders, source.name), spy)
+        plots.save_figure(
+            plots.plot_orders(comparison.pattern, comparison.orders, source.name), spy
+        )
     if growth is not None:
-        save_figure(plot_growth([one.line for one in grown], "flops", source.name), growth)
+        lines = [one.line for one in grown]
+        plots.save_figure(plots.plot_growth(lines, "flops", source.name), growth)
     if as_json:
-        lines, growths = ([one.to_dict() for one in many] for many in (comparison.lines, grown))
-        print_json({"algorithms": lines, "growth": growths})
+        compared: dict[str, Any] = {"algorithms": comparison.lines, "growth": grown}
+        print_json({key: [one.to_dict() for one in many] for key, many in compared.items()})
         return
-    _print_algorithms(comparison)
+
+    def error(eps: float) -> Column:
+        return lambda line: number(line.errors[eps], ".0e")
+
+    columns: dict[str, Column] = {
+        "algorithm": "{.name}",
+        "flops": "{.metrics.flops:.3g}",
+        "counted": lambda line: number(line.counted_flops),
+        "nnz(L)": "{.metrics.nnz_l}",
+        "front": "{.metrics.largest_front}",
+        "time": lambda line: seconds(line.seconds),
+    }
+    columns |= {f"eps {value:g}": error(value) for value in comparison.lines[0].errors}
+    print_columns(columns, comparison.lines)
+    click.echo("below eps: errors of the accelerations, relative; - for a zero pivot or not run\n")
+    print_facts({line.name: f"{line.summary}; {line.source}" for line in comparison.lines})
     if grown:
         header = [f"{n:.0f} bodies" for n in grown[0].n_bodies]
         rows = [
@@ -178,28 +190,7 @@ def algorithms(
         ]
         click.echo()
         print_table(("algorithm", *header, "flops grow as"), rows)
-    for picture in filter(None, (spy, growth)):
-        click.echo(str(picture))
-
-
-def _print_algorithms(comparison: AlgorithmComparison) -> None:
-    eps = [f"eps {value:g}" for value in comparison.lines[0].errors]
-    header = ("algorithm", "flops", "counted", "nnz(L)", "front", "time", *eps)
-    rows = [
-        (
-            line.name,
-            f"{line.metrics.flops:.3g}",
-            number(line.counted_flops),
-            f"{line.metrics.nnz_l}",
-            f"{line.metrics.largest_front}",
-            seconds(line.seconds),
-            *(number(error, ".0e") for error in line.errors.values()),
-        )
-        for line in comparison.lines
-    ]
-    print_table(header, rows)
-    click.echo("below eps: errors of the accelerations, relative; - for a zero pivot or not run\n")
-    print_facts({line.name: f"{line.summary}; {line.source}" for line in comparison.lines})
+    echo_paths(spy, growth)
 
 
 # ---- bases of the loops -----------------------------------------------------------------------
@@ -207,7 +198,7 @@ def _print_algorithms(comparison: AlgorithmComparison) -> None:
 
 @click.command("loop-bases")
 @source_argument()
-@names_option("--basis", "Compare this one; may be repeated.  [default: all]")
+@names_option("--basis", help="Compare this one; may be repeated.  [default: all]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random trees.")
 @json_option
 def loop_bases(source: Source, names: tuple[str, ...], seed: int, as_json: bool) -> None:
@@ -216,18 +207,14 @@ def loop_bases(source: Source, names: tuple[str, ...], seed: int, as_json: bool)
     The minimum cycle basis, faces, and what joints close with spanning trees. Every loop has six
     rows of K, on the velocities of its joints; H is the joint-space inertia of the tree.
     """
-    from sparsebody.analysis.cycle_bases import compare_loop_bases
-
-    comparison = compare_loop_bases(source.load(), names, seed=seed)
+    comparison = sb.compare_loop_bases(source.load(), names, seed=seed)
     if as_json:
         lines = [line.to_dict() for line in comparison.lines]
         print_json({"loops": comparison.dimension, "planar": comparison.is_planar, "bases": lines})
         return
     columns = ("joints", "longest", "nnz_k", "nnz_coupling", "nnz_product", "nnz_h", "nnz_tree_k")
-    rows = []
-    for line in comparison.lines:
-        counts = [getattr(line, column) for column in columns]
-        rows.append((line.name, *("-" if n is None else f"{n}" for n in counts)))
+    counts = {line.name: [getattr(line, column) for column in columns] for line in comparison.lines}
+    rows = [(name, *("-" if n is None else f"{n}" for n in row)) for name, row in counts.items()]
     faces = "; no faces, for the graph is not planar" if comparison.is_planar is False else ""
     click.echo(f"{comparison.dimension} loops{faces}; nonzeros of")
     header = ("joints", "longest", "K", "K W K'", "K H^-1 K'", "H", "K of the tree")

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,6 +55,21 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], folded: st
     click.echo(captured.get(), nl=False)
 
 
+Column = str | Callable[[Any], str]  # a format such as "{.name}", or a function, of a line
+
+
+def print_columns(columns: Mapping[str, Column], lines: Sequence[Any]) -> None:
+    """Print a table of lines, what a column shows of each by its header."""
+    shown = [one.format if isinstance(one, str) else one for one in columns.values()]
+    print_table(list(columns), [[text(line) for text in shown] for line in lines])
+
+
+def echo_paths(*paths: Path | None) -> None:
+    """Print which files were written."""
+    for path in filter(None, paths):
+        click.echo(str(path))
+
+
 def number(value: float, form: str = ".3g") -> str:
     """Return a number in a format; - for what is not finite."""
     return f"{value:{form}}" if math.isfinite(value) else "-"
@@ -75,22 +91,18 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 def print_orderings(lines: Sequence[OrderingLine]) -> None:
     """Print work, fill-in, shape and predicted time of each ordering, then remarks on some."""
-    header = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "with", "time")
-    rows = [
-        (
-            line.name,
-            f"{line.metrics.flops:.3g}",
-            f"{line.metrics.nnz_l}",
-            f"{line.metrics.scalar_bandwidth}",
-            f"{line.metrics.block_bandwidth}",
-            f"{line.metrics.etree_height}",
-            f"{line.metrics.largest_front}",
-            line.factorization,
-            seconds(line.predicted_seconds),
-        )
-        for line in lines
-    ]
-    print_table(header, rows)
+    columns: dict[str, Column] = {
+        "ordering": "{.name}",
+        "flops": "{.metrics.flops:.3g}",
+        "nnz(L)": "{.metrics.nnz_l}",
+        "band": "{.metrics.scalar_bandwidth}",
+        "blocks": "{.metrics.block_bandwidth}",
+        "height": "{.metrics.etree_height}",
+        "front": "{.metrics.largest_front}",
+        "with": "{.factorization}",
+        "time": lambda line: seconds(line.predicted_seconds),
+    }
+    print_columns(columns, lines)
     for line in lines:
         if line.remark:
             click.echo(f"{line.name}: {line.remark}")

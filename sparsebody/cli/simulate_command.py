@@ -6,15 +6,16 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import sparsebody as sb
 from sparsebody.cli.arguments import (
     FILE,
-    PositiveSeconds,
+    SECONDS,
+    STEP,
     Source,
-    StepSize,
     existing_parent,
     flag,
     json_option,
@@ -25,17 +26,14 @@ from sparsebody.cli.arguments import (
 from sparsebody.cli.output import print_json
 from sparsebody.errors import EnergyWarning, InterruptionWarning
 
-if TYPE_CHECKING:
-    from sparsebody.simulation import Trajectory
-
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
 _INTERRUPTED = 130
 
 
 @click.command()
 @source_argument()
-@click.option("--duration", type=PositiveSeconds(), default=1.0)
-@click.option("--step", type=StepSize(), default=1e-3, help="auto: as long as rtol, atol allow.")
+@click.option("--duration", type=SECONDS, default=1.0)
+@click.option("--step", type=STEP, default=1e-3, help="auto: as long as rtol, atol allow.")
 @click.option("--rtol", type=float, default=1e-6, help="Of local errors, with --step auto.")
 @click.option("--atol", type=float, default=1e-9, help="Of local errors, with --step auto.")
 @click.option(
@@ -54,7 +52,7 @@ _INTERRUPTED = 130
 @click.option("--output", type=FILE, help="HDF5 file, written while the run goes on.")
 @flag("--resume", help="Go on with an output that was interrupted.")
 @flag("--overwrite", help="Replace an existing output.")
-@click.option("--record-step", type=PositiveSeconds(), help="Default: every step, 0.01 with auto.")
+@click.option("--record-step", type=SECONDS, help="Default: every step, 0.01 with auto.")
 @flag("--record-reactions", help="Record the wrenches of the joints too.")
 @solver_options
 @reduction_option
@@ -75,39 +73,40 @@ def simulate(
     """
     if resume and overwrite:
         raise click.UsageError("give --resume or --overwrite, not both")
-    if resume and output is None:
-        raise click.UsageError("--resume needs the --output that was interrupted")
-    if output is not None and output.exists() and not (resume or overwrite):
-        raise click.UsageError(f"{output} exists; give another --output, --resume or --overwrite")
     if output is not None:
+        if output.exists() and not (resume or overwrite):
+            remedy = "give another --output, --resume or --overwrite"
+            raise click.UsageError(f"{output} exists; {remedy}")
         existing_parent(output)
-    model = source.load()
-    from sparsebody import simulation
+    elif resume:
+        raise click.UsageError("--resume needs the --output that was interrupted")
+    mechanism = source.load()
     from sparsebody.model.files import mechanism_document
+    from sparsebody.simulation import StoppedSimulationError
 
     def taken(*names: str) -> tuple[Any, ...]:
         return tuple(options.pop(name) for name in names)
 
     method = "method", "stabilization", "time_constant", "compliance", "spectral_radius"
-    document = json.dumps(mechanism_document(model))  # to draw the trajectory
+    document = json.dumps(mechanism_document(mechanism))  # to draw the trajectory
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", EnergyWarning)
             warnings.simplefilter("ignore", InterruptionWarning)
-            trajectory = simulation.simulate(
-                model.compile(),
-                method=simulation.Method(*taken(*method)),
-                dynamics=simulation.Solver(*taken("ordering", "factorization", "reduction")),
-                record=simulation.Recording(*taken("record_step", "record_reactions")),
-                output=output and simulation.Output(output, resume, overwrite, document),
+            trajectory = sb.simulate(
+                mechanism.compile(),
+                method=sb.Method(*taken(*method)),
+                dynamics=sb.Solver(*taken("ordering", "factorization", "reduction")),
+                record=sb.Recording(*taken("record_step", "record_reactions")),
+                output=output and sb.Output(output, resume, overwrite, document),
                 progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
                 **options,
             )
-    except simulation.StoppedSimulationError as error:
+    except StoppedSimulationError as error:
         remains = "" if output is None else f"; what was computed is in {output}"
         raise click.ClickException(f"{error}{remains}") from error
     if as_json:
-        print_json(trajectory.summary() | {"output": None if output is None else str(output)})
+        print_json(trajectory.summary() | {"output": output and str(output)})
     elif not quiet:
         click.echo(str(trajectory.summary()))
         if trajectory.path is not None:
@@ -116,13 +115,8 @@ def simulate(
             click.echo(f"  {event}")
     for doubt in doubts:
         click.echo(f"sparsebody: {doubt.message}", err=True)
-    if trajectory.interrupted:
-        _end_interrupted(trajectory)
-
-
-def _end_interrupted(trajectory: Trajectory) -> None:
-    """Say how to go on, and exit as a process does that a signal ended."""
-    remedy = "; go on with --resume" if trajectory.path is not None else ""
-    click.echo(f"sparsebody: interrupted at t = {trajectory.time[-1]:.6g} s{remedy}", err=True)
-    reason = trajectory.events[-1].message if trajectory.events else ""
-    raise click.exceptions.Exit(_SIGNALS.get(reason, _INTERRUPTED))
+    if trajectory.interrupted:  # as a process that a signal ended
+        remedy = "; go on with --resume" if trajectory.path is not None else ""
+        click.echo(f"sparsebody: interrupted at t = {trajectory.time[-1]:.6g} s{remedy}", err=True)
+        reason = trajectory.events[-1].message if trajectory.events else ""
+        raise click.exceptions.Exit(_SIGNALS.get(reason, _INTERRUPTED))

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
+import sparsebody as sb
 from sparsebody.cli.arguments import (
     FOLDER,
     PATH,
-    PositiveSeconds,
-    Words,
+    SECONDS,
+    WORDS,
     flag,
     json_option,
     quiet_option,
     sizes_option,
 )
-from sparsebody.cli.output import print_json, print_table, progress_bar
+from sparsebody.cli.output import echo_paths, print_json, print_table, progress_bar
 
 OPTIONAL = {  # package: what it is for
     "scikit-sparse": "CHOLMOD: factorizations and orderings of lattices",
@@ -43,10 +47,10 @@ OPTIONAL = {  # package: what it is for
     help="Cases at a time on this machine.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that runs the cases.")
-@click.option("--time-limit", type=PositiveSeconds(), help="Of a case [s], instead of the file's.")
+@click.option("--time-limit", type=SECONDS, help="Of a case [s], instead of the file's.")
 @click.option("--memory-limit", type=click.FloatRange(0.0, min_open=True), help="Of a case [MB].")
 @click.option("--format", "file_format", type=click.Choice(("csv", "parquet")), default="csv")
-@click.option("--budget", type=PositiveSeconds(), help="After so long, begin no case.")
+@click.option("--budget", type=SECONDS, help="After so long, begin no case.")
 @flag("--retry", help="Run again what failed or exceeded a limit.")
 @quiet_option
 @json_option
@@ -67,43 +71,37 @@ def study(
     row too. A study that was interrupted or killed goes on when it is started again, and nothing
     that was finished runs twice.
     """
-    from sparsebody.study.plan import read_study
-    from sparsebody.study.rows import check_format, read_results
-    from sparsebody.study.runner import run_study
+    from sparsebody.study import plan, rows, runner
 
-    check_format(file_format)
-    plan = read_study(file).limited(time_limit, memory_limit)
+    rows.check_format(file_format)
+    planned = plan.read_study(file).limited(time_limit, memory_limit)
     options |= {"file_format": file_format, "budget": budget or math.inf}
-    with progress_bar(len(plan.cases), quiet or as_json) as moved:
+    with progress_bar(len(planned.cases), quiet or as_json) as moved:
 
         def report(case: Any, row: Any, done: int, total: int) -> None:
             moved(f"{case.series.family} {case.size} {case.series.label}: {row['status']}", done)
 
-        target = run_study(plan, output or Path("out") / file.stem, report=report, **options)
-    counts = Counter(str(row["status"]) for row in read_results(target))
-    remaining = len(plan.cases) - counts.total()
+        output = output or Path("out") / file.stem
+        target = runner.run_study(planned, output, report=report, **options)
+    counts = Counter(str(row["status"]) for row in rows.read_results(target))
+    remaining = len(planned.cases) - counts.total()
     if as_json:
-        print_json({"results": str(target), "cases": len(plan.cases), "status": dict(counts)})
+        print_json({"results": str(target), "cases": len(planned.cases), "status": dict(counts)})
     else:
         listed = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         later = f", {remaining} not begun; the same command goes on" if remaining else ""
-        click.echo(f"{target}: {len(plan.cases)} cases: {listed}{later}")
+        click.echo(f"{target}: {len(planned.cases)} cases: {listed}{later}")
 
 
 @click.command()
 @click.argument("results", type=PATH)
 @click.option("--output", type=FOLDER, help="Of the report.  [default: report/ beside RESULTS]")
-@flag("--html", "wants_html", help="One file that holds its pictures.")
-@flag("--markdown", "wants_markdown", help="Text that links to pictures.")
+@flag("--html", help="One file that holds its pictures.")
+@flag("--markdown", help="Text that links to pictures.")
 @click.option("--from", "smallest", type=float, default=128.0, help="Bodies where fits begin.")
 @json_option
 def report(
-    results: Path,
-    output: Path | None,
-    wants_html: bool,
-    wants_markdown: bool,
-    smallest: float,
-    as_json: bool,
+    results: Path, output: Path | None, smallest: float, as_json: bool, **formats: bool
 ) -> None:
     """Write tables and figures of RESULTS: a result file of a study, or its folder.
 
@@ -112,18 +110,17 @@ def report(
     """
     from sparsebody.study.reports import judged_promises, write_report
 
-    by_format = {"html": wants_html, "markdown": wants_markdown}
-    formats = [name for name, wants in by_format.items() if wants] or list(by_format)
-    files = write_report(results, output, formats=formats, smallest=smallest)
+    chosen = [name for name, is_wanted in formats.items() if is_wanted] or list(formats)
+    files = write_report(results, output, formats=chosen, smallest=smallest)
     promises = judged_promises(results)
     if as_json:
         judged = {"promises": [asdict(one) for one in promises]} if promises else {}
         print_json({"files": [str(file) for file in files], **judged})
         return
-    click.echo("\n".join(map(str, files)))
+    echo_paths(*files)
     if promises:
-        rows = [(one.promise, one.limit, one.verdict) for one in promises]
-        print_table(("promise", "limit", "verdict"), rows, folded="verdict")
+        table = [(one.promise, one.limit, one.verdict) for one in promises]
+        print_table(("promise", "limit", "verdict"), table, folded="verdict")
 
 
 # ---- matrices ---------------------------------------------------------------------------------
@@ -131,9 +128,9 @@ def report(
 
 @click.command()
 @click.argument("directory", type=FOLDER)
-@click.option("--families", type=Words(), help="Only these; an unknown name lists them.")
+@click.option("--families", type=WORDS, help="Only these; an unknown name lists them.")
 @sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
-@click.option("--forms", type=Words(), help="Only these, of kkt, quasi-definite, schur.")
+@click.option("--forms", type=WORDS, help="Only these, of kkt, quasi-definite, schur.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random parameters, velocities.")
 @flag("--overwrite", help="Replace a corpus that is there.")
 @flag("--verify", help="Write nothing: check the files of a corpus.")
@@ -152,15 +149,15 @@ def corpus(
         _verify(directory, as_json)
         return
     from sparsebody.corpus.corpus_families import CorpusPlan
-    from sparsebody.corpus.corpus_files import check_directory, read_corpus, write_corpus
+    from sparsebody.corpus.corpus_files import check_directory
 
     plan = CorpusPlan(**{key: value for key, value in options.items() if value})
     check_directory(directory, plan, overwrite)
     with progress_bar(len(plan.problems), quiet or as_json) as moved:
-        index = write_corpus(
+        index = sb.write_corpus(
             directory, plan, overwrite=overwrite, report=lambda name, done, _: moved(name, done)
         )
-    written = read_corpus(directory)
+    written = sb.read_corpus(directory)
     counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}
     if as_json:
         print_json({"index": str(index), **counts})
@@ -169,9 +166,9 @@ def corpus(
 
 
 def _verify(directory: Path, as_json: bool) -> None:
-    from sparsebody.corpus.corpus_files import broken_files, read_corpus
+    from sparsebody.corpus.corpus_files import broken_files
 
-    index = read_corpus(directory)
+    index = sb.read_corpus(directory)
     broken = [str(path) for path in broken_files(directory, index)]
     n_files = sum(len(record["sha256"]) for record in [*index["problems"], *index["matrices"]])
     if as_json:
@@ -192,47 +189,40 @@ def _verify(directory: Path, as_json: bool) -> None:
 @json_option
 def doctor(as_json: bool) -> None:
     """Show the build of the native kernels in use, the BLAS, and optional packages."""
-    report = _installation()
-    if as_json:
-        print_json(report)
-        return
-    kernels = report["kernels"]
-    others = ", ".join(name for name in kernels["available"] if name != kernels["in_use"])
-    also = f" (also installed: {others}; SPARSEBODY_LEVEL=NAME chooses)" if others else ""
-    click.echo(f"sparsebody {report['version']}, Python {report['python']}")
-    click.echo(f"native kernels: {kernels['in_use']}{also}")
-    click.echo(f"processor: {report['processor']}, {kernels['processor_level']}")
-    click.echo(f"BLAS in use: {report['blas']}\n")
-    rows = [
-        (name, version or "not installed", OPTIONAL.get(name, "required"))
-        for name, version in report["packages"].items()
-    ]
-    print_table(("package", "version", "what it is for"), rows)
-
-
-def _installation() -> dict[str, Any]:
-    import platform
-    from contextlib import suppress
-    from importlib import import_module
-
-    from sparsebody import __version__, _core
+    from sparsebody import _core
     from sparsebody._core import _cpu
     from sparsebody.study import machine
 
     with suppress(ImportError):
         import_module("sksparse.cholmod")  # for its BLAS
     import_module("scipy.linalg")
-    packages = ("numpy", "scipy", "networkx", "h5py", "matplotlib", *OPTIONAL)
+    names = ("numpy", "scipy", "networkx", "h5py", "matplotlib", *OPTIONAL)
+    versions = {name: machine.package_versions(name).partition(" ")[2] for name in names}
     level = _cpu.level()
-    return {
-        "version": __version__,
+    processor_level = f"x86-64-v{level}" if level else platform.machine()
+    report = {
+        "version": sb.__version__,
         "python": platform.python_version(),
         "kernels": {
             "in_use": _core.level,
             "available": _core.available_levels(),
-            "processor_level": f"x86-64-v{level}" if level else platform.machine(),
+            "processor_level": processor_level,
         },
         "processor": machine.machine(),
         "blas": machine.loaded_blas(),
-        "packages": {name: machine.package_versions(name).partition(" ")[2] for name in packages},
+        "packages": versions,
     }
+    if as_json:
+        print_json(report)
+        return
+    others = ", ".join(name for name in _core.available_levels() if name != _core.level)
+    also = f" (also installed: {others}; SPARSEBODY_LEVEL=NAME chooses)" if others else ""
+    click.echo(f"sparsebody {report['version']}, Python {report['python']}")
+    click.echo(f"native kernels: {_core.level}{also}")
+    click.echo(f"processor: {report['processor']}, {processor_level}")
+    click.echo(f"BLAS in use: {report['blas']}\n")
+    rows = [
+        (name, version or "not installed", OPTIONAL.get(name, "required"))
+        for name, version in versions.items()
+    ]
+    print_table(("package", "version", "what it is for"), rows)

@@ -6,6 +6,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,10 @@ QR_CORRECTIONS = 4  # of solutions by block QR, at most
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
 
 
+LeastPivot = Callable[[FloatArray], tuple[float, int]] | None
+"""Of rows A: the least sine of the angle of a row to those before it, and the row."""
+
+
 class InaccurateFactors(SingularSystemError):
     """Factors in which rounding hides the softest motions, or that have lost a pivot to it."""
 
@@ -53,6 +58,7 @@ class Evaluator(ABC):
         self.assembler = assembler
         self.symbolic: object = assembler.symbolic
         self._factorized: object = None  # the assembly that the factors are of
+        self._least_pivot: LeastPivot = getattr(assembler.symbolic, "smallest_pivot", None)
 
     def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler]]:
         """Pickle without the factors."""
@@ -136,9 +142,9 @@ class Evaluator(ABC):
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
-        if not isinstance(self.symbolic, UnitSymbolic):
+        if self._least_pivot is None:
             return np.nan, -1
-        sine, row = self.symbolic.smallest_pivot(self.assembler.values)
+        sine, row = self._least_pivot(self.assembler.values)
         return sine, int(self.assembler.rows[row]) if row >= 0 else -1
 
     def _examine(self, status: int, time: float) -> None:
@@ -157,6 +163,10 @@ class BlockLDLEvaluator(Evaluator):
         assert isinstance(assembler, SpatialAssembler)
         super().__init__(assembler)
         self._native, self.fused = assembler.native, assembler.native.accelerate
+        assert isinstance(self.symbolic, BlockLDLSymbolic)
+        self._least_pivot = partial(
+            self.symbolic.factors.smallest_pivot, n_primal_rows=assembler.pattern.n_primal_rows
+        )
         self._shifted: object = None  # the newest assembly with a doubtful pivot
 
     def _factorize(self, time: float) -> None:
@@ -198,6 +208,7 @@ class BlockQREvaluator(Evaluator):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
             symbolic = unit_factors.analyze_qr(assembler.pattern, order)
         self.symbolic, self.qr = symbolic, symbolic.qr
+        self._least_pivot = self.qr.smallest_pivot
         self._planar: PlanarAssembler | None = None
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
             self._planar, self.fused = assembler, assembler.native.accelerate
@@ -275,9 +286,8 @@ class KrylovEvaluator(Evaluator):
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
-        self._factors = quasi_definite(assembler.symbolic)
+        self._factors, self._least_pivot = quasi_definite(assembler.symbolic), None
         self._has_warned = False
-        self.symbolic = None  # shifted factors do not tell the smallest pivot
 
     def _factorize(self, time: float) -> None:
         self._scale_rows()

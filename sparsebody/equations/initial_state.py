@@ -17,11 +17,7 @@ from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, pre
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
-from sparsebody.spatial import (
-    quaternion_conjugate,
-    quaternion_logarithm,
-    quaternion_product,
-)
+from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
 from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -106,21 +102,6 @@ def consistent_state(
     return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
-def mechanism_size(system: System) -> float:
-    """Return a typical length [m]: the mean distance of joints from the centers of mass.
-
-    Lengths of beams count as such.
-    """
-    on_successor, on_predecessor, rest = (
-        np.sqrt(np.einsum("na,na->n", arm, arm))
-        for arm in (system.successor_point, system.predecessor_point, system.elastic.rest[:, 3:])
-    )
-    lengths = np.concatenate(
-        [on_successor[system.successor >= 0], on_predecessor[system.predecessor >= 0], rest]
-    )
-    return float(lengths.mean()) if lengths.any() else 1.0
-
-
 def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     """Return the function from targets to twists D^-1 A' z of A twist = target, and z.
 
@@ -157,7 +138,7 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
 def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
     """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
     farthest = float(np.abs(moving.state.position).max())
-    size = max(1.0, mechanism_size(moving.system))
+    size = max(1.0, moving.system.typical_length)
     goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
     if np.abs(moving.position_error).max() <= goal:
         return moving
@@ -185,7 +166,7 @@ def _rotations_first(
     the mechanism, and the rows that turn bodies close first.
     """
     turning = np.any(moving.constraint.subspace[:, :3] != 0.0, axis=1)
-    metric = np.diag([mechanism_size(moving.system) ** 2] * 3 + [1.0] * 3)
+    metric = np.diag([moving.system.typical_length**2] * 3 + [1.0] * 3)
     error = np.inf
     for keep in (turning, np.ones_like(turning)):
         if keep.any():

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody._core import model
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,
     column,
     distinct,
-    finite_rows,
+    first_wrong,
     joined,
     numbers,
     objects,
@@ -24,7 +25,7 @@ from sparsebody.model.columns import (
     shown,
     vector,
 )
-from sparsebody.model.frames import Frame, are_unit_quaternions
+from sparsebody.model.frames import Frame
 from sparsebody.spatial import (
     check_inertia,
     check_unit_quaternion,
@@ -161,7 +162,7 @@ class BodyColumns:
         mass, *others = (values[index] for values in vars(self).values())
         return RigidBody(name, float(mass), *others)
 
-    def take(self, index: IntArray) -> BodyColumns:
+    def take(self, index: IntArray | slice) -> BodyColumns:
         """The columns of some bodies."""
         return BodyColumns(*(values[index] for values in vars(self).values()))
 
@@ -184,7 +185,8 @@ def body_columns(
             for name, size in BODY_NUMBERS.items()
         },
     )
-    for i in np.flatnonzero(~_are_right(columns)).tolist():
+    if not _are_right(columns):
+        i = first_wrong(n, lambda some: _are_right(columns.take(some)))
         _refuse(columns.item(i, names[i]))
     return columns
 
@@ -206,19 +208,17 @@ def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
     return column(tensors, (3, 3), n, who, what)
 
 
-def _are_right(columns: BodyColumns) -> BoolArray:
-    """(n,) False where a body has something wrong."""
-    good = are_unit_quaternions(columns.orientation) & (columns.mass >= 0.0)
-    good &= columns.mass < np.inf
-    for name in ("center_of_mass", "position", "linear_velocity", "angular_velocity"):
-        good &= finite_rows(getattr(columns, name))
-    inertia = distinct(columns.inertia)
-    is_finite = finite_rows(inertia)
-    if not is_finite.all():
-        inertia = np.where(is_finite[:, None, None], inertia, np.eye(3))
-    good &= is_finite & inertia_verdicts(inertia)[1][:3].all(axis=0)
-    shapes = columns.shape[:1] if columns.shape.strides[0] == 0 else columns.shape
-    return good & np.array([isinstance(shape, Shape | None) for shape in shapes], dtype=bool)
+def _are_right(some: BodyColumns) -> bool:
+    """Whether no body has anything wrong."""
+    orientation, inertia = some.orientation, distinct(some.inertia)
+    return (
+        model.is_regular(some.position, orientation, some.linear_velocity, some.mass)
+        and model.is_regular(
+            some.center_of_mass, orientation, some.angular_velocity, inertia.ravel()
+        )
+        and bool((some.mass >= 0.0).all() and inertia_verdicts(inertia)[1][:3].all())
+        and all(isinstance(shape, Shape | None) for shape in distinct(some.shape))
+    )
 
 
 def _refuse(body: RigidBody) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
@@ -92,21 +92,18 @@ def repeated(row: NDArray[Any], n: int) -> NDArray[Any]:
     return row[None] if n == 1 else np.broadcast_to(row, (n, *row.shape))  # ten times as fast
 
 
-def distinct(array: FloatArray) -> FloatArray:
+def distinct(array: NDArray[Any]) -> NDArray[Any]:
     """Return the first row alone where an array repeats it without storing it again."""
     return array[:1] if array.strides[0] == 0 else array
 
 
-def stored_once(array: FloatArray) -> FloatArray:
-    """Return the array, its first row repeated without storing it again where all are equal."""
-    same = len(array) > 0 and (array == array[0]).all()
-    return np.broadcast_to(array[0], array.shape) if same else array
-
-
-def finite_rows(array: FloatArray) -> BoolArray:
-    """(n,) or (1,) whether all numbers of a row are finite."""
-    rows = distinct(array)
-    return np.asarray(np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
+def first_wrong(n: int, are_right: Callable[[slice], bool]) -> int:
+    """Return the first of n rows with something wrong, by halves, where not all are right."""
+    first, last = 0, n
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if are_right(slice(first, middle)) else (first, middle)
+    return first
 
 
 def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:
@@ -129,9 +126,11 @@ def shown(what: str, names: Sequence[str]) -> str:
     return f"{what} {names[0]!r}, ..." if len(names) else f"{what} (none)"
 
 
-def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return columns in turn; what all of them repeat is stored once."""
+def joined(parts: Sequence[Any]) -> Any:
+    """Return arrays, or columns, in turn; what all of them repeat is stored once."""
     first = parts[0]
+    if not isinstance(first, np.ndarray):
+        return type(first).joined(parts)
     is_repeated = all(part.strides[0] == 0 for part in parts)
     if is_repeated and (np.array([part[0] for part in parts], first.dtype) == first[0]).all():
         return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
@@ -149,7 +148,7 @@ class Columns(Protocol):
     def __len__(self) -> int: ...
 
     @classmethod
-    def joined(cls, parts: Sequence[Any]) -> Any:
+    def joined(cls, parts: Sequence[Any], /) -> Any:
         """The columns of all parts in turn."""
 
 
@@ -182,6 +181,14 @@ class Table(Generic[Item, C]):
             offset = index - self._starts[part]
             self._made[index] = self._make(self._parts[part], offset, self.names[index])
         return self._made[index]
+
+    def find(self, name: str, what: str) -> Item:
+        """Return the body or joint called `name`; ModelError if there is none."""
+        index = self.names.find(name)
+        if index < 0:
+            known = ", ".join(self.names[:5]) or "none"
+            raise ModelError(f"there is no {what} {name!r}; add_{what} it first ({known}, ...)")
+        return self[index]
 
     def items(self) -> dict[str, Item]:
         """Return everything by name, in the order of declaration."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from sparsebody.model.bodies import BodyColumns
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
-from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.frames import Frames, rotations, unit_quaternions
-from sparsebody.model.joints import JOINT_TYPES, JointType
+from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
 from sparsebody.model.rigid_clusters import with_regular_inertias
@@ -30,8 +30,6 @@ from sparsebody.model.system import (
     System,
     TrackedCoordinates,
 )
-
-F = TypeVar("F", bound=Force)
 
 
 def compile_mechanism(mechanism: Mechanism) -> System:
@@ -46,13 +44,12 @@ def _compiled(mechanism: Mechanism) -> System:
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
     center = _plain(bodies.center_of_mass)  # as kernels read it
 
-    def all_of(kind: type[F]) -> list[F]:
+    def all_of(kind: Any) -> list[Any]:
         return [force for force in forces if isinstance(force, kind)]
 
     joint_forces = all_of(JointForce)
-    bushings = [force for force in forces if isinstance(force, Bushing | Beam)]
     joints, elastic = _split_joints(declared, joint_names, center)
-    if bushings:
+    if bushings := all_of(Bushing | Beam):
         elastic = _joined(elastic, _bushing_elements(bushings, body_names, center))
     first_row = _first_rows(joints)
     coordinates, items = _tracked_coordinates(declared, joint_names, first_row, joint_forces)
@@ -93,10 +90,6 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     return np.require(array, requirements=["C", "W"])
 
 
-def _type(joints: JointColumns, joint: int) -> JointType:
-    return joints.types[joints.type_index[joint]]
-
-
 def _of_type(joints: JointColumns, values: Sequence[Any], dtype: type) -> Any:
     """(n_joints,) what each joint has by its type."""
     return np.array(values, dtype=dtype)[joints.type_index]
@@ -131,7 +124,7 @@ def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) 
 
 
 def _joint_frames(
-    bodies: tuple[IntArray, IntArray], frames: Sequence[Frames], center: FloatArray
+    bodies: Sequence[IntArray], frames: Sequence[Frames], center: FloatArray
 ) -> dict[str, Any]:
     """Return bodies and frames (rotation, point from the center of mass) by the names of fields."""
     columns: dict[str, Any] = {}
@@ -161,7 +154,7 @@ def _tracked_coordinates(
     given = {(j, i) for j, motions in joints.prescribed.items() for i in motions}
     used = sorted(given.union(forced))
     row = [
-        first_row[j] + _type(joints, j).n_constraints + list(joints.prescribed[j]).index(i)
+        first_row[j] + joints.type_of(j).n_constraints + list(joints.prescribed[j]).index(i)
         if (j, i) in given
         else -1
         for j, i in used
@@ -169,7 +162,7 @@ def _tracked_coordinates(
     coordinates = TrackedCoordinates(
         joint=np.array([j for j, _ in used], dtype=np.intp),
         index=np.array([i for _, i in used], dtype=np.intp),
-        is_angle=np.array([i in _type(joints, j).angles for j, i in used], dtype=bool),
+        is_angle=np.array([i in joints.type_of(j).angles for j, i in used], dtype=bool),
         row=np.array(row, dtype=np.intp),
         motion=tuple(joints.prescribed.get(j, {}).get(i) for j, i in used),
     )
@@ -182,13 +175,8 @@ def _constant_subspaces(
 ) -> tuple[FloatArray, NDArray[np.int32]]:
     """Rows of T' of the types whose T does not vary in S, and which each constraint row has."""
     nothing = np.zeros((1, 6))  # of prescribed coordinates
-    subspaces = [
-        nothing,
-        *(
-            np.zeros((kind.n_constraints, 6)) if kind.has_varying_T else kind.neutral_rows
-            for kind in joints.types
-        ),
-    ]
+    rows = [kind.neutral_rows * (not kind.has_varying_T) for kind in joints.types]
+    subspaces = [nothing, *rows]
     start = np.cumsum([len(rows) for rows in subspaces])[:-1]
     first = start[joints.type_index] - first_row[:-1]
     index = np.repeat(first.astype(np.int32), np.diff(first_row))
@@ -199,14 +187,12 @@ def _constant_subspaces(
 
 
 def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
-    groups = []
-    for name in JOINT_TYPES:
-        is_member = np.array([kind.name == name for kind in joints.types], dtype=bool)
-        if is_member.any():
-            joined = is_member[joints.type_index]
-            items = np.flatnonzero(joined[coordinates.joint])
-            groups.append(JointGroup(name, np.flatnonzero(joined), items))
-    return tuple(groups)
+    kind = _of_type(joints, [kind.kind for kind in joints.types], np.intp)
+    return tuple(
+        JointGroup(name, np.flatnonzero(kind == k), np.flatnonzero(kind[coordinates.joint] == k))
+        for k, name in enumerate(JOINT_TYPES)
+        if (kind == k).any()
+    )
 
 
 # ---- elastic elements -----------------------------------------------------------------------
@@ -227,13 +213,13 @@ def _split_joints(
         given = joints.compliance[j], joints.damping[j]
         key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in given)
         if key not in made:
-            rigid, B, D = split(f"joint {names[j]!r}", _type(joints, j), *given)
+            rigid, B, D = split(f"joint {names[j]!r}", joints.type_of(j), *given)
             if rigid not in types:
                 types.append(rigid)
             made[key] = types.index(rigid), B, D
         index[j] = made[key][0]
         matrices.append(made[key][1:])
-    kinds = [_type(joints, j) for j in compliant.tolist()]
+    kinds = [joints.type_of(j) for j in compliant.tolist()]
     elements = _elements(
         [names[j] for j in compliant.tolist()],
         matrices,
@@ -243,10 +229,7 @@ def _split_joints(
         rest=np.zeros((len(compliant), 6)),
         **_joint_frames(
             (joints.predecessor[compliant], joints.successor[compliant]),
-            [
-                frames.take(compliant)
-                for frames in (joints.predecessor_frame, joints.successor_frame)
-            ],
+            (joints.predecessor_frame[compliant], joints.successor_frame[compliant]),
             center,
         ),
     )
@@ -264,10 +247,11 @@ def _bushing_elements(
         B = square_root(stiffness)
         inverse = np.linalg.pinv(B)  # e = B^+ z
         matrices.append((B, inverse.T @ viscosity @ inverse))
-    frames = (
-        [bushing.predecessor_frame for bushing in bushings],
-        [bushing.successor_frame for bushing in bushings],
-    )
+
+    def both(what: str) -> list[list[Any]]:
+        sides = "predecessor", "successor"
+        return [[getattr(bushing, side + what) for bushing in bushings] for side in sides]
+
     return _elements(
         [bushing.name for bushing in bushings],
         matrices,
@@ -276,18 +260,7 @@ def _bushing_elements(
         parameter=np.zeros(n),
         rest=np.array([bushing.rest for bushing in bushings]),
         **_joint_frames(
-            (
-                names.find_all(bushing.predecessor for bushing in bushings),
-                names.find_all(bushing.successor for bushing in bushings),
-            ),
-            [
-                Frames(
-                    np.array([frame.position for frame in of_side]),
-                    np.array([frame.orientation for frame in of_side]),
-                )
-                for of_side in frames
-            ],
-            center,
+            list(map(names.find_all, both(""))), list(map(Frames.of, both("_frame"))), center
         ),
     )
 

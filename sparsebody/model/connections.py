@@ -13,12 +13,11 @@ from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     column,
     distinct,
-    finite_rows,
+    first_wrong,
     joined,
     objects,
     repeated,
     shown,
-    stored_once,
     vector,
 )
 from sparsebody.model.elasticity import check_joints, row_matrices
@@ -28,6 +27,10 @@ from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
 from sparsebody.spatial import quaternion_from_rotation
 
+PLAIN_COLUMNS = (
+    *("predecessor", "successor", "predecessor_frame", "successor_frame"),
+    *("compliance", "damping"),
+)
 Motion = Mapping[int, float | TimeFunction] | float | TimeFunction | None
 
 
@@ -69,12 +72,16 @@ class JointColumns:
     def __len__(self) -> int:
         return len(self.type_index)
 
+    def type_of(self, index: int) -> JointType:
+        """Return the type of one joint."""
+        return self.types[self.type_index[index]]
+
     def item(self, index: int, name: str, bodies: Names) -> Joint:
         """Return one joint."""
         first, second = int(self.predecessor[index]), int(self.successor[index])
         return Joint(
             name,
-            self.types[self.type_index[index]],
+            self.type_of(index),
             WORLD if first < 0 else bodies[first],
             WORLD if second < 0 else bodies[second],
             self.predecessor_frame[index],
@@ -86,12 +93,10 @@ class JointColumns:
 
     def take(self, index: IntArray) -> JointColumns:
         """The columns of some joints."""
-        plain = ("type_index", "predecessor", "successor", "compliance", "damping")
-        columns: dict[str, Any] = {name: getattr(self, name)[index] for name in plain}
-        for name in ("predecessor_frame", "successor_frame"):
-            columns[name] = getattr(self, name).take(index)
-        motions = {k: self.prescribed.get(j, {}) for k, j in enumerate(index.tolist())}
-        prescribed = {k: functions for k, functions in motions.items() if functions}
+        prescribed = {
+            k: self.prescribed[j] for k, j in enumerate(index.tolist()) if j in self.prescribed
+        }
+        columns = {name: getattr(self, name)[index] for name in ("type_index", *PLAIN_COLUMNS)}
         return replace(self, **columns, prescribed=prescribed)
 
     @classmethod
@@ -101,12 +106,6 @@ class JointColumns:
         index = {kind: i for i, kind in enumerate(types)}
         numbers = (np.array([index[kind] for kind in part.types]) for part in parts)
         starts = np.cumsum([0, *map(len, parts[:-1])]).tolist()
-
-        def column(name: str) -> Any:
-            columns = [getattr(part, name) for part in parts]
-            return Frames.joined(columns) if name.endswith("frame") else joined(columns)
-
-        plain = ("predecessor", "successor", "predecessor_frame", "successor_frame")
         return cls(
             types,
             joined([number[p.type_index] for number, p in zip(numbers, parts, strict=True)]),
@@ -115,7 +114,7 @@ class JointColumns:
                 for part, start in zip(parts, starts, strict=True)
                 for j, motions in part.prescribed.items()
             },
-            **{name: column(name) for name in (*plain, "compliance", "damping")},
+            **{name: joined([getattr(part, name) for part in parts]) for name in PLAIN_COLUMNS},
         )
 
 
@@ -159,16 +158,13 @@ def distinct_types(
     if isinstance(joint_type, JointType):
         return (joint_type,), np.broadcast_to(np.intp(0), n)
     kinds = objects(joint_type, n, shown("joints", names), "type").tolist()
-    identity = np.fromiter(map(id, kinds), np.intp, len(kinds))
-    _, first, index = np.unique(identity, return_index=True, return_inverse=True)
-    for j in sorted(first.tolist()):
-        if not isinstance(kinds[j], JointType):
+    for j, kind in enumerate(kinds):
+        if not isinstance(kind, JointType):
             raise ModelError(
-                f"joint {names[j]!r}: type is {kinds[j]!r}; give a joint type such as Revolute()"
+                f"joint {names[j]!r}: type is {kind!r}; give a joint type such as Revolute()"
             )
-    types = tuple(dict.fromkeys(kinds[j] for j in sorted(first.tolist())))
-    number = {kind: k for k, kind in enumerate(types)}
-    return types, np.array([number[kinds[j]] for j in first.tolist()], dtype=np.intp)[index]
+    number = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
+    return tuple(number), np.array([number[kind] for kind in kinds], dtype=np.intp)
 
 
 # ---- bodies and frames ----------------------------------------------------------------------
@@ -247,7 +243,8 @@ def frames_of_world(
     """
     n, who = len(names), shown(what, names)
     origin = column(point, (3,), n, who, "point")
-    for i in np.flatnonzero(~finite_rows(origin)).tolist():
+    if not np.isfinite(distinct(origin)).all():
+        i = first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))
         vector(origin[i], shown(what, names[i : i + 1]), "point")
     e_z = column((0.0, 0.0, 1.0) if axis is None else axis, (3,), n, who, "axis")
     e_x = None if x_axis is None else column(x_axis, (3,), n, who, "x axis")
@@ -264,7 +261,9 @@ def frames_of_world(
             one(i)
     frames = []
     for position, orientation in poses:
-        to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
+        if (orientation == orientation[0]).all():
+            orientation = repeated(orientation[0], n)
+        to_body = np.swapaxes(rotations(orientation), 1, 2)
         turn = quaternion_from_rotation(distinct(to_body) @ distinct(turned))
         turn = turn if len(turn) == n else repeated(turn[0], n)
         frames.append(Frames.trusted(np.einsum("nij,nj->ni", to_body, origin - position), turn))
@@ -290,14 +289,11 @@ def check_coordinate(who: str, joint_type: JointType, coordinate: object) -> Non
 def _prescribed(who: str, joint_type: JointType, given: Any) -> dict[int, TimeFunction]:
     """Return the functions of time of the coordinates that are prescribed."""
     items = given if isinstance(given, Mapping) else {0: given}
-    functions = {}
     for coordinate in items:
         check_coordinate(who, joint_type, coordinate)
-    for coordinate, value in sorted(items.items()):
         if coordinate not in joint_type.scalar_positions:
             raise ModelError(
                 f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position that "
                 "could be prescribed"
             )
-        functions[coordinate] = time_function(value, f"{who}, coordinate {coordinate}")
-    return functions
+    return {i: time_function(items[i], f"{who}, coordinate {i}") for i in sorted(items)}

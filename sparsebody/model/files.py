@@ -10,15 +10,13 @@ import gc
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from functools import cache
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -66,10 +64,7 @@ class Unfit(ModelError):
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Return the mechanism of a file: .json as saved here, or .xml, .mjcf, .urdf of a robot.
 
-    Raises
-    ------
-    FileFormatError
-        If the suffix is unknown or the file is broken.
+    FileFormatError if the suffix is unknown or the file is broken.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
@@ -86,21 +81,9 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
 def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """Save a mechanism as NetworkX node-link JSON, exactly.
 
-    The file is replaced as a whole, or not at all.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Its time functions must be of the table TIME_FUNCTIONS.
-    path : path-like
-        Where to; usually ending in .json.
-
-    Raises
-    ------
-    ModelError
-        If something in the mechanism cannot be saved; the message names it.
-    OutputError
-        If the file cannot be written.
+    The file is replaced as a whole, or not at all. Raises ModelError that names what cannot be
+    saved, such as a time function outside of TIME_FUNCTIONS; OutputError if `path`, which usually
+    ends in .json, cannot be written.
     """
     with _without_garbage_collection():
         document = mechanism_document(mechanism)
@@ -125,10 +108,7 @@ def _line(value: Any) -> str:
 def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Return the mechanism saved in a file by `write_mechanism`.
 
-    Raises
-    ------
-    FileFormatError
-        Telling the file, the place in it, what was found there and the remedy.
+    FileFormatError tells the file, the place in it, what was found there and the remedy.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -195,12 +175,12 @@ def _nodes(names: Sequence[str], columns: BodyColumns) -> list[Document]:
     keys = ("id", *BODY_ENTRIES)
     rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_ENTRIES), strict=True)
     documents = [dict(zip(keys, row, strict=True)) for row in rows]
-    made: dict[int, Any] = {}
-    for document, value in zip(documents, columns.shape.tolist(), strict=True):
-        if value is not None:
-            if id(value) not in made:
-                made[id(value)] = _kind_document(value, SHAPES, f"body {document['id']!r}")
-            document["shape"] = made[id(value)]
+    shapes = columns.shape.tolist()
+    distinct = {id(shape): shape for shape in shapes if shape is not None}
+    made = {key: _kind_document(shape, SHAPES, "a body") for key, shape in distinct.items()}
+    for document, shape in zip(documents, shapes, strict=True):
+        if shape is not None:
+            document["shape"] = made[id(shape)]
     return documents
 
 
@@ -351,13 +331,13 @@ def _mechanism(document: Document, source: str) -> Mechanism:
         mechanism = Mechanism(graph["name"], graph["gravity"])
     except ModelError as error:
         raise FileFormatError(f"{source}: graph: {error}") from error
-    parts = (
-        ("nodes", document["nodes"], _add_bodies),
-        ("edges", document["edges"], _add_joints),
-        ("graph.forces", graph.get("forces", []), _add_forces),
-    )
-    for place, items, add in parts:
-        first, size = 0, len(items)
+    nodes, edges, forces = document["nodes"], document["edges"], graph.get("forces", [])
+    for place, items, size, add in (
+        ("nodes", nodes, len(nodes), _add_bodies),
+        ("edges", edges, len(edges), _add_joints),
+        ("graph.forces", forces, 1, _add_force),
+    ):
+        first = 0
         while first < len(items):
             try:
                 add(mechanism, items[first : first + size])
@@ -371,15 +351,12 @@ def _mechanism(document: Document, source: str) -> Mechanism:
 
 def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
     """Add the bodies of nodes, all or none."""
-    _check_keys(nodes, {"id"}, {"shape", *BODY_ENTRIES})
-    bodies = [node for node in nodes if node["id"] != WORLD]
-    if len(bodies) < len(nodes):
-        _check_keys([node for node in nodes if node["id"] == WORLD], {"id"})
+    _check_entries(nodes, {"id", "shape", *BODY_ENTRIES})
+    bodies = [node for node in nodes if node["id"] != WORLD or len(node) > 1]
     if bodies:
-        _check_keys(bodies, {"id", "mass", "inertia"}, {"shape", *BODY_ENTRIES})
         shapes = [node.get("shape", NOTHING) for node in bodies]
         mechanism.add_bodies(
-            _words(bodies, "id"),
+            [node["id"] for node in bodies],
             **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
             shape=_made_once(shapes, lambda shape: _from_kind(shape, SHAPES, "shape")),
         )
@@ -387,16 +364,16 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
 
 def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
     """Add the joints of edges, all or none."""
-    required = {"source", "target", "key", "type", "predecessor_frame", "successor_frame"}
-    _check_keys(edges, required, {"options", "prescribed", *ROW_MATRICES})
+    ends_and_frames = {"source", "target", "predecessor_frame", "successor_frame"}
+    of_type = {"key", "type", "options", "prescribed", *ROW_MATRICES}
+    _check_entries(edges, ends_and_frames | of_type)
     who = f"joint {edges[0]['key']!r}"  # where there is only one
-    options = [edge.get("options", {}) for edge in edges]
-    if set(map(type, options)) != {dict}:
-        raise Unfit("options")
-    kinds = [{**o, "type": word} for o, word in zip(options, _words(edges, "type"), strict=True)]
     mechanism.add_joints(
-        _words(edges, "key"),
-        _made_once(kinds, lambda kind: _from_kind(kind, JOINT_TYPES, who)),
+        [edge["key"] for edge in edges],
+        _made_once(
+            [{**edge.get("options", {}), "type": edge["type"]} for edge in edges],
+            lambda kind: _from_kind(kind, JOINT_TYPES, who),
+        ),
         _ends(mechanism, edges, "source"),
         _ends(mechanism, edges, "target"),
         predecessor_frame=_frames(edges, "predecessor_frame"),
@@ -411,7 +388,7 @@ def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
 
 
 def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray:
-    names = _words(edges, key)
+    names = [edge[key] for edge in edges]
     bodies = mechanism.body_names.find_all(names)
     for j in np.flatnonzero(bodies < 0).tolist():
         if names[j] != WORLD:
@@ -424,9 +401,11 @@ def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray
 
 def _frames(edges: Sequence[Document], key: str) -> Frames:
     entries = [edge[key] for edge in edges]
-    _check_keys(entries, {"position", "orientation"})
-    position = _numbers(entries, "position", (3,), None)
-    orientation = _numbers(entries, "orientation", (4,), None)
+    _check_entries(entries, {"position", "orientation"})
+    position, orientation = (
+        _numbers(entries, "position", (3,)),
+        _numbers(entries, "orientation", (4,)),
+    )
     try:
         return Frames(position, orientation)
     except ModelError as error:
@@ -441,68 +420,40 @@ def _prescribed(edge: Document) -> dict[int, Any]:
     }
 
 
-def _add_forces(mechanism: Mechanism, documents: Sequence[Document]) -> None:
-    """Add forces, all or none."""
-    before = dict(mechanism.forces)
-    try:
-        for document in documents:
-            force = _from_kind(document, FORCES, f"force {document['name']!r}")
-            ADD[type(force)](mechanism, **vars(force))
-    except ModelError:
-        mechanism.forces = before
-        raise
+def _add_force(mechanism: Mechanism, documents: Sequence[Document]) -> None:
+    (document,) = documents
+    force = _from_kind(document, FORCES, f"force {document['name']!r}")
+    ADD[type(force)](mechanism, **vars(force))
 
 
 # ---- entries of many objects -----------------------------------------------------------------
 
 
 def _made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any]:
-    """Return what `make` makes of each document, the same object of equal ones."""
-    keys = [None if document is NOTHING else repr(document) for document in documents]
+    """Return what `make` makes of each document, the same object of equal ones; None of NOTHING."""
+    keys = list(map(repr, documents))
     distinct = dict(zip(keys, documents, strict=True))
-    objects = {key: None if key is None else make(document) for key, document in distinct.items()}
-    return [objects[key] for key in keys]
+    made = {key: None if one is NOTHING else make(one) for key, one in distinct.items()}
+    return [made[key] for key in keys]
 
 
-def _check_keys(rows: Sequence[Any], required: set[str], optional: Iterable[str] = ()) -> None:
-    """Raise Unfit unless every row is an object with these entries."""
-    if not set(map(type, rows)) <= {dict}:
-        raise Unfit("objects")
-    for keys in set(map(tuple, rows)):
-        if not required <= set(keys) <= required.union(optional):
-            raise Unfit("entries")
-
-
-def _words(rows: Sequence[Document], key: str) -> list[str]:
-    """Return an entry that is a word in every row."""
-    values = [row[key] for row in rows]
-    if not set(map(type, values)) <= {str} or "" in values:
-        raise Unfit(key)
-    return values
+def _check_entries(rows: Sequence[Document], known: set[str]) -> None:
+    if not set(chain.from_iterable(rows)) <= known:
+        raise Unfit("entries")
 
 
 def _numbers(
-    rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any
+    rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any = None
 ) -> FloatArray:
     """(n, *shape) an entry that is made of numbers in every row."""
-    values: Iterable[Any] = (
-        [row.get(key, default) for row in rows] if default else map(itemgetter(key), rows)
-    )
-    for size in shape:
-        lists = list(values)
-        if not set(map(type, lists)) <= {list, tuple} or set(map(len, lists)) - {size}:
-            raise Unfit(key)
-        values = chain.from_iterable(lists)
-    flat = list(values)
-    if not set(map(type, flat)) <= {float, int}:
-        raise Unfit(key)
-    try:
-        array = np.array(flat, dtype=float)
-    except OverflowError as error:
-        raise Unfit(key) from error
-    if not (np.abs(array) < LARGEST).all():
-        raise Unfit(key)
-    return array.reshape(-1, *shape)
+    entries = np.array([row.get(key, default) for row in rows], dtype=object)
+    is_plain = set(map(type, entries.ravel().tolist())) <= {float, int}
+    if entries.shape == (len(rows), *shape) and is_plain:
+        with suppress(OverflowError):
+            array = entries.astype(float)
+            if (np.abs(array) < LARGEST).all():
+                return array
+    raise Unfit(key)
 
 
 # ---- one object ------------------------------------------------------------------------------
@@ -542,22 +493,11 @@ def _typed(value: Any, hint: Any, who: str) -> Any:
     """Return a plain value as the field's annotation asks, as far as the class does not check."""
     if hint is Frame:
         return _made(Frame, value if isinstance(value, dict) else {"frame": value}, who)
-    if hint in (float, int, str):
-        kinds = {float: (float, int), int: (int,), str: (str,)}[hint]
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            raise ModelError(f"{who} is {value!r}; give a {'word' if hint is str else 'number'}")
-        return hint(value)
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list):
-            raise ModelError(f"{who} is {value!r}; give a list")
-        items = get_args(hint)
-        if items[-1] is Ellipsis:
-            items = (items[0],) * len(value)
-        if len(value) != len(items):
-            raise ModelError(f"{who} has {len(value)} entries; give {len(items)}")
-        return tuple(_typed(item, of, who) for item, of in zip(value, items, strict=True))
-    if get_origin(hint) is UnionType and isinstance(value, dict):  # a number or a time function
+    if isinstance(value, dict):
         if "type" not in value:
             raise ModelError(f"{who}: 'type' is missing; add one of {', '.join(TIME_FUNCTIONS)}")
         return _from_kind(value, TIME_FUNCTIONS, who)
+    kinds, remedy = ({str}, "a word") if hint is str else ({float, int}, "a number or a list")
+    if not set(map(type, np.array(value, dtype=object).ravel().tolist())) <= kinds:
+        raise ModelError(f"{who} is {value!r}; give {remedy}")
     return value

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody._core import model
+from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     column,
     direction,
     distinct,
-    finite_rows,
+    first_wrong,
     joined,
     repeated,
     vector,
@@ -25,7 +26,6 @@ from sparsebody.spatial import (
     quaternion_from_rotation,
     rotation_from_quaternion,
 )
-from sparsebody.tolerances import UNIT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ class Frames:
         n = next((len(a) for a in (self.position, self.orientation) if np.ndim(a) == 2), 1)  # type: ignore[arg-type]
         position = column(self.position, (3,), n, "frames", "position")
         orientation = column(self.orientation, (4,), n, "frames", "orientation")
-        for i in np.flatnonzero(~(finite_rows(position) & are_unit_quaternions(orientation))):
+        if not _are_right(position, orientation):
+            i = first_wrong(n, lambda some: _are_right(position[some], orientation[some]))
             try:
                 Frame(position[i], orientation[i])
             except ModelError as error:
@@ -89,6 +90,12 @@ class Frames:
         return _trusted(cls, position, orientation)
 
     @classmethod
+    def of(cls, frames: Sequence[Frame]) -> Frames:
+        """Frames from one object each."""
+        origins = np.array([frame.origin for frame in frames]).reshape(-1, 3)
+        return _trusted(cls, origins, np.reshape([f.orientation for f in frames], (-1, 4)))
+
+    @classmethod
     def repeated(cls, frame: Frame, n: int) -> Frames:
         """The same frame n times."""
         return _trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
@@ -99,15 +106,12 @@ class Frames:
         origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
         return _trusted(cls, joined(origins), joined(quaternions))
 
-    def take(self, index: IntArray) -> Frames:
-        """Some of the frames."""
-        return _trusted(Frames, self.origins[index], self.quaternions[index])
-
     def __len__(self) -> int:
         return len(self.origins)
 
-    def __getitem__(self, index: int) -> Frame:
-        return _trusted(Frame, self.origins[index], self.quaternions[index])
+    def __getitem__(self, index: Any) -> Any:
+        position, orientation = self.origins[index], self.quaternions[index]
+        return _trusted(Frame if position.ndim == 1 else Frames, position, orientation)
 
     @property
     def origins(self) -> FloatArray:
@@ -125,10 +129,7 @@ class Frames:
         return rotations(self.quaternions)
 
 
-F = TypeVar("F", Frame, Frames)
-
-
-def _trusted(kind: type[F], position: FloatArray, orientation: FloatArray) -> F:
+def _trusted(kind: type[Any], position: FloatArray, orientation: FloatArray) -> Any:
     """Return what needs no check, because it comes from what was checked."""
     frame = object.__new__(kind)
     position.flags.writeable = orientation.flags.writeable = False
@@ -137,10 +138,8 @@ def _trusted(kind: type[F], position: FloatArray, orientation: FloatArray) -> F:
     return frame
 
 
-def are_unit_quaternions(orientation: FloatArray) -> BoolArray:
-    """(n,) or (1,) whether the quaternions (n, 4) are finite and unit, to within 1e-6."""
-    norm = np.linalg.norm(distinct(orientation), axis=1)
-    return np.asarray(np.abs(norm - 1.0) <= UNIT_TOLERANCE)  # no NaN passes
+def _are_right(position: FloatArray, orientation: FloatArray) -> bool:
+    return model.is_regular(position, orientation, position, position[:, 0])
 
 
 def unit_quaternions(orientation: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.columns import scalar
+from sparsebody.model.columns import put_checked, scalar
 from sparsebody.spatial import plucker_transform
 
 INFO = joints.types()  # by kind, the index of a type in the native list
@@ -128,7 +128,7 @@ class Helical(JointType, name="helical"):
     pitch: float  # [m/rad]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pitch", scalar(self.pitch, "helical joint", "pitch"))
+        put_checked(self, "helical joint", scalar, "pitch")
         if self.pitch == 0.0:
             raise ModelError(f"helical pitch is {self.pitch}; a screw without travel is a Revolute")
 
@@ -199,7 +199,7 @@ class ConstantDistance(JointType, name="constant-distance"):
     length: float  # [m]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", scalar(self.length, "constant distance", "length"))
+        put_checked(self, "constant distance", scalar, "length")
         if not self.length > 0.0:
             raise ModelError(
                 f"length of a constant distance is {self.length}; it must be positive "

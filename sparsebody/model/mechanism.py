@@ -130,19 +130,11 @@ class Mechanism:
         """Return the body called `name`; ModelError if there is none."""
         if isinstance(name, str) and name == WORLD:
             raise ModelError(f"{WORLD!r} is the fixed node and no body; name a moving body")
-        index = self._bodies.names.find(name)
-        if index < 0:
-            known = ", ".join(self._bodies.names[:5]) or "none"
-            raise ModelError(f"there is no body {name!r}; add_body it first (bodies: {known}, ...)")
-        return self._bodies[index]
+        return self._bodies.find(name, "body")
 
     def joint(self, name: str) -> Joint:
         """Return the joint called `name`; ModelError if there is none."""
-        index = self._joints.names.find(name)
-        if index < 0:
-            known = ", ".join(self._joints.names[:5]) or "none"
-            raise ModelError(f"there is no joint {name!r}; add_joint it first ({known}, ...)")
-        return self._joints[index]
+        return self._joints.find(name, "joint")
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}: {self.n_bodies} bodies, {self.n_joints} joints)"
@@ -221,18 +213,10 @@ class Mechanism:
         ----------
         names : sequence of str, or str
             Such as a list or `numbered("bar-{}", range(n))`; "bar-{}" alone counts from 0.
-        mass : float or (n,) array_like
-            [kg].
         inertia : (3,), (n, 3), (1, 3, 3) or (n, 3, 3) array_like
             About the centers of mass in body axes [kg m^2]: moments, or tensors.
-        center_of_mass, position : (3,) or (n, 3) array_like
-            [m].
-        orientation : (4,) or (n, 4) array_like
-            Unit quaternions (w, x, y, z), body to world.
-        linear_velocity, angular_velocity : (3,) or (n, 3) array_like
-            Of the frames' origins, in world axes [m/s, rad/s].
-        shape : Shape or sequence of Shape or None, optional
-            For pictures only.
+        mass, center_of_mass, position, orientation, linear_velocity, angular_velocity, shape
+            As for `add_body`, with the leading axis or without.
 
         Raises
         ------
@@ -360,16 +344,12 @@ class Mechanism:
         ----------
         names : sequence of str, or str
             As for `add_bodies`.
-        joint_type : JointType or sequence of JointType
-            Such as Revolute().
         predecessor, successor : (n,) int array, sequence of str, int or str
             Bodies by number (-1 is the world) or by name.
-        point, axis, x_axis : (3,) or (n, 3) array_like
-            Origins [m] and directions of the joint frames in the world, at the initial pose.
         predecessor_frame, successor_frame : Frame or Frames
-            Or joint frames in the frames of the bodies.
-        prescribed : as for `add_joint`, or a list of n of that and None
-            Coordinates that are given functions of time.
+            Joint frames in the frames of the bodies.
+        joint_type, point, axis, x_axis, prescribed
+            As for `add_joint`, with the leading axis or without; lists of joint types and motions.
         compliance, damping : float, or (n,), (n, rows) or (n, rows, rows) array_like
             Of the rows (see `add_joint`): a number for all joints, or n of what one joint takes.
             A leading axis of 1 holds for all.
@@ -424,8 +404,11 @@ class Mechanism:
         """
         frames = Frame(first_point), Frame(second_point)
         if length is None:
-            ends = self._to_world(first, frames[0]), self._to_world(second, frames[1])
-            length = float(np.linalg.norm(ends[1] - ends[0]))
+            start, end = (
+                frame.origin if body == WORLD else self.body(body).to_world(frame.origin)
+                for body, frame in zip((first, second), frames, strict=True)
+            )
+            length = float(np.linalg.norm(end - start))
         return self.add_joint(
             name,
             ConstantDistance(length),
@@ -632,8 +615,7 @@ class Mechanism:
         mechanism = cls(like.name, like.gravity)
         mechanism._bodies.extend(*bodies)
         mechanism._joints.extend(*joints)
-        some = like.forces.values() if forces is None else forces
-        mechanism.forces = {force.name: force for force in some}
+        mechanism.forces = {f.name: f for f in (like.forces.values() if forces is None else forces)}
         return mechanism
 
     def columns(self) -> tuple[BodyColumns, JointColumns]:
@@ -648,9 +630,6 @@ class Mechanism:
             raise ModelError(f"force {force.name!r}: this name is taken; choose another")
         self.forces[force.name] = force
         return force
-
-    def _to_world(self, body: str, frame: Frame) -> FloatArray:
-        return frame.origin if body == WORLD else self.body(body).to_world(frame.origin)
 
     def _ends_and_frames(
         self, what: str, names: Sequence[str], bodies: Ends, in_world: InWorld, in_bodies: InBodies

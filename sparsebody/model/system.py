@@ -233,6 +233,16 @@ class System:
         return np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
 
     @cached_property
+    def typical_length(self) -> float:
+        """Mean distance of joints from the centers of mass [m]; lengths of beams count as such."""
+        arms = self.successor_point, self.predecessor_point, self.elastic.rest[:, 3:]
+        on_successor, on_predecessor, rest = (np.sqrt(np.einsum("na,na->n", a, a)) for a in arms)
+        lengths = np.concatenate(
+            [on_successor[self.successor >= 0], on_predecessor[self.predecessor >= 0], rest]
+        )
+        return float(lengths.mean()) if lengths.any() else 1.0
+
+    @cached_property
     def row_joint(self) -> IntArray:
         """(n_rows,) the joint of each constraint row."""
         return np.repeat(np.arange(self.n_joints, dtype=np.intp), np.diff(self.first_row))

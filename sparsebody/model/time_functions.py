@@ -12,7 +12,7 @@ import numpy as np
 from sparsebody._core import model as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import scalar
+from sparsebody.model.columns import put_checked, scalar
 
 
 class TimeFunction(Protocol):
@@ -56,8 +56,7 @@ class Sinusoid:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for field in ("amplitude", "angular_frequency", "phase", "offset"):
-            scalar(getattr(self, field), "sinusoid", field.replace("_", " "))
+        put_checked(self, "sinusoid", scalar, "amplitude", "angular_frequency", "phase", "offset")
 
     def __call__(self, time: float) -> tuple[float, float, float]:
         """Value, first and second derivative."""
@@ -77,8 +76,7 @@ class SmoothStep:
     delay: float = 0.0  # [s]
 
     def __post_init__(self) -> None:
-        for field in ("start", "end", "duration", "delay"):
-            scalar(getattr(self, field), "smooth step", field)
+        put_checked(self, "smooth step", scalar, "start", "end", "duration", "delay")
         if not self.duration > 0.0:
             raise ModelError(f"duration of a smooth step is {self.duration}; it must be positive")
 

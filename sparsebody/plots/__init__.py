@@ -1,5 +1,5 @@
 """Pictures: one figure a function, and what can be drawn of a mechanism or a trajectory."""
 
-from sparsebody.plots.subjects import Options, Subject, mechanism_subject, trajectory_subject
+import lazy_loader
 
-__all__ = ["Options", "Subject", "mechanism_subject", "trajectory_subject"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

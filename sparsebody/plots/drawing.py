@@ -60,11 +60,11 @@ def choose_view(snapshots: Sequence[FloatArray], gravity: FloatArray) -> View:
     """
     points = np.concatenate(snapshots)
     moves = np.concatenate([later - snapshots[0] for later in snapshots[1:]] or [points[:0]])
-    for cloud in (points - points.mean(axis=0), moves):
-        size = np.ptp(points, axis=0).max() if len(points) else 0.0
-        if len(cloud) and size > 0.0 and (cloud is not moves or np.abs(moves).max() > _FLAT * size):
-            view = _plane_of(cloud, size, gravity)
-            if view is not None:
+    size = np.ptp(points, axis=0).max() if len(points) else 0.0
+    if size > 0.0:
+        does_move = np.abs(moves).max(initial=0.0) > _FLAT * size
+        for cloud in (points - points.mean(axis=0), *([moves] if does_move else [])):
+            if (view := _plane_of(cloud, size, gravity)) is not None:
                 return view
     return SPACE
 
@@ -115,7 +115,9 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
     style: dict[str, Any] = {"colors": [pen.color], "linewidths": pen.width, "capstyle": "round"}
     style["zorder"] = pen.order
     thin = style | {"linewidths": 0.6 * pen.width, "linestyles": "--"}
+    collection: Any = LineCollection if view.is_planar else Line3DCollection
     if view.is_planar:
+        lines = lines[~outline.is_edge]
         solids = [view(corners.at(state)) for corners in outline.solids]
         sizes = [np.ptp(points, axis=0) for points in solids]
         hulls = [  # of a flat solid, its points
@@ -125,13 +127,8 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
         face, edge = [(*to_rgb(pen.color), 0.25)], min(1.0, pen.width)
         fill: Any = {"facecolors": face, "edgecolors": [pen.color], "linewidths": edge}
         axes.add_collection(PolyCollection(hulls, zorder=pen.order - 0.5, **fill))
-        axes.add_collection(LineCollection(lines[~outline.is_edge], **style))
-        axes.add_collection(LineCollection(links, **thin))
-        axes.add_collection(LineCollection(beams, **style))
-    else:
-        axes.add_collection(Line3DCollection(lines, **style))
-        axes.add_collection(Line3DCollection(links, **thin))
-        axes.add_collection(Line3DCollection(beams, **style))
+    for segments, look in ((lines, style), (links, thin), (beams, style)):
+        axes.add_collection(collection(segments, **look))
     if pen.joints:  # a ring at every joint, a square where it is fixed to the world
         places = view(outline.joints.at(state))
         size = float(np.clip(4.0 * pen.width, 2.0, 18.0))
@@ -154,15 +151,11 @@ def frame_axes(axes: Any, view: View, points: FloatArray, margin: float = 0.05) 
     size = (high - low).max() or 1.0
     pad = np.maximum(margin * size, 0.5 * (_LEAST[view.is_planar] * size - (high - low)))
     low, high = low - pad, high + pad
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
-    axes.set_xlabel(view.labels[0])
-    axes.set_ylabel(view.labels[1])
+    for name, label, *limits in zip("xyz", view.labels, low, high, strict=False):
+        axes.set(**{f"{name}label": label, f"{name}lim": limits})
     if view.is_planar:
         axes.set_aspect("equal")
         return
-    axes.set_zlim(low[2], high[2])
-    axes.set_zlabel(view.labels[2])
     is_flat, sides = high[2] - low[2] < 0.6 * size, high - low
     axes.set_box_aspect(sides, zoom=1.05 if is_flat else 0.9)
     axes.view_init(elev=22, azim=-58)  # with white panes, and few ticks on short axes
@@ -262,9 +255,8 @@ def _side_by_side(
     across, up = np.ptp(view(snapshots[0]), axis=0)
     is_upright = bool(up > across)
     lying = view.flipped() if is_upright else view
-    flat = [lying(points) for points in snapshots]
-    low = np.min([points.min(axis=0) for points in flat], axis=0)
-    high = np.max([points.max(axis=0) for points in flat], axis=0)
+    flat = lying(np.concatenate(snapshots))
+    low, high = flat.min(axis=0), flat.max(axis=0)
     window = low - 0.15 * (high[1] - low[1]), high + 0.15 * (high[1] - low[1])
     window[1][0] = min(window[1][0], low[0] + _DETAIL * (high[1] - low[1]))
     n, n_columns = len(states), len(states) if is_upright else 3
@@ -284,9 +276,7 @@ def _side_by_side(
         _frame_strip(strip, low, high, state.time, strip is strips[-1])
         draw_outline(detail, outline, view, state, Pen(color, 1.3))
         limits = list(zip(*window, strict=True))  # of the lying mechanism
-        detail.set_xlim(*limits[is_upright])
-        detail.set_ylim(*limits[not is_upright])
-        detail.set_aspect("equal")
+        detail.set(xlim=limits[is_upright], ylim=limits[not is_upright], aspect="equal")
         detail.set_title(f"t = {state.time:.3g} s", fontsize=8)
     strips[-1].set_xlabel(lying.labels[0])
     for detail in details[-1]:
@@ -303,10 +293,8 @@ def _frame_strip(axes: Any, low: FloatArray, high: FloatArray, time: float, is_l
     """Set the limits of one strip: a line of text, a drawing, and no axis but the lowest one's."""
     length, middle = high[0] - low[0], 0.5 * (low[1] + high[1])
     half = max(0.55 * (high[1] - low[1]), 0.014 * length)
-    axes.set_xlim(low[0] - 0.01 * length, high[0] + 0.01 * length)
-    axes.set_ylim(middle - half, middle + half)
-    axes.set_aspect("equal")
-    axes.set_yticks([])
+    axes.set(xlim=(low[0] - 0.01 * length, high[0] + 0.01 * length), aspect="equal")
+    axes.set(ylim=(middle - half, middle + half), yticks=[])
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_visible(is_last)
     axes.tick_params(bottom=is_last, labelbottom=is_last)

@@ -29,16 +29,8 @@ def plot_elimination(
 ) -> Figure:
     """Return the graph with bodies (circles) and joints (squares) coloured by when they go.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Bodies and joints.
-    order : (n_blocks,) int array
-        Elimination order.
-    place : (n_blocks, 2 or 3) array
-        Where the blocks are; see `graph_places`.
-    title : str
-        Above the picture.
+    `order` (n_blocks,): elimination order. `place` (n_blocks, 2 or 3): where the blocks are, see
+    `graph_places`.
     """
     flat = _flattened(place)
     position = positions(order)  # in the order
@@ -51,27 +43,17 @@ def plot_elimination(
     n = pattern.n_blocks
     size = float(np.clip(6000.0 / max(n, 1), 8.0, 160.0))
     shades = Normalize(0, max(n - 1, 1))
-    for blocks, marker, share in (
-        (np.arange(pattern.n_primal), "o", 1.0),
-        (np.arange(pattern.n_primal, n), "s", 0.6),
-    ):
+    bodies, joints = np.split(np.arange(n), [pattern.n_primal])
+    for blocks, marker, share in ((bodies, "o", 1.0), (joints, "s", 0.6)):
         colors: dict[str, Any] = {"c": position[blocks], "cmap": TIME_COLORS, "norm": shades}
         x, y = flat[blocks].T
         axes.scatter(x, y, s=share * size, marker=marker, zorder=2, **colors)
-    if n <= _MOST_NUMBERS:
-        for block in range(n):
-            ink = "white" if position[block] > 0.45 * n else "black"
-            axes.annotate(
-                str(position[block] + 1),
-                flat[block],
-                ha="center",
-                va="center",
-                fontsize=5,
-                color=ink,
-            )
-    axes.set_aspect("equal")
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5}
+    for block in range(n if n <= _MOST_NUMBERS else 0):
+        style["color"] = "white" if position[block] > 0.45 * n else "black"
+        axes.annotate(str(position[block] + 1), flat[block], **style)
+    axes.set(aspect="equal", title=title)
     axes.set_axis_off()
-    axes.set_title(title)
     mappable = ScalarMappable(shades, TIME_COLORS)
     figure.colorbar(mappable, ax=axes, label="eliminated, first to last", shrink=0.8)
     return figure
@@ -96,12 +78,10 @@ def _flattened(place: FloatArray) -> FloatArray:
         return place
     centred = place - place.mean(axis=0)
     extent = np.ptp(centred, axis=0)
-    first, second = sorted(np.argsort(extent)[-2:])
-    flat = centred[:, [first, second]]
-    thin = extent.min() > 0.2 * extent.max()
-    if thin:  # a solid: seen from aside
-        rest = ({0, 1, 2} - {int(first), int(second)}).pop()
-        flat = flat + centred[:, [rest]] * np.array([0.45, 0.3])
+    least, *most = np.argsort(extent)
+    flat = centred[:, sorted(most)]
+    if extent[least] > 0.2 * extent.max():  # a solid: seen from aside
+        flat = flat + centred[:, [least]] * np.array([0.45, 0.3])
     return np.asarray(flat)
 
 
@@ -138,9 +118,7 @@ def plot_elimination_tree(pattern: BlockPattern, order: IntArray, title: str = "
     is_body = order < pattern.n_primal
     for which, color, label in ((is_body, BLUE, "bodies"), (~is_body, ORANGE, "joints")):
         axes.scatter(across[which], -depth[which], s=size, c=color, label=label, zorder=2)
-    axes.set_xlabel("leaves, side by side")
-    axes.set_ylabel("blocks below the root")
-    axes.set_xticks([])
+    axes.set(xlabel="leaves, side by side", ylabel="blocks below the root", xticks=[])
     axes.grid(True, axis="y", color=FAINT)
     height = int(depth.max(initial=-1)) + 1
     axes.set_title(f"{title}\nheight {height} of {len(parent)} blocks".strip(), fontsize=9)
@@ -162,8 +140,7 @@ def plot_fill(nnz_l: Mapping[str, float], flops: Mapping[str, float], title: str
         (left, nnz_l, "entries of L", BLUE),
         (right, flops, "operations", ORANGE),
     ):
-        least = min(values.values())
-        ratio = np.array([values[name] / least for name in names])
+        ratio = np.array([values[name] for name in names]) / (least := min(values.values()))
         axes.barh(place, ratio, color=color, height=0.65)
         if ratio.max() > _WIDE:
             axes.set_xscale("log")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import comb
@@ -98,13 +97,11 @@ def _joint_points(system: System) -> list[list[FloatArray]]:
     return on_body
 
 
-def _star(points: list[FloatArray]) -> Iterator[FloatArray]:
-    """Yield lines of a body without a shape: joint to joint, or from the center to each."""
+def _star(points: list[FloatArray]) -> list[FloatArray]:
+    """Return lines of a body without a shape: joint to joint, or from the center to each."""
     if len(points) == 2:
-        yield np.stack(points)
-        return
-    for point in points:
-        yield np.stack([np.zeros(3), point])
+        return [np.stack(points)]
+    return [np.stack([np.zeros(3), point]) for point in points]
 
 
 def _edges(shape: Shape) -> FloatArray:
@@ -144,12 +141,14 @@ def _links(system: System) -> Points:
     """Return the two ends of every massless rod and every point force."""
     is_rod = [isinstance(joint_type, ConstantDistance) for joint_type in system.joint_types]
     rods, forces = np.flatnonzero(is_rod), system.point_forces
-    first = np.concatenate([system.predecessor[rods], forces.first])
-    second = np.concatenate([system.successor[rods], forces.second])
-    first_point = np.concatenate([system.predecessor_point[rods], forces.first_point])
-    second_point = np.concatenate([system.successor_point[rods], forces.second_point])
-    points = np.stack([first_point, second_point], axis=1).reshape(-1, 3)
-    return Points(np.stack([first, second], axis=1).ravel(), points)
+    bodies = np.r_[
+        np.c_[system.predecessor, system.successor][rods], np.c_[forces.first, forces.second]
+    ]
+    points = np.r_[
+        np.c_[system.predecessor_point, system.successor_point][rods],
+        np.c_[forces.first_point, forces.second_point],
+    ]
+    return Points(bodies.ravel(), points.reshape(-1, 3))
 
 
 def _beams(system: System) -> Points:

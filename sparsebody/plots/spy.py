@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,87 +51,42 @@ class Spots(NamedTuple):
 def plot_spy(pattern: BlockPattern, order: IntArray, name: str, title: str = "") -> Figure:
     """Return spy plots of the matrix in natural order, in `order`, and a close-up of the latter.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Bodies and joints.
-    order : (n_blocks,) int array
-        Elimination order.
-    name : str
-        What the ordering is called.
-    title : str
-        Above the picture.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once.
+    `order` (n_blocks,): elimination order, called `name`; ShapeError unless it lists every block.
     """
     n, n_panels = pattern.n_rows, 3 if pattern.n_rows > 2 * _CLOSE_UP else 2
     figure = Figure(figsize=(2.6 * n_panels + 0.2, 3.55))
     panels = figure.subplots(1, n_panels)
-    natural = np.arange(pattern.n_blocks, dtype=np.intp)
-    kinds: set[int] = set()
-    for axes, label, sequence in zip(panels, ("as numbered", name), (natural, order), strict=False):
-        metrics = ordering_metrics(pattern, sequence)
-        spots = _spots(pattern, sequence, metrics)
-        kinds.update(spots.kind.tolist())
-        _draw_window(axes, spots, 0, n)
-        costs = f"nnz(L) = {metrics.nnz_l:,}, bandwidth {metrics.scalar_bandwidth:,}"
-        axes.set_title(f"{label}\n{costs}", fontsize=8)
+    orders = [("as numbered", np.arange(pattern.n_blocks, dtype=np.intp)), (name, order)]
+    costs = "nnz(L) = {0.nnz_l:,}, bandwidth {0.scalar_bandwidth:,}"
+    spots = _draw_orders(figure, panels, pattern, orders, costs, title)
     if n_panels == 3:  # a window in the middle of the order, where it is typical
         first = (n - _CLOSE_UP) // 2
-        _draw_window(panels[2], spots, first, first + _CLOSE_UP)
+        _draw_window(panels[2], spots[-1], first, first + _CLOSE_UP)
         panels[2].set_title(f"the same: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
-    _finish(figure, f"{title}  ({n:,} rows)".strip(), _COLORS, _LABELS, kinds)
     return figure
 
 
 @styled
 def plot_orders(pattern: BlockPattern, orders: Mapping[str, IntArray], title: str = "") -> Figure:
-    """Return spy plots of one matrix in several orders, side by side.
+    """Return spy plots of one matrix in several orders (n_blocks,) by name, side by side.
 
-    Parameters
-    ----------
-    pattern : BlockPattern
-        Bodies and joints.
-    orders : dict of str to (n_blocks,) int array
-        Elimination orders by name.
-    title : str
-        Above the picture.
-
-    Raises
-    ------
-    ShapeError
-        If an order does not list every block once.
+    Raises ShapeError if an order does not list every block once.
     """
     n_columns = min(max(len(orders), 1), _MOST_COLUMNS)
     n_lines = -(-len(orders) // n_columns)
     figure = Figure(figsize=(2.1 * n_columns + 0.2, 2.55 * n_lines + 0.7))
     panels = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
-    kinds: set[int] = set()
-    for axes, (name, order) in zip(panels, orders.items(), strict=False):
-        metrics = ordering_metrics(pattern, order)
-        spots = _spots(pattern, order, metrics)
-        kinds.update(spots.kind.tolist())
-        _draw_window(axes, spots, 0, pattern.n_rows)
-        axes.set_title(f"{name}\n{metrics.flops:,.3g} flops", fontsize=8)
+    _draw_orders(figure, panels, pattern, orders.items(), "{.flops:,.3g} flops", title)
     for axes in panels[len(orders) :]:
         axes.set_visible(False)
-    _finish(figure, f"{title}  ({pattern.n_rows:,} rows)".strip(), _COLORS, _LABELS, kinds)
     return figure
 
 
 @styled
 def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
-    """Return spy plots of K and G, with the joints of each cluster side by side.
+    """Return spy plots of K and G of a mechanism at a state, the joints of each cluster together.
 
-    Parameters
-    ----------
-    explicit : ExplicitBlocks
-        G of a mechanism at a state.
-    title : str
-        Above the picture.
+    `explicit`: what `LoopsProjection.explicit_at` returns.
     """
     clusters = explicit.clusters
     order = clusters.velocity_order
@@ -145,16 +101,34 @@ def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
     ):
         _draw_cells(axes, _cluster_cells(matrix, of_row, of_column), _CLUSTER_COLORS, 5)
         axes.set(title=f"{name}, {matrix.shape[0]} x {matrix.shape[1]}", xlabel=label)
-    _finish(figure, title, _CLUSTER_COLORS, _CLUSTER_LABELS, set(_CLUSTER_LABELS))
+    _finish(figure, title, _CLUSTER_COLORS, _CLUSTER_LABELS)
     return figure
 
 
-def _finish(
-    figure: Figure, title: str, colors: Sequence[str], labels: Mapping[int, str], kinds: set[int]
-) -> None:
-    """Add title and legend, with fill-in where there is any."""
-    shown = [kind for kind in labels if kind != _FILL or kind in kinds]
-    handles = [Patch(facecolor=colors[kind], label=labels[kind]) for kind in shown]
+def _draw_orders(
+    figure: Figure,
+    panels: Iterable[Axes],
+    pattern: BlockPattern,
+    orders: Iterable[tuple[str, IntArray]],
+    costs: str,
+    title: str,
+) -> list[Spots]:
+    """Draw the matrix in each order, with `costs`, a format of its metrics, below its name."""
+    drawn = []
+    for axes, (name, order) in zip(panels, orders, strict=False):
+        metrics = ordering_metrics(pattern, order)
+        drawn.append(_spots(pattern, order, metrics))
+        _draw_window(axes, drawn[-1], 0, pattern.n_rows)
+        axes.set_title(f"{name}\n{costs.format(metrics)}", fontsize=8)
+    kinds = {kind for spots in drawn for kind in spots.kind.tolist()}
+    labels = {kind: text for kind, text in _LABELS.items() if kind != _FILL or kind in kinds}
+    _finish(figure, f"{title}  ({pattern.n_rows:,} rows)".strip(), _COLORS, labels)
+    return drawn
+
+
+def _finish(figure: Figure, title: str, colors: Sequence[str], labels: Mapping[int, str]) -> None:
+    """Add title and legend."""
+    handles = [Patch(facecolor=colors[kind], label=label) for kind, label in labels.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle(title)
 
@@ -163,12 +137,9 @@ def _draw_cells(
     axes: Axes, cells: FloatArray | IntArray, colors: Sequence[str], n_ticks: int, **options: Any
 ) -> None:
     """Draw kinds of cells in their colors, in a frame."""
-    axes.imshow(
-        cells, cmap=ListedColormap(colors), vmin=0, vmax=3, interpolation="nearest", **options
-    )
-    for spine in axes.spines.values():
-        spine.set_visible(True)
-        spine.set_color(INK)
+    options |= {"cmap": ListedColormap(colors), "vmin": 0, "vmax": 3}
+    axes.imshow(cells, interpolation="nearest", **options)
+    axes.spines[:].set(visible=True, color=INK)
     axes.locator_params(nbins=n_ticks, integer=True)
 
 
@@ -207,11 +178,10 @@ def _cells(spots: Spots, first: int, last: int) -> FloatArray:
     inside = np.all((spans[..., 1] >= first) & (spans[..., 0] < last), axis=0)
     row, column = np.clip((spans[:, inside] - first) * n // (last - first), 0, n - 1)
     height, width = np.diff(row, axis=1).ravel(), np.diff(column, axis=1).ravel()
-    for kind in (_FILL, _CONSTRAINT, _INERTIA):
-        for down in range(int(height.max(initial=-1)) + 1):
-            for right in range(int(width.max(initial=-1)) + 1):
-                reaches = (spots.kind[inside] == kind) & (height >= down) & (width >= right)
-                cells[row[reaches, 0] + down, column[reaches, 0] + right] = kind
+    steps = (range(int(size.max(initial=-1)) + 1) for size in (height, width))
+    for kind, down, right in product((_FILL, _CONSTRAINT, _INERTIA), *steps):
+        reaches = (spots.kind[inside] == kind) & (height >= down) & (width >= right)
+        cells[row[reaches, 0] + down, column[reaches, 0] + right] = kind
     return cells
 
 

@@ -14,7 +14,7 @@ from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
 from sparsebody.dynamics.reductions import SubgroupAssembler
-from sparsebody.equations.initial_state import consistent_state, mechanism_size
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     EnergyWarning,
     InterruptionWarning,
@@ -25,8 +25,6 @@ from sparsebody.errors import (
     warn_user,
 )
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, Inner
-from sparsebody.simulation.auto_stepper import AutoStepper
 from sparsebody.simulation.callbacks import (
     Control,
     EventFinder,
@@ -37,7 +35,7 @@ from sparsebody.simulation.callbacks import (
     stop_request,
     user_events,
 )
-from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
+from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
 from sparsebody.simulation.options import (
@@ -54,6 +52,7 @@ from sparsebody.simulation.options import (
     simulation_options,
     with_former_keywords,
 )
+from sparsebody.simulation.outer_steppers import AdaptiveStepper, AutoStepper, Inner
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Checkpoint, Problem, row_size
@@ -315,7 +314,7 @@ class _Run:
         if len(system.elastic) == 0:  # vibrations of stiff elements may fade in implicit steps
             drift = np.abs(drift)
         closes = STABILIZATIONS[self._options.stabilization].closes
-        if closes and drift.max() > _CREEP * weight * mechanism_size(system):
+        if closes and drift.max() > _CREEP * weight * system.typical_length:
             warn_user(
                 f"the energy of {system.name!r} changed by {change:.0%} of what moves, with "
                 'nothing that adds or takes any: take smaller steps, or step="auto"',

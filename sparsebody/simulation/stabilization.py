@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,14 +12,12 @@ import numpy as np
 
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.dynamics.evaluators import KrylovEvaluator
-from sparsebody.dynamics.forward import Evaluation
-from sparsebody.equations.initial_state import mechanism_size
-from sparsebody.equations.system_motion import constraint_errors
-from sparsebody.errors import AssemblyError, SingularSystemError
+from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors
+from sparsebody.errors import AssemblyError, RankWarning, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
-from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
+from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State, System
 
 Evaluate = Callable[[State], Evaluation]
@@ -33,15 +32,17 @@ _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
 _ROUNDING = 1e-14  # of velocities, relative
 _DAMPED = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
+_WEAK = 1e-6  # remainder of a row that drift outweighs: it is held by closing the joints alone
+_FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
+_MOST_CORRECTIONS, _MOST_POLISHING = 40, 4
+_CLOSED = 1e-13  # [rad, m]
 
 
 def row_sizes(system: System, state: State) -> FloatArray:
     """Return (n_rows,) errors that are as large as the mechanism: 1 rad, its typical length."""
-    motion = joint_motion(system, state)
-    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
-    moment, force = rows.subspace[:, :3], rows.subspace[:, 3:]
+    moment, force = np.hsplit(SystemMotion(system, state).subspace, 2)
     return np.asarray(
-        np.linalg.norm(moment, axis=1) + mechanism_size(system) * np.linalg.norm(force, axis=1)
+        np.linalg.norm(moment, axis=1) + system.typical_length * np.linalg.norm(force, axis=1)
     )
 
 
@@ -73,7 +74,7 @@ def scales(system: System, state: State, step: float = math.inf) -> Scales:
     """Return what is small in a mechanism, for steps [s]."""
     farthest = _ROUNDING_TOLERANCE * largest(state.position)
     tolerance = _CLOSURE_TOLERANCE * row_sizes(system, state) + farthest
-    return Scales(tolerance, _CREEP * mechanism_size(system) / step)
+    return Scales(tolerance, _CREEP * system.typical_length / step)
 
 
 def largest(array: FloatArray) -> float:
@@ -267,3 +268,60 @@ STABILIZATIONS: dict[str, Stabilization] = {
     "baumgarte": Stabilization(pulled, uses_time_constant=True),
     "none": Stabilization(unchanged),
 }
+
+
+# ---- whatever the rank ---------------------------------------------------------------------------
+
+
+def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
+    """Return the same kind of dynamics with the rows that are independent at `state`.
+
+    In doubt the likeliest ones: a wrong choice shows in joints that open.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        kind = "krylov" if dynamics.is_krylov else "remove"
+        return dynamics.analyzed_at(state, redundancy=kind, rank_tolerance=_WEAK)
+
+
+def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
+    """Return the nearest state that closes all joints, and obeys them, whatever the rank there.
+
+    A pose that drift has opened has more independent rows than the mechanism. Raises OpenJointError
+    if there is none near.
+    """
+    with_all = ForwardDynamics(dynamics.system, state, redundancy="krylov", reactions="basic")
+    try:
+        closed = projected(with_all.evaluate, state).state
+    except OpenJointError:  # soft motions would have to go far
+        closed = projected(with_all.evaluate, _nearly_closed(with_all, state)).state
+    return _closed_to_rounding(with_all, closed)
+
+
+def _closed_to_rounding(with_all: ForwardDynamics, state: State) -> State:
+    """Return a state with errors as small as they get: soft motions multiply what is left."""
+    error = constraint_errors(with_all.system, state)[0]
+    for _ in range(_MOST_POLISHING):
+        trial = displaced(state, with_all.evaluate(state).position_correction())
+        trial_error = constraint_errors(with_all.system, trial)[0]
+        if not largest(trial_error) < 0.5 * largest(error):
+            break
+        state, error = trial, trial_error
+    return state
+
+
+def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
+    """Return a closed state as far as steps of Levenberg and Marquardt lead to one."""
+    damping, error = _FIRST_DAMPING, constraint_errors(with_all.system, state)[0]
+    for _ in range(_MOST_CORRECTIONS):
+        if largest(error) <= _CLOSED:
+            break
+        solver = with_all.evaluate(state).assembled()
+        assert isinstance(solver, KrylovEvaluator)
+        trial = displaced(state, solver.damped_twists(error, damping))
+        trial_error = constraint_errors(with_all.system, trial)[0]
+        is_better = largest(trial_error) < largest(error)
+        damping = max(0.01 * damping, DELTA) if is_better else 100.0 * damping
+        if is_better:
+            state, error = trial, trial_error
+    return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,8 +85,8 @@ class Trajectory(BriefRepr):
     joint_wrench: FloatArray | None  # (n, n_joints, 6) on the successor in S coordinates, if asked
     events: tuple[Event, ...]
     name: str  # of the mechanism
-    body_names: tuple[str, ...]
-    joint_names: tuple[str, ...]
+    body_names: Sequence[str]
+    joint_names: Sequence[str]
     options: Mapping[str, Any]
     conservative: bool  # no drive, effort, damper, external force or control: energy is constant
     interrupted: bool  # stopped before the duration was over
@@ -112,17 +112,11 @@ class Trajectory(BriefRepr):
 
     def body(self, name: str) -> int:
         """Return the index of a body."""
-        return self._index(self.body_names, name, "body")
+        return _index(self.body_names, name, "body")
 
     def joint(self, name: str) -> int:
         """Return the index of a joint."""
-        return self._index(self.joint_names, name, "joint")
-
-    @staticmethod
-    def _index(names: tuple[str, ...], name: str, what: str) -> int:
-        if name not in names:
-            raise SimulationError(f"the trajectory has no {what} {name!r}")
-        return names.index(name)
+        return _index(self.joint_names, name, "joint")
 
     @property
     def energy(self) -> FloatArray:
@@ -185,6 +179,12 @@ class Trajectory(BriefRepr):
         from sparsebody.simulation.trajectory_reading import load_trajectory, recovered_trajectory
 
         return recovered_trajectory(Path(path)) if recover else load_trajectory(Path(path))
+
+
+def _index(names: Sequence[str], name: str, what: str) -> int:
+    if name not in names:
+        raise SimulationError(f"the trajectory has no {what} {name!r}")
+    return names.index(name)
 
 
 class StoppedSimulationError(SimulationError):
@@ -326,8 +326,8 @@ class MemoryRecorder:
             **channels,
             events=tuple(self._events),
             name=header.system.name,
-            body_names=tuple(header.system.body_names),
-            joint_names=tuple(header.system.joint_names),
+            body_names=header.system.body_names,
+            joint_names=header.system.joint_names,
             options=header.options.as_dict(),
             conservative=header.conservative,
             interrupted=interrupted,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -42,7 +43,7 @@ class RankDecision:
     method: str  # in words
     doubt: str = ""  # what is not certain, in words
 
-    @property
+    @cached_property
     def rank(self) -> int:
         """Number of independent rows."""
         return int(np.count_nonzero(self.keep))

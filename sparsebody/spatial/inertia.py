@@ -91,10 +91,10 @@ def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> Fl
 
 def principal_moments(inertia: FloatArray) -> FloatArray:
     """Return the eigenvalues (n, 3), increasing, of rotational inertias (n, 3, 3) [kg m^2]."""
-    upper, lower = inertia[:, [0, 0, 1], [1, 2, 2]], inertia[:, [1, 2, 2], [0, 0, 1]]
-    if upper.any() or lower.any():
+    entries = inertia.reshape(-1, 9)
+    if entries[:, [1, 2, 3, 5, 6, 7]].any():
         return np.linalg.eigvalsh(inertia).astype(float)
-    return np.sort(np.diagonal(inertia, axis1=1, axis2=2), axis=1)
+    return np.sort(entries[:, ::4], axis=1)
 
 
 def inertia_verdicts(inertia: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -107,7 +107,7 @@ def inertia_verdicts(inertia: FloatArray) -> tuple[FloatArray, BoolArray]:
     low, middle, high = moments.T
     difference = np.abs(inertia - np.swapaxes(inertia, 1, 2)).max(axis=(1, 2))
     is_symmetric = difference <= INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
-    zero = MOMENT_TOLERANCE * np.maximum(np.abs(low), np.abs(high))
+    zero = MOMENT_TOLERANCE * np.maximum(-low, high)
     is_possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
     return moments, np.array([is_symmetric, low >= -zero, is_possible, low > zero])
 

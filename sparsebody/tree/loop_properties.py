@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.equations.initial_state import consistent_state, mechanism_size
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
@@ -148,7 +148,7 @@ class _Configurations:
         self, tree: SpanningTree, state: State, given: list[str | tuple[str, int]]
     ) -> None:
         chosen = LoopsProjection(tree.system, tree, independent=given)
-        self.tree, self.clusters, self.length = tree, chosen.clusters, mechanism_size(tree.system)
+        self.tree, self.clusters, self.length = tree, chosen.clusters, tree.system.typical_length
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
         self.is_fixed[chosen.explicit_at(state).independent] = True
         in_loop = self.clusters.layout.local >= 0

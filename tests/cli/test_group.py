@@ -58,7 +58,7 @@ def test_too_little_memory_is_one_line_of_error(monkeypatch):
     def build(name):
         raise MemoryError("Unable to allocate 9. TiB")
 
-    monkeypatch.setattr("sparsebody.model.gallery.build", build)
+    monkeypatch.setattr("sparsebody.build", build)
     message = "sparsebody: error: not enough memory; Unable to allocate 9. TiB\n"
     assert refusal("inspect", "chain", code=1) == message
 

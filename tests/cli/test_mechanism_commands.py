@@ -145,7 +145,7 @@ def test_a_trajectory_without_a_mechanism_is_drawn_as_far_as_can_be(tmp_path, tr
 def test_a_picture_that_cannot_be_written_is_named_before_any_is_drawn(
     trajectory, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("sparsebody.plots.style.save_figure", None)
+    monkeypatch.setattr("sparsebody.plots.save_figure", None)
     path = tmp_path / "loop.png"
     path.symlink_to(path)
     message = refusal("plot", trajectory, "--kind", "energy", "--output", path, code=1)

@@ -56,7 +56,7 @@ def test_a_motion_that_cannot_go_on_ends_with_code_1_and_keeps_what_there_is(tmp
 
 
 def test_an_output_is_tried_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.model.gallery.build", None)
+    monkeypatch.setattr("sparsebody.build", None)
     loop, blocked = tmp_path / "loop.h5", tmp_path / "file" / "pendulum.h5"
     loop.symlink_to(loop)
     blocked.parent.write_text("not a directory")

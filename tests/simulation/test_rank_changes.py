@@ -12,7 +12,8 @@ from scipy.integrate import solve_ivp
 import sparsebody as sb
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.model.gallery import build
-from sparsebody.simulation.rank_changes import closed_by_all_rows, growing_parts, n_parts_after
+from sparsebody.simulation.stabilization import closed_by_all_rows
+from sparsebody.simulation.stepper import growing_parts, n_parts_after
 
 G = 9.81
 

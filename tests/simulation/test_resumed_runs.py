@@ -8,7 +8,7 @@ import pytest
 from overconstrained import figure_8_2_a
 
 import sparsebody as sb
-from sparsebody.simulation import INTEGRATORS, auto_stepper
+from sparsebody.simulation import INTEGRATORS, outer_steppers
 from sparsebody.simulation.options import _ADAPTIVE
 
 CHANNELS = ("time", "position", "orientation", "velocity", "coordinate", "potential_energy")
@@ -111,8 +111,8 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
 
 @pytest.mark.parametrize("case", PROLONGED)
 def test_a_run_is_prolonged_bit_for_bit(case, tmp_path, monkeypatch):
-    monkeypatch.setattr(auto_stepper, "_CHECKED", 16)
-    monkeypatch.setattr(auto_stepper, "_MOST_CHECKS", 1)
+    monkeypatch.setattr(outer_steppers, "_CHECKED", 16)
+    monkeypatch.setattr(outer_steppers, "_MOST_CHECKS", 1)
     make, (*parts, end), options = PROLONGED[case]
     system, state = make()
     whole = sb.simulate(system, state, duration=end, **options)

@@ -5,7 +5,7 @@ from call_paths import watched
 
 import sparsebody as sb
 
-MOST_FILES, MOST_OF_SIMULATION = 23, 9
+MOST_FILES, MOST_OF_SIMULATION = 15, 8
 
 
 @pytest.mark.parametrize("name", ["four-bar", "ladder", "pendulum"])

@@ -14,20 +14,30 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.gallery.beams import beam, compliant_lattice
-from sparsebody.model.gallery.lattices import ladder, lattice, ring, rotating_squares, tube
-from sparsebody.model.gallery.open_chains import chain, pendulum, tree
-from sparsebody.model.gallery.parameters import checked_parameters
-from sparsebody.model.gallery.planar_linkages import (
+from sparsebody.model.gallery.lattices import (
+    beam,
+    compliant_lattice,
+    ladder,
+    lattice,
+    ring,
+    rotating_squares,
+    tube,
+)
+from sparsebody.model.gallery.linkages import (
     RR,
     andrews,
+    bricard,
     five_bar_array,
     four_bar,
     four_bar_torus,
+    governor,
     n_four_bar,
     scissor,
+    slider_crank,
+    stewart,
 )
-from sparsebody.model.gallery.spatial_loops import bricard, governor, slider_crank, stewart
+from sparsebody.model.gallery.open_chains import chain, pendulum, tree
+from sparsebody.model.gallery.parameters import checked_parameters
 from sparsebody.model.mechanism import Mechanism
 
 Points = Mapping[str, tuple[str, tuple[float, float, float]]]
@@ -35,21 +45,12 @@ Points = Mapping[str, tuple[str, tuple[float, float, float]]]
 
 @dataclass(frozen=True)
 class GalleryEntry:
-    """A function that makes a mechanism, and what to say about it.
+    """A function that makes a mechanism, and what to say about it."""
 
-    Parameters
-    ----------
-    function : callable
-        Every parameter has a default.
-    size_parameters : tuple of str
-        The parameters that set the number of bodies.
-    points : dict of str to (str, 3 floats)
-        Points that published results speak of: body and place in its frame [m].
-    """
-
-    function: Callable[..., Mechanism]
-    size_parameters: tuple[str, ...] = ()
+    function: Callable[..., Mechanism]  # every parameter has a default
+    size_parameters: tuple[str, ...] = ()  # that set the number of bodies
     points: Points = field(default_factory=dict)
+    """Points that published results speak of: body and place in its frame [m]."""
 
     @property
     def summary(self) -> str:

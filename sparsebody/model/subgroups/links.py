@@ -27,30 +27,35 @@ from sparsebody.model.joints import JointType
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
+RX, RY, RZ, TX, TY, TZ = range(6)
+
 
 class Kind(IntEnum):
-    """The displacement subgroups by dimension; loops in smaller ones have more redundant rows."""
+    """The displacement subgroups by dimension; loops in smaller ones have more redundant rows.
 
-    RIGID = 0
-    TURN = 1
-    SLIDE = 2
-    SCREW = 3
-    SLIDES = 4
-    CYLINDER = 5
-    SPHERE = 6
-    TRANSLATION = 7
-    PLANE = 8
-    SCHOENFLIES = 9
+    Each has a title for people, and the twists that span it, the z axis of a joint in it being its
+    axis or normal.
+    """
 
-    @property
-    def title(self) -> str:
-        """What people call it."""
-        return _SUBGROUPS[self][0]
+    title: str
+    axes: tuple[int, ...]
 
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """Twists that span it, the z axis of a joint in it being its axis or normal."""
-        return _SUBGROUPS[self][1]
+    def __new__(cls, title: str, *axes: int) -> Kind:
+        """Number the kinds from 0."""
+        kind = int.__new__(cls, number := len(cls.__members__))
+        kind._value_, kind.title, kind.axes = number, title, axes
+        return kind
+
+    RIGID = ("rigid",)
+    TURN = "rotation about a line", RZ
+    SLIDE = "translation along a line", TZ
+    SCREW = "helical", RZ  # and the pitch times TZ
+    SLIDES = "planar translations", TZ, TY  # TY or TX, with a slide along z
+    CYLINDER = "cylindrical", RZ, TZ
+    SPHERE = "spherical", RX, RY, RZ
+    TRANSLATION = "translational", TX, TY, TZ
+    PLANE = "planar", RZ, TX, TY
+    SCHOENFLIES = "Schoenflies", RZ, TX, TY, TZ
 
     @property
     def freedoms(self) -> int:
@@ -58,31 +63,9 @@ class Kind(IntEnum):
         return len(self.axes)
 
 
-RX, RY, RZ, TX, TY, TZ = range(6)
-_SUBGROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("rigid", ()),
-    ("rotation about a line", (RZ,)),
-    ("translation along a line", (TZ,)),
-    ("helical", (RZ,)),  # and the pitch times TZ
-    ("planar translations", (TZ, TY)),  # TY or TX, with a slide along z
-    ("cylindrical", (RZ, TZ)),
-    ("spherical", (RX, RY, RZ)),
-    ("translational", (TX, TY, TZ)),
-    ("planar", (RZ, TX, TY)),
-    ("Schoenflies", (RZ, TX, TY, TZ)),
-)
-
 # Joints by the smallest subgroups that they move in, numbered as Subgroup in core/joints/joint.hpp.
 OTHER, FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR, SPHERICAL = range(8)
-_CODES = {
-    "rigid": FIXED,
-    "rotation": REVOLUTE,
-    "translation": PRISMATIC,
-    "screw": HELICAL,
-    "cylindrical": CYLINDRICAL,
-    "planar": PLANAR,
-    "spherical": SPHERICAL,
-}
+_CODES = ("", "rigid", "rotation", "translation", "screw", "cylindrical", "planar", "spherical")
 IN_KIND = {  # joints that link bodies of a class, slides within it and fixed joints left aside
     Kind.TURN: (REVOLUTE,),
     Kind.SCREW: (HELICAL,),
@@ -96,7 +79,7 @@ def joint_codes(system: System) -> IntArray:
     """Return (n_joints,) the type of each joint, by the subgroups that it moves in."""
     code = np.full(system.n_joints, OTHER, dtype=np.intp)
     for group in system.groups:
-        code[group.joints] = _CODES.get(group.type.subgroup, OTHER)
+        code[group.joints] = _CODES.index(group.type.subgroup)
     return code
 
 
@@ -106,10 +89,7 @@ def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
     `kinds` has one bit for each kind: the bodies move within the intersection of these, and the
     joint within all of them.
     """
-    axes = set(range(6))
-    for kind in Kind:
-        if kinds >> kind & 1:
-            axes &= set(kind.axes)
+    axes = set(range(6)).intersection(*(kind.axes for kind in Kind if kinds >> kind & 1))
     keep = np.zeros(joint_type.n_constraints, dtype=bool)
     if axes and not kinds >> Kind.SCREW & 1 and len(keep):
         rows = joint_type.neutral_rows[:, sorted(axes)]

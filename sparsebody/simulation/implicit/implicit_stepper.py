@@ -311,7 +311,7 @@ class ImplicitStepper(HalvedSteps):
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at the newest state."""
         self.start(state)
-        system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
+        system, subspace = self._system, SystemMotion(self._system, state).subspace
         return joint_reactions(system, state, subspace, -self.now.multiplier[: system.n_rows])
 
     def _step(self, time: float, h: float, halvings: int) -> None:

@@ -25,7 +25,6 @@ from scipy.sparse.linalg import splu
 from sparsebody._core import simulation as native
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.errors import SimulationError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.factorization.unit_factors import BlockLDLSymbolic, MultifrontalSymbolic
@@ -74,7 +73,7 @@ class NewtonMatrix:
         self.choice = choice = min(choices, key=lambda c: c.seconds[c.ordering][c.factorization])
         symbolic = FACTORIZATIONS[choice.factorization].analyze(pattern, choice.order)
         assert isinstance(symbolic, BlockLDLSymbolic | MultifrontalSymbolic)
-        self.length = mechanism_size(system)  # [m], that makes an angle a distance
+        self.length = system.typical_length  # [m], that makes an angle a distance
         self.native = native.Newton(
             equations.native,
             symbolic.factors if isinstance(symbolic, BlockLDLSymbolic) else None,

@@ -21,7 +21,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import lsqr, splu
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, SimulationError
 from sparsebody.model.system import State, System
@@ -69,7 +68,7 @@ class StaticEquations:
             gravity=system.gravity.copy(),
             external_forces=replace(loads, wrench=loads.wrench.copy()),
         )
-        self.system, self.length = system, mechanism_size(system)
+        self.system, self.length = system, system.typical_length
         self._equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
         self._set = self._setter(parameter)
         units = np.repeat([self.length**2, 1.0], 3)

@@ -13,7 +13,6 @@ from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.dynamics.energy import kinetic_energy
-from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
@@ -43,8 +42,8 @@ def uniform_compliance(system: System, state: State, translation: float) -> Comp
 
     Rows that only rotate have it divided by the square of the mechanism's size [rad/(N m)].
     """
-    linear = np.abs(SystemMotion(system, state).constraint.subspace[:, 3:]).max(axis=1) > 0.0
-    rotation = translation / mechanism_size(system) ** 2
+    linear = np.abs(SystemMotion(system, state).subspace[:, 3:]).max(axis=1) > 0.0
+    rotation = translation / system.typical_length**2
     diagonal = np.where(linear, translation, rotation)
     size = np.diff(system.first_row)
     first_entry = np.concatenate([[0], np.cumsum(size**2)]).astype(np.intp)
@@ -56,7 +55,7 @@ def uniform_compliance(system: System, state: State, translation: float) -> Comp
 
 def extent_of(system: System, state: State) -> float:
     """Return how far a mechanism reaches [m]."""
-    return mechanism_size(system) + float(np.linalg.norm(np.ptp(state.position, axis=0)))
+    return system.typical_length + float(np.linalg.norm(np.ptp(state.position, axis=0)))
 
 
 def least_compliance(system: System, b: float) -> float:

@@ -6,7 +6,7 @@ from compliant_mechanisms import deformed
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy
-from sparsebody.simulation.auto_stepper import fastest_spring
+from sparsebody.simulation.outer_steppers import fastest_spring
 
 
 def oscillator(**row):

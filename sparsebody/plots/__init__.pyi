@@ -1,0 +1,27 @@
+"""Public names of `sparsebody.plots`, loaded at first use."""
+
+# ruff: noqa: I001
+
+# What is drawn, and where to
+from .subjects import (
+    Options as Options,
+    Subject as Subject,
+    mechanism_subject as mechanism_subject,
+    trajectory_subject as trajectory_subject,
+)
+from .style import check_format as check_format, save_figure as save_figure
+
+# Curves
+from .curves import (
+    Line as Line,
+    plot_costs as plot_costs,
+    plot_growth as plot_growth,
+    plot_joint_forces as plot_joint_forces,
+)
+
+# Matrices
+from .spy import (
+    plot_loop_blocks as plot_loop_blocks,
+    plot_orders as plot_orders,
+    plot_spy as plot_spy,
+)
