@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Iterable
 
 
 class SparsebodyError(Exception):
@@ -85,6 +86,12 @@ class MotionError(SparsebodyError, ValueError):
 
 class OrderingError(SparsebodyError, ValueError):
     """An elimination order that is none, or a mechanism too large for an exact one."""
+
+
+def check_name(name: str, known: Iterable[str], what: str) -> None:
+    """Raise UnknownNameError, which lists the known names of `what`, unless this is one of them."""
+    if name not in known:
+        raise UnknownNameError(f"{what} is {name!r}; give one of {', '.join(known)}")
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

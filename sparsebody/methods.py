@@ -18,7 +18,7 @@ from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.inverse import ActuatorForces, Freedom, InverseMethod
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import MOTION_TOLERANCE
 from sparsebody.tree import TREE_INVERSE_METHODS, TREE_METHODS, TreeDynamics, tree_dynamics
@@ -59,7 +59,7 @@ def forward_dynamics(
     ModelError
         If the method takes trees only, and the mechanism has loops.
     """
-    _check_known(method, METHODS)
+    check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state
     if method != SPARSE:
         if options:
@@ -114,7 +114,7 @@ def inverse_dynamics(
     ModelError
         If the method takes trees only, and the mechanism has loops.
     """
-    _check_known(method, INVERSE_METHODS)
+    check_name(method, INVERSE_METHODS, "method")
     state = consistent_state(system) if state is None else state
     own: dict[str, Any] = {"state": state} if method == SPARSE else {"tree": tree}
     dynamics = INVERSE_METHODS[method](
@@ -127,8 +127,3 @@ def inverse_dynamics(
     )
     acceleration = np.zeros((system.n_bodies, 6)) if acceleration is None else acceleration
     return dynamics(state, acceleration, body_force=body_force)
-
-
-def _check_known(method: str, methods: Iterable[str]) -> None:
-    if method not in methods:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(methods)}")

@@ -167,3 +167,9 @@ def matrix_at_start(system):
 def scissor(pairs):
     """The matrix of a scissor lift."""
     return matrix_at_start(sb.build("scissor", pairs=pairs).compile())
+
+
+def at_start(mechanism):
+    """The compiled mechanism, and its consistent state at the start."""
+    system = mechanism.compile()
+    return system, sb.consistent_state(system)

@@ -5,6 +5,8 @@ from textbook import assemble
 
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.tree.loop_constraints import loop_rows
+from sparsebody.tree.recursions import link_accelerations, powers
 
 _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 
@@ -173,3 +175,26 @@ def prescribed_velocities(system, time):
     velocity, tracked = np.zeros(system.n_rows), system.coordinates
     velocity[tracked.row[tracked.prescribed]] = prescribed_motion(system, time)[:, 1]
     return velocity
+
+
+def relative_gap(result, expected, least=0.0):
+    """The largest difference relative to the largest number expected, or to the `least` size."""
+    size = max(float(np.abs(expected).max(initial=0.0)), least)
+    return float(np.abs(result - expected).max(initial=0.0)) / (size if size > 0.0 else 1.0)
+
+
+def assert_same_dynamics(result, expected, tolerance):
+    """Accelerations, multipliers and joint wrenches, and a small residual."""
+    for field in ("acceleration", "multiplier", "joint_wrench"):
+        gap = relative_gap(getattr(result, field), getattr(expected, field), 1.0)
+        assert gap <= tolerance, field
+    assert result.residual < tolerance
+
+
+def loop_system(problem):
+    """The rows of loop joints, and K and k of K qdd = k as powers of their wrenches. (8.15)."""
+    rows = loop_rows(problem)
+    K = powers(problem.tree, problem.free_motion, rows.link, rows.wrench)
+    a = link_accelerations(problem.tree, problem.motion, problem.prescribed_qdd)
+    ends = np.concatenate([a, np.zeros((1, 6))])[rows.link]
+    return rows, K, rows.gamma - np.einsum("mea,mea->m", rows.wrench, ends)

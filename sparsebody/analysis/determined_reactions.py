@@ -35,7 +35,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
-from sparsebody.factorization.block_qr import analyze
+from sparsebody.factorization.unit_factors import analyze_qr
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.names import Names
 from sparsebody.model.system import State, System
@@ -193,7 +193,7 @@ def _least_squares(
     width = rows.shape[2]
     ones = np.broadcast_to(np.eye(width), (n, width, width)).copy()
     order = choose_solver(reduced, "auto", "block-qr").order
-    factor = analyze(reduced, order).factorize(SaddleMatrix(reduced, ones, ones, rows))
+    factor = analyze_qr(reduced, order).factorize(SaddleMatrix(reduced, ones, ones, rows))
     y = np.zeros((len(rows), force.shape[1]))
     rest, before = force, np.inf
     for _ in range(MOST_STEPS):

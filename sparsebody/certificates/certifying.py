@@ -39,7 +39,7 @@ from sparsebody.certificates.eliminations import (
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
+from sparsebody.errors import ModelError, OrderingError, ShapeError, check_name
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
@@ -111,12 +111,11 @@ def certify(
     OrderingError
         If the ordering takes fewer than four of these.
     """
-    if method not in METHODS:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(METHODS)}")
+    check_name(method, METHODS, "method")
     if method == "sparse" and isinstance(ordering, str) and ordering != "auto":
         order(_NOTHING, ordering)
-    if method != "sparse" and isinstance(tree, str) and tree not in TREE_CHOICES:
-        raise UnknownNameError(f"tree is {tree!r}; give one of {', '.join(TREE_CHOICES)}")
+    if method != "sparse" and isinstance(tree, str):
+        check_name(tree, TREE_CHOICES, "tree")
     grown = as_growing(family)
     values = measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -134,10 +135,7 @@ def _least_time(call: Callable[[], object]) -> float:
 
 
 def _cpu_seconds(call: Callable[[], object], calls: int) -> float:
-    start = time.process_time()
-    for _ in range(calls):
-        call()
-    return (time.process_time() - start) / calls
+    return timeit.timeit(call, timer=time.process_time, number=calls) / calls
 
 
 def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:

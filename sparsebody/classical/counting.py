@@ -80,8 +80,7 @@ class Counted:
         self.tally.multiply(both or is_zero or is_one)
         return Counted(self.value * value, self.tally, both or is_zero)
 
-    def __rmul__(self, other: Any) -> Counted:
-        return self * other
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Counted:
         value, known = _parts(other)
@@ -96,8 +95,7 @@ class Counted:
         value, known = _parts(other)
         return self._sum(self.value + value, value, known)
 
-    def __radd__(self, other: Any) -> Counted:
-        return self + other
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Counted:
         value, known = _parts(other)

@@ -232,10 +232,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Published:
-    """A published count of multiplications and additions for n joints in general position.
-
-    `printed` is what tables print for n = 6, `remark` says how what is counted differs.
-    """
+    """A published count of multiplications and additions for n joints in general position."""
 
     label: str
     algorithm: str  # of ALGORITHMS; "" if it is not implemented

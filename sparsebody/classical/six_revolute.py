@@ -160,7 +160,8 @@ class Expression:
     def __repr__(self) -> str:
         text = ""
         for monomial, c in sorted(self.terms.items(), key=_by_degree):
-            size, letters = abs(c), " ".join(_power(*factor) for factor in monomial)
+            powers = (name if power == 1 else f"{name}^{power}" for name, power in monomial)
+            size, letters = abs(c), " ".join(powers)
             sign = " - " if c < 0 else " + "
             text += sign + " ".join(
                 x for x in ("" if size == 1 and letters else str(size), letters) if x
@@ -240,7 +241,3 @@ def _expression(value: Any) -> Expression:
 
 def _by_degree(term: tuple[Monomial, Any]) -> tuple[int, Monomial]:
     return -sum(power for _, power in term[0]), term[0]
-
-
-def _power(name: str, power: int) -> str:
-    return name if power == 1 else f"{name}^{power}"

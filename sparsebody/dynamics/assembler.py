@@ -22,8 +22,8 @@ from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import NativeTerms, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.factorization import Symbolic, analyze, block_ldl
-from sparsebody.factorization.block_ldl import (
+from sparsebody.factorization import Symbolic, analyze, unit_factors
+from sparsebody.factorization.unit_factors import (
     BlockLDLSymbolic,
     MultifrontalSymbolic,
     in_parts,
@@ -90,11 +90,7 @@ class GeneralTerms:
 
 
 class ReactionTree(NamedTuple):
-    """Bodies, from the world outwards, and the joints that hold them within their subgroups.
-
-    Where all other wrenches on a body are known, its equations of motion outside the subgroup give
-    those of its joint: the outermost bodies first.
-    """
+    """Bodies, from the world outwards, and the joints that hold them within their subgroups."""
 
     bodies: IntArray  # (m,)
     joint: IntArray  # (m,)
@@ -119,9 +115,6 @@ class Solver(NamedTuple):
 
 class ReductionViolated(Exception):
     """A state outside the subgroups that a reduction to fewer freedoms assumes."""
-
-    def __init__(self, time: float) -> None:
-        super().__init__(f"bodies are outside their subgroups at t = {time:.6g} s")
 
 
 class Table(NamedTuple):
@@ -171,11 +164,7 @@ def successor_frames(system: System) -> tuple[Any, ...]:
 
 
 class Assembler:
-    """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
-
-    Of the kept rows of `structure`, bodies and dual blocks given as they are eliminated; `terms` is
-    what the compiled assembly does not compute. Every assembly overwrites its arrays, nothing else.
-    """
+    """From states to [1 A'; A 0] x = b of the kept rows, where inertias are one; in place."""
 
     width: int  # freedoms of a body
     symbolic: Symbolic  # of the pattern
@@ -236,7 +225,7 @@ class Assembler:
     def check(self, status: int, state: State) -> None:
         """Raise the error of a status that tells of the state."""
         if status == self.outside:
-            raise ReductionViolated(state.time)
+            raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
         if status == self.invalid:
             check_state(self.system, state)
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
@@ -390,7 +379,7 @@ class SpatialAssembler(Assembler):
         if part_starts is None:
             self.symbolic = self._analyze(solver, own_order)
         else:
-            self.symbolic = block_ldl.analyze(self.pattern, own_order, part_starts)
+            self.symbolic = unit_factors.analyze_ldl(self.pattern, own_order, part_starts)
         self.pattern.forget_adjacency()
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)

@@ -116,10 +116,7 @@ class _Conditioning:
 
 
 def _sizes(matrix: saddle.SaddleMatrix, axes: FloatArray) -> FloatArray:
-    """Return (n_rows, 2, width) what rounding of the rows is relative to.
-
-    A moment about any axis is rounded like the largest of the joint's: a lever arm times a force.
-    """
+    """Return (n_rows, 2, width) what rounding is relative to; of moments, lever arm times force."""
     size = np.zeros(matrix.rows.shape)
     if len(size) == 0:
         return size

@@ -15,14 +15,17 @@ from sparsebody._core import dynamics
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
-from sparsebody.dynamics.planar_assembler import GOOD, PlanarAssembler
+from sparsebody.dynamics.reductions import GOOD, PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
-from sparsebody.factorization import Numeric, block_qr, refined_solve
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic
-from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization import Numeric, refined_solve, unit_factors
 from sparsebody.factorization.krylov import least_norm, quasi_definite
-from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
+from sparsebody.factorization.unit_factors import (
+    REGULAR,
+    BlockLDLSymbolic,
+    BlockQRSymbolic,
+    UnitSymbolic,
+)
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
@@ -203,12 +206,9 @@ class BlockQREvaluator(Evaluator):
         self.is_last_resort = not isinstance(symbolic, BlockQRSymbolic)
         if not isinstance(symbolic, BlockQRSymbolic):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
-            symbolic = block_qr.analyze(assembler.pattern, order)
-        self.symbolic, self.qr, self._least_pivot = (
-            symbolic,
-            symbolic.qr,
-            symbolic.qr.smallest_pivot,
-        )
+            symbolic = unit_factors.analyze_qr(assembler.pattern, order)
+        self.symbolic, self.qr = symbolic, symbolic.qr
+        self._least_pivot = self.qr.smallest_pivot
         self._planar: PlanarAssembler | None = None
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
             self._planar, self.fused = assembler, assembler.native.accelerate

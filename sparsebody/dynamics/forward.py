@@ -20,7 +20,6 @@ from sparsebody.dynamics.evaluators import (
     InaccurateFactors,
     KrylovEvaluator,
 )
-from sparsebody.dynamics.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.preparation import (
     AUTO,
     Formulation,
@@ -31,7 +30,7 @@ from sparsebody.dynamics.preparation import (
     prepared,
     prepared_for_krylov,
 )
-from sparsebody.dynamics.reductions import classes_of
+from sparsebody.dynamics.reductions import PlanarAssembler, classes_of
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.inverse import DesiredMotion

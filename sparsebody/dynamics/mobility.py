@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.planar_assembler import rows_in_plane
+from sparsebody.dynamics.reductions import rows_in_plane
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.model.system import State, System

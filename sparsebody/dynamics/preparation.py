@@ -17,7 +17,7 @@ from sparsebody.dynamics import evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE,
     Case,
@@ -38,11 +38,6 @@ REDUNDANCY = ("remove", "keep", "krylov", "auto")
 REDUCTION = ("auto", "none")
 RESIDUALS = ("double", "extended")
 IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
-
-
-def _check_known(value: str, known: tuple[str, ...], what: str) -> None:
-    if value not in known:
-        raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -67,8 +62,8 @@ class Formulation:
     residuals: str = "double"
 
     def __post_init__(self) -> None:
-        _check_known(self.reduction, REDUCTION, "reduction")
-        _check_known(self.residuals, RESIDUALS, "residuals")
+        check_name(self.reduction, REDUCTION, "reduction")
+        check_name(self.residuals, RESIDUALS, "residuals")
 
 
 AUTO = Formulation()
@@ -90,9 +85,9 @@ class SolverOptions:
     rank_tolerance: float = RANK_TOLERANCE  # looser where a pose is nearly singular
 
     def __post_init__(self) -> None:
-        _check_known(self.redundancy, REDUNDANCY, "redundancy")
+        check_name(self.redundancy, REDUNDANCY, "redundancy")
         if not isinstance(self.reactions, LeastEnergy):
-            _check_known(self.reactions, REACTIONS, "reactions")
+            check_name(self.reactions, REACTIONS, "reactions")
         if self.baumgarte is not None:
             check_baumgarte(self.baumgarte)
         if self.threads < 1:

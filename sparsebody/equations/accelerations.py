@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 from sparsebody._core import model
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
-from sparsebody.errors import ConvergenceWarning, ModelError, UnknownNameError
+from sparsebody.errors import ConvergenceWarning, ModelError, check_name
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
@@ -47,8 +47,7 @@ _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
 
 def check_reactions(reactions: str, known: tuple[str, ...] = REACTIONS) -> None:
     """Raise UnknownNameError unless this is a choice of multipliers."""
-    if reactions not in known:
-        raise UnknownNameError(f"reactions is {reactions!r}; give one of {', '.join(known)}")
+    check_name(reactions, known, "reactions")
 
 
 def check_baumgarte(time_constant: float | None) -> None:

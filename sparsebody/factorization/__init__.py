@@ -18,10 +18,9 @@ import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.factorization import block_ldl, block_qr, cholmod, pivoted_lu
-from sparsebody.factorization.backend import Numeric, Symbolic
+from sparsebody.factorization import cholmod, pivoted_lu, unit_factors
+from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
-from sparsebody.factorization.refinement import refined_solve
 from sparsebody.sparse import elimination_tree as trees
 from sparsebody.sparse.elimination_tree import Elimination, OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
@@ -93,12 +92,12 @@ def _schur_work(case: Case) -> Work:
 
 def _tile_work(case: Case) -> Work:
     """LDL' of the whole matrix with every block filled up to whole tiles."""
-    pattern, order = case.pattern, block_ldl.safe_order(case.pattern, case.order)
+    pattern, order = case.pattern, unit_factors.safe_order(case.pattern, case.order)
     tree = case.elimination if order is case.order else trees.elimination(pattern, order)
     size = pattern.block_sizes[order]
-    tiled = block_ldl.TILE * -(-size // block_ldl.TILE)
+    tiled = unit_factors.TILE * -(-size // unit_factors.TILE)
     below = (trees.weighted_counts(tree, tiled) - tiled).astype(float)
-    if below @ (below + block_ldl.TILE) / (2 * block_ldl.TILE**2) > block_ldl.MOST_UPDATES:
+    if below @ (below + unit_factors.TILE) / (2 * unit_factors.TILE**2) > unit_factors.MOST_UPDATES:
         return IMPOSSIBLE
     return Work(pattern.n_rows, float(size @ below), float(size @ below**2))
 
@@ -157,12 +156,14 @@ FACTORIZATIONS: dict[str, Backend] = {
     "cholmod-ldl": Backend(cholmod.analyze_ldl, "sksparse.cholmod",
         "LDL' of the quasi-definite matrix, refined",
         _whole_work, Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
-    "block-ldl": Backend(block_ldl.analyze, None, "LDL' of the whole matrix by small dense blocks",
+    "block-ldl": Backend(unit_factors.analyze_ldl, None,
+        "LDL' of the whole matrix by small dense blocks",
         _tile_work, Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11)),
-    "multifrontal": Backend(block_ldl.analyze_multifrontal, None,
+    "multifrontal": Backend(unit_factors.analyze_multifrontal, None,
         "LDL' of the whole matrix by wide dense fronts",
         _whole_work, Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
-    "block-qr": Backend(block_qr.analyze, None, "QR of the constraint columns by small fronts",
+    "block-qr": Backend(unit_factors.analyze_qr, None,
+        "QR of the constraint columns by small fronts",
         _schur_work, Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
     "banded": Backend(pivoted_lu.analyze_banded, None, "LU of a band by LAPACK",
         _band_work, Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12)),

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import LinearOperator, gmres
 
+from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import backend, layouts
@@ -75,12 +76,17 @@ class CholmodNumeric:
         backend.check_rhs(rhs, self.matrix.pattern)
         backend.check_newest(self.number, self.factor.newest)
         columns = np.ascontiguousarray(rhs.reshape(len(rhs), -1), dtype=float)
-        reduced = layouts.dual_rhs(self.matrix, columns)
+        return self._solve_columns(columns).reshape(rhs.shape)
+
+    def _solve_columns(self, columns: FloatArray) -> FloatArray:
+        """Return x (n_rows, k), by the Schur complement."""
+        of_matrix = self.matrix.blocks, self.matrix.inverse
+        reduced = factorization.dual_rhs(*of_matrix, columns)  # A D^-1 f - g
         y = np.empty_like(reduced)
         scale = self.scale[:, None]
         if len(y):
             y[self.order] = scale * self.factor.solve(scale * reduced[self.order])
-        return layouts.primal_solution(self.matrix, columns, y).reshape(rhs.shape)
+        return factorization.primal_solution(*of_matrix, columns, y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,7 @@ class CholmodSymbolic:
         scale = layouts.scales(matrix)
         number = 0
         if pattern.n_dual:
-            layouts.fill_schur(self.layout, matrix, scale, self.factor.permuted.data)
+            self.layout.fill(matrix, scale, self.factor.permuted.data)
             number = self.factor.refactorize()
             backend.check_regular(self.factor.solve, self.probe)
         order = self.layout.order
@@ -117,23 +123,13 @@ def analyze(pattern: BlockPattern, order: IntArray) -> CholmodSymbolic:
     return CholmodSymbolic(layout, factor, backend.probe_vector(len(layout.order)))
 
 
-@dataclass(frozen=True, eq=False)
-class CholmodLDLNumeric:
-    """The factors of one regularized matrix, until the next one is factorized."""
+class CholmodLDLNumeric(CholmodNumeric):
+    """The factors of one regularized matrix; the scale is that of all rows in natural order."""
 
-    matrix: SaddleMatrix
-    order: IntArray
-    scale: FloatArray  # (n_rows,) in natural order
-    factor: CholmodFactor
-    number: int
-
-    def solve(self, rhs: FloatArray) -> FloatArray:
-        """Return x for rhs (n_rows,) or (n_rows, k); raise SingularSystemError if none is found."""
-        backend.check_rhs(rhs, self.matrix.pattern)
-        backend.check_newest(self.number, self.factor.newest)
-        columns = rhs.reshape(len(rhs), -1)
+    def _solve_columns(self, columns: FloatArray) -> FloatArray:
+        """Return x (n_rows, k); raise SingularSystemError if none is found."""
         x = np.column_stack([self._solve_scaled(b) for b in (self.scale * columns.T)])
-        return (self.scale[:, None] * x).reshape(rhs.shape)
+        return np.asarray(self.scale[:, None] * x)
 
     def product(self, x: FloatArray) -> FloatArray:
         """Return the true matrix, scaled, times x."""
@@ -208,16 +204,13 @@ class CholmodLDLSymbolic:
         """Factorize, overwriting earlier factors; a singular matrix shows only in `solve`."""
         backend.check_pattern(matrix, self.pattern)
         scale = layouts.scales(matrix)
-        layouts.fill_saddle(self.layout, matrix, scale, -DELTA, self.factor.permuted.data)
+        self.layout.fill(matrix, scale, -DELTA, self.factor.permuted.data)
         number = self.factor.refactorize()
         return CholmodLDLNumeric(matrix, self.order, scale, self.factor, number)
 
 
 def analyze_ldl(pattern: BlockPattern, order: IntArray) -> CholmodLDLSymbolic:
-    """Lay out the lower triangle of the permuted matrix.
-
-    The mode is simplicial, because the supernodal one cannot do LDL' and "auto" may choose it.
-    """
+    """Lay out the permuted lower triangle; simplicial, as the supernodal mode cannot do LDL'."""
     check_order(pattern, order)
     layout, columns = layouts.saddle_columns(pattern, order, lower=True)
     factor = analyzed_factor(columns, "simplicial")

@@ -20,7 +20,6 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.cholmod import CholmodSymbolic
-from sparsebody.factorization.layouts import fill_schur
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.tolerances import GAP_ROUNDING
@@ -224,7 +223,7 @@ class ShiftedCholesky:
         """Factorize for A (n_dual_rows, 2, width) the lower triangle."""
         layout, factor = self.symbolic.layout, self.symbolic.factor
         matrix = SaddleMatrix(layout.pattern, self._ones, self._ones, rows)
-        fill_schur(layout, matrix, np.ones(layout.pattern.n_rows), factor.permuted.data)
+        layout.fill(matrix, np.ones(layout.pattern.n_rows), factor.permuted.data)
         factor.permuted.data[self._diagonal] += delta
         factor.refactorize()
 

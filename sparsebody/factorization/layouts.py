@@ -33,6 +33,11 @@ class SaddleLayout:
     below: IntArray  # (n_dual, 2, 2) the blocks of A by dual block and side
     right: IntArray  # (n_dual, 2, 2) their transposes
 
+    def fill(self, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray) -> None:
+        """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
+        places = self.diagonal, self.below, self.right
+        factorization.fill_saddle(matrix.blocks, scale, shift, *places, data)
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -128,26 +133,13 @@ def _layout(
 
 
 def scales(matrix: SaddleMatrix) -> FloatArray:
-    """Return the scale (n_rows,) of rows and columns that makes units and masses irrelevant.
-
-    Primal rows get D_aa ** -0.5, dual ones the same of A D^-1 A'. Raises SingularSystemError if a
-    row of A vanishes, or a value is not finite.
-    """
+    """Return scales (n_rows,) to a unit diagonal; SingularSystemError where there are none."""
     pattern = matrix.pattern
     scale = np.empty(pattern.n_rows)
     bad = factorization.saddle_scales(matrix.blocks, matrix.inverse, scale)
     if bad >= 0:
         raise vanishing_row(pattern, bad)
     return scale
-
-
-def fill_saddle(
-    layout: SaddleLayout, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray
-) -> None:
-    """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
-    factorization.fill_saddle(
-        matrix.blocks, scale, shift, layout.diagonal, layout.below, layout.right, data
-    )
 
 
 MOST_CONTRIBUTIONS = 50_000_000  # block products; a body with d joints has d (d + 1) / 2 of them
@@ -161,6 +153,11 @@ class SchurLayout:
     order: IntArray  # (n_dual_rows,) of the scalar dual rows, counted from 0
     contributions: IntArray  # (k, 6) dual p, its side, dual q, its side, base, stride
     columns: Columns  # the lower triangle; diagonal blocks are whole
+
+    def fill(self, matrix: SaddleMatrix, scale: FloatArray, data: FloatArray) -> None:
+        """Fill `data` with A D^-1 A', rows and columns scaled by `scale` (n_rows,)."""
+        of_matrix = matrix.blocks, matrix.inverse
+        factorization.fill_schur(*of_matrix, scale, self.contributions, data)
 
 
 def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
@@ -190,20 +187,3 @@ def _incidences(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
             "be dense; use a factorization of the whole matrix such as superlu"
         )
     return indptr.astype(np.intp), np.column_stack(np.divmod(by_end, 2)).astype(np.intp)
-
-
-def fill_schur(
-    layout: SchurLayout, matrix: SaddleMatrix, scale: FloatArray, data: FloatArray
-) -> None:
-    """Fill `data` with A D^-1 A', rows and columns scaled by `scale` (n_rows,)."""
-    factorization.fill_schur(matrix.blocks, matrix.inverse, scale, layout.contributions, data)
-
-
-def dual_rhs(matrix: SaddleMatrix, rhs: FloatArray) -> FloatArray:
-    """Return A D^-1 f - g (n_dual_rows, k) for rhs = [f; g] (n_rows, k)."""
-    return factorization.dual_rhs(matrix.blocks, matrix.inverse, rhs)
-
-
-def primal_solution(matrix: SaddleMatrix, rhs: FloatArray, y: FloatArray) -> FloatArray:
-    """Return [D^-1 (f - A' y); y] for rhs = [f; g] (n_rows, k) and y (n_dual_rows, k)."""
-    return factorization.primal_solution(matrix.blocks, matrix.inverse, rhs, y)

@@ -62,7 +62,7 @@ class LUSymbolic:
         """Factorize; raise SingularSystemError at a zero pivot or a vanishing one."""
         backend.check_pattern(matrix, self.pattern)
         scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
-        layouts.fill_saddle(self.layout, matrix, scale, 0.0, values)
+        self.layout.fill(matrix, scale, 0.0, values)
         solve = self.factors(values)
         backend.check_regular(solve, self.probe)
         return LUNumeric(self.pattern, self.order, scale[self.order], solve)

@@ -81,7 +81,7 @@ class PlainLDLSymbolic:
         if not 0.0 <= eps < np.inf:
             raise ShapeError(f"eps is {eps}; give zero or a small positive number, such as 1e-8")
         scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
-        layouts.fill_saddle(self.layout, matrix, scale, -eps, values)
+        self.layout.fill(matrix, scale, -eps, values)
         bad, flops = plain_ldl.factorize(self.sizes, self.base, self.start, self.below, values)
         if bad >= 0:
             block, n_primal = int(self.order[bad]), self.pattern.n_primal

@@ -9,14 +9,14 @@ to 6.5, 7.1) and `loop_constraints.py` (8.4), the methods of sec. 8.5 in `loop_m
 
 from typing import Any
 
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import check_name
 from sparsebody.model.system import System
 
 # Trees, and their coordinates
 from sparsebody.tree.spanning_tree import SpanningTree as SpanningTree, loop_error
 from sparsebody.tree.tree_choice import TREE_CHOICES as TREE_CHOICES, spanning_tree as spanning_tree
 from sparsebody.tree.tree_choice import nonzero_bound as nonzero_bound
-from sparsebody.tree.joint_coordinates import (
+from sparsebody.tree.recursions import (
     joint_coordinates as joint_coordinates,
     position_rates as position_rates,
     tree_state as tree_state,
@@ -93,8 +93,7 @@ def tree_dynamics(
     Raises UnknownNameError if there is no such method, ModelError if it takes trees only, and a
     joint closes a loop.
     """
-    if method not in TREE_METHODS:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(TREE_METHODS)}")
+    check_name(method, TREE_METHODS, "method")
     chosen = TREE_METHODS[method]
     dynamics = chosen(system, tree, **options)
     if dynamics.tree.n_loops and not chosen.takes_loops:

@@ -22,8 +22,8 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State
 from sparsebody.tolerances import FUNCTION_CLOSURE
 from sparsebody.tree import recursions
-from sparsebody.tree.joint_coordinates import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.recursions import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.spanning_tree import SpanningTree
 
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row

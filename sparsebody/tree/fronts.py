@@ -55,8 +55,7 @@ class Front:
     def __init__(self) -> None:
         self.slots: dict[int, int] = {}  # first row of each node
         self.sizes: dict[int, int] = {}
-        self.holes: list[tuple[int, int]] = []  # first row, number of rows
-        self.end = 0
+        self.used = b""  # a byte for each row, zero for a hole, none beyond the last one in use
         self.height = 0  # rows ever used
         self.base, self.side = -1, -1  # where its matrix and its right-hand side begin
 
@@ -68,37 +67,24 @@ class Front:
     @property
     def width(self) -> int:
         """Numbers of a row that are in use now."""
-        return padded(self.end)
+        return padded(len(self.used))
 
     def slot_of(self, node: int, size: int) -> int:
         """Return the first row of a node, after making room for its rows if they are new."""
-        if node in self.slots:
-            return self.slots[node]
-        self.sizes[node] = size
-        for k, (first, room) in enumerate(self.holes):
-            if room >= size:
-                self.holes[k : k + 1] = [(first + size, room - size)] if room > size else []
-                self.slots[node] = first
-                return first
-        self.slots[node] = self.end
-        self.end += size
-        self.height = max(self.height, self.end)
+        if node not in self.slots:
+            hole = self.used.find(bytes(size))
+            first = hole if hole >= 0 else len(self.used)
+            self._mark(first, b"\1" * size)
+            self.slots[node], self.sizes[node] = first, size
+            self.height = max(self.height, len(self.used))
         return self.slots[node]
 
     def free(self, node: int) -> None:
         """Give a node's rows back."""
-        self.holes.append((self.slots.pop(node), self.sizes.pop(node)))
-        self.holes.sort()
-        merged: list[tuple[int, int]] = []
-        for first, room in self.holes:
-            start, size = first, room
-            if merged and sum(merged[-1]) == first:
-                start, before = merged.pop()
-                size += before
-            merged.append((start, size))
-        if merged and sum(merged[-1]) == self.end:
-            self.end = merged.pop()[0]
-        self.holes = merged
+        self._mark(self.slots.pop(node), bytes(self.sizes.pop(node)))
+
+    def _mark(self, first: int, rows: bytes) -> None:
+        self.used = (self.used[:first] + rows + self.used[first + len(rows) :]).rstrip(b"\0")
 
     def pass_on(self, node: int, other: int) -> None:
         """Give a node's rows to another one of the same size."""
@@ -291,7 +277,7 @@ class Elimination:
         fronts = self.fronts.get(node, [])
         if not fronts:
             return Front(), True, []
-        base = max(fronts, key=lambda front: front.end)
+        base = max(fronts, key=lambda front: len(front.used))
         joins = []
         for other in fronts:
             if other is base:

@@ -10,10 +10,16 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError
 from sparsebody.model.system import State, System
-from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.method import TreeDynamics
-from sparsebody.tree.recursions import joint_space_bias_force, joint_space_inertia, symmetric
+from sparsebody.tree.recursions import (
+    joint_coordinates,
+    joint_space_bias_force,
+    joint_space_inertia,
+    position_rates,
+    symmetric,
+    tree_state,
+)
 from sparsebody.tree.spanning_tree import SpanningTree
 
 

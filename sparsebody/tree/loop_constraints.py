@@ -3,11 +3,6 @@
 A row of a loop joint is a wrench on each of its two bodies. Its row of K is the power of these
 wrenches on the motion subspaces between the bodies and the body where their supports meet, as in
 table 8.4, but about each link's own origin.
-
-In base coordinates all vectors are about the world's origin, in floating-base coordinates about
-that of the body that the tree of the loop begins with. Far from its origin a vector loses digits:
-moments there are differences of large numbers. The rows about the links' own origins of
-loop_constraints lose none; these are the book's algorithm, and show what it costs.
 """
 
 from __future__ import annotations
@@ -22,10 +17,10 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends, padded
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import link_accelerations, powers
+from sparsebody.tree.recursions import link_accelerations
 from sparsebody.tree.spanning_tree import SpanningTree, offsets
 
 
@@ -89,12 +84,6 @@ class LoopClusters:
     def n_columns(self) -> IntArray:
         """(n_clusters,) velocity coordinates of each cluster."""
         return np.diff(self.layout.first_column)
-
-    @cached_property
-    def numbered_columns(self) -> tuple[IntArray, IntArray]:
-        """The cluster of each entry of layout.column, and its number within the cluster."""
-        cluster = np.repeat(np.arange(self.n_clusters), self.n_columns)
-        return cluster, np.arange(len(cluster)) - self.layout.first_column[cluster]
 
     @cached_property
     def velocity_order(self) -> IntArray:
@@ -181,18 +170,6 @@ def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
     link, wrench = tree.ends(problem.system.row_joint[row]), problem.constraint.rows[row]
     native.rows_to_links(tree.links, problem.motion, link, wrench)
     return LoopRows(row, link, wrench, problem.gamma[row])
-
-
-def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
-    """Return K (m, n_velocities); columns of driven coordinates are zero."""
-    return powers(problem.tree, problem.free_motion, rows.link, rows.wrench)
-
-
-def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
-    """Return k + k_stab (m,), with qdd measured from problem.prescribed_qdd. (8.15), (8.22)."""
-    velocity_product = link_accelerations(problem.tree, problem.motion, problem.prescribed_qdd)
-    ends = padded(velocity_product)[rows.link]
-    return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, ends))
 
 
 def _fill_about_one_origin(
@@ -282,7 +259,7 @@ def loop_equations(
 
     Raises UnknownNameError if there are no such coordinates, ModelError if K is too large.
     """
-    check_coordinates(coordinates)
+    check_name(coordinates, COORDINATES, "coordinates")
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     n_entries = int(clusters.start[-1])
     if n_entries > MOST_ENTRIES:
@@ -293,7 +270,9 @@ def loop_equations(
     values = np.zeros(n_entries)
     layout, rows = clusters.layout, loop_rows(problem, clusters.row)
     if coordinates == "link":
-        right = loop_right_hand_side(problem, rows)
+        acceleration = link_accelerations(problem.tree, problem.motion, problem.prescribed_qdd)
+        a = padded(acceleration)[rows.link]  # of velocity products, (8.15)
+        right = np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, a))
         links, target = problem.tree.links, (layout.row, layout.local, values)
         native.fill_loop_blocks(links, problem.free_motion, rows.link, rows.wrench, *target)
     else:
@@ -303,11 +282,3 @@ def loop_equations(
     ends = joint_ends(system, system.row_joint[clusters.row])
     size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
     return LoopEquations(clusters, values, right, size)
-
-
-def check_coordinates(coordinates: str) -> None:
-    """Raise UnknownNameError unless there are such coordinates."""
-    if coordinates not in COORDINATES:
-        raise UnknownNameError(
-            f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}"
-        )

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.errors import ModelError, RankWarning, SingularSystemError, warn_user
+from sparsebody.errors import ModelError, RankWarning, SingularSystemError, check_name, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
 from sparsebody.tree import loop_constraints
@@ -38,7 +38,7 @@ class LoopDynamics(TreeDynamics):
         coordinates: str = "link",
         **options: Any,
     ) -> None:
-        loop_constraints.check_coordinates(coordinates)
+        check_name(coordinates, loop_constraints.COORDINATES, "coordinates")
         self.coordinates = coordinates
         super().__init__(system, tree, **options)
 

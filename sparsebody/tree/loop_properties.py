@@ -18,11 +18,15 @@ from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
 from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
-from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
 from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
 from sparsebody.tree.loops_projection import LoopsProjection, explicit_at
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import body_accelerations, link_accelerations
+from sparsebody.tree.recursions import (
+    body_accelerations,
+    joint_coordinates,
+    link_accelerations,
+    tree_state,
+)
 from sparsebody.tree.spanning_tree import N_POSITIONS, N_SCALARS, N_VELOCITIES, SpanningTree
 
 

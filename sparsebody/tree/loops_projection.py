@@ -203,7 +203,8 @@ def _numbered(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """Return entry, first and size of GBlocks, the dependent coordinates, and those of y."""
     layout, n = clusters.layout, clusters.tree.n_velocities
-    cluster, index = clusters.numbered_columns
+    cluster = np.repeat(np.arange(clusters.n_clusters), clusters.n_columns)
+    index = np.arange(len(cluster)) - layout.first_column[cluster]
     is_dependent = index < rank[cluster]
     sequence, is_free = clusters.velocity_order.copy(), np.ones(n, dtype=bool)
     in_loops = layout.column_cluster[sequence] >= 0

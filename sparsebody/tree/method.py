@@ -23,7 +23,7 @@ from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
-from sparsebody.tree.joint_coordinates import checked_coordinates
+from sparsebody.tree.recursions import checked_coordinates
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import spanning_tree
 
@@ -254,10 +254,7 @@ def _residual(
 
 
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
-    """Return H (packed) and tau - C of the tree, with qdd measured from problem.prescribed_qdd.
-
-    Rows and columns of driven coordinates are those of the identity, their right-hand sides zero.
-    """
+    """Return H (packed) and tau - C for x = qdd - prescribed_qdd; driven rows are those of one."""
     tree, motion = problem.tree, problem.motion
     H = recursions.joint_space_inertia(tree, motion)
     right = -recursions.inverse_dynamics(tree, motion, problem.prescribed_qdd, problem.force)

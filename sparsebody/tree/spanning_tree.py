@@ -195,10 +195,6 @@ class SpanningTree:
         """Return the velocity coordinates of tree joint i."""
         return slice(int(self.first_velocity[i]), int(self.first_velocity[i + 1]))
 
-    def positions(self, i: int) -> slice:
-        """Return the position coordinates of tree joint i."""
-        return slice(int(self.first_position[i]), int(self.first_position[i + 1]))
-
     def support(self, i: int) -> IntArray:
         """Return kappa(i): the joints between the world and body i, outermost last."""
         support = []

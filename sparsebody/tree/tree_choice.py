@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.model.joints import Free
 from sparsebody.model.system import System
 from sparsebody.tree.fronts import least_fronts
@@ -65,8 +65,7 @@ def spanning_tree(
     ModelError
         If there is no such body or joint, or the given joints close a loop.
     """
-    if choice not in TREE_CHOICES:
-        raise UnknownNameError(f"tree is {choice!r}; give one of {', '.join(TREE_CHOICES)}")
+    check_name(choice, TREE_CHOICES, "tree")
     required = [system.joint(name) for name in joints]
     if choice != "minimum-fronts":
         return _grown(system, choice, root, required)

@@ -11,7 +11,7 @@ from sparsebody.classical.counting import interpreted, lifted, lifted_array
 from sparsebody.classical.counts import counted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.operators import STORAGES, SpatialOperators, body_masses
-from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.errors import ModelError
 from sparsebody.tree import spanning_tree, tree_state
 from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
 
@@ -166,15 +166,6 @@ def test_what_does_not_fit_is_an_error(change, message):
     given = {"q": [0, 0]} | change
     with pytest.raises(ModelError, match=message):
         SpatialOperators.of(arm, **given)
-
-
-def test_a_joint_that_moves_nothing_is_an_error_that_names_it():
-    nothing = np.zeros((2, 3))
-    arm = Arm.from_dh([[0, 0, 1, 0], [0, 0, 0, 0]], [1, 1], nothing, nothing)
-    operators = SpatialOperators.of(arm, [0, 0])
-    np.testing.assert_allclose(operators.mass_matrix(), [[2, 0], [0, 0]], atol=1e-15)
-    with pytest.raises(SingularSystemError, match=r"joint 2: nothing resists .* is 0\.0; give"):
-        operators.inverse_mass_matrix()
 
 
 def test_rates_and_wrenches_that_do_not_fit_are_an_error():

@@ -3,6 +3,7 @@
 import numpy as np
 import oracles
 import pytest
+from linkages import at_start
 from textbook import assemble
 
 import sparsebody as sb
@@ -31,8 +32,7 @@ def test_a_beam_on_three_supports_rests_as_on_three_springs():
 )
 def test_mechanisms_share_loads_like_bodies_on_bushings(name, parameters):
     """Wrenches of bushings, T K T' x for displacements x that balance the constraint forces."""
-    system = sb.build(name, gravity=(1.0, -2.0, 3.0), **parameters).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name, gravity=(1.0, -2.0, 3.0), **parameters))
     rng = np.random.default_rng(5)
     C = np.array([np.diag(10.0 ** rng.uniform(-2, 2, 6)) for _ in range(system.n_joints)])
     compliance = dict(zip(system.joint_names, C, strict=True))
@@ -53,8 +53,7 @@ def test_mechanisms_share_loads_like_bodies_on_bushings(name, parameters):
 
 def scattered_compliances(decades):
     """Return a lift with joints of very different compliances, and what multipliers are right."""
-    system = sb.build("scissor", pairs=20, gravity=(1.0, -2.0, 3.0)).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=20, gravity=(1.0, -2.0, 3.0)))
     rng, half = np.random.default_rng(5), decades / 2
     compliance = {name: 10.0 ** rng.uniform(-half, half, 6) for name in system.joint_names}
     n = 6 * system.n_bodies

@@ -1,10 +1,13 @@
 """Accelerations and constraint forces against Pinocchio, dense algebra and closed forms."""
 
+from functools import partial
 from math import cos, pi
 
 import numpy as np
 import oracles
 import pytest
+from linkages import at_start
+from oracles import relative_gap
 from overconstrained import n_four_bar_state
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, copied, random_loops, random_tree
@@ -25,6 +28,12 @@ from sparsebody.ordering import ORDERINGS, available_orderings
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
 PER_TYPE = 7  # random mechanisms; with the mixed ones 234 are compared with Pinocchio
+TREES = [*TREE_TYPES, "free"]
+
+
+def closed_by(bodies, loops, names):
+    """What makes random loops closed by joints of some types."""
+    return lambda rng: random_loops(rng, bodies, loops, MOBILE, names, moving=True)
 
 
 def add_joint_forces(mechanism, rng):
@@ -45,16 +54,10 @@ def add_joint_forces(mechanism, rng):
             )
 
 
-def relative_gap(result, expected):
-    size = float(np.abs(expected).max(initial=0.0))
-    return float(np.abs(result - expected).max(initial=0.0)) / (size if size > 0.0 else 1.0)
-
-
 def assert_agrees_with_pinocchio(mechanism, rng):
     """Velocities, accelerations, and Newton and Euler's laws."""
     add_joint_forces(mechanism, rng)
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     body_force = rng.normal(size=(system.n_bodies, 6))
     peer = PinocchioModel(system, state)
     expected = peer.solve(oracles.active_wrenches(system, state), body_force)
@@ -71,31 +74,26 @@ def assert_balanced(system, state, result, body_force=None):
     assert imbalance < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(PER_TYPE))
-@pytest.mark.parametrize("name", [*TREE_TYPES, "free"])
-def test_trees_of_one_joint_type_move_as_in_pinocchio(name, seed):
+BALLS_AND_WELDS = ("spherical", "spherical", "fixed")
+MECHANISMS = [  # name, how many seeds, the first, and what is made with a generator
+    *((name, PER_TYPE, 0, partial(random_tree, n_bodies=6, names=(name,))) for name in TREES),
+    ("all", 40, 100, lambda rng: random_tree(rng, int(rng.integers(3, 13)), tuple(sb.JOINT_TYPES))),
+    *((f"loop {name}", PER_TYPE, 200, closed_by(7, 2, (name,))) for name in sb.JOINT_TYPES),
+    ("balls and welds", 26, 300, closed_by(12, 3, BALLS_AND_WELDS)),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "seed"),
+    [
+        pytest.param(make, first + k, id=f"{name}-{k}")
+        for name, count, first, make in MECHANISMS
+        for k in range(count)
+    ],
+)
+def test_trees_and_loops_of_every_joint_type_move_as_in_pinocchio(make, seed):
     rng = np.random.default_rng(seed)
-    assert_agrees_with_pinocchio(random_tree(rng, 6, (name,)), rng)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_trees_of_all_joint_types_move_as_in_pinocchio(seed):
-    rng = np.random.default_rng(100 + seed)
-    assert_agrees_with_pinocchio(random_tree(rng, 3 + seed // 4, tuple(sb.JOINT_TYPES)), rng)
-
-
-@pytest.mark.parametrize("seed", range(PER_TYPE))
-@pytest.mark.parametrize("name", sb.JOINT_TYPES)
-def test_loops_closed_by_one_joint_type_move_as_in_pinocchio(name, seed):
-    rng = np.random.default_rng(200 + seed)
-    assert_agrees_with_pinocchio(random_loops(rng, 7, 2, MOBILE, (name,), moving=True), rng)
-
-
-@pytest.mark.parametrize("seed", range(26))
-def test_loops_closed_by_balls_and_welds_move_as_in_pinocchio(seed):
-    rng = np.random.default_rng(300 + seed)
-    closing = ("spherical", "spherical", "fixed")
-    assert_agrees_with_pinocchio(random_loops(rng, 12, 3, MOBILE, closing, moving=True), rng)
+    assert_agrees_with_pinocchio(make(rng), rng)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -258,26 +256,6 @@ def test_declaration_order_changes_neither_result_nor_cost(name):
 # ---- options ----------------------------------------------------------------------------------
 
 
-def test_basic_reactions_move_the_bodies_as_well_as_the_smallest():
-    system = sb.build("four-bar", speed=3.0, gravity=(1.0, -2.0, 3.0)).compile()
-    state = sb.consistent_state(system)
-    basic = sb.forward_dynamics(system, state, reactions="basic")
-    least = sb.forward_dynamics(system, state)
-    np.testing.assert_allclose(basic.acceleration, least.acceleration, atol=1e-12)
-    assert_balanced(system, state, basic)
-    assert np.count_nonzero(basic.multiplier == 0.0) >= 3
-    assert np.linalg.norm(least.multiplier) < np.linalg.norm(basic.multiplier)
-
-
-def test_a_given_basis_of_rows_serves_other_poses():
-    system = sb.build("n-four-bar", loops=3).compile()
-    dynamics = sb.ForwardDynamics(system)
-    for phi in (0.4, 1.1, 2.0):
-        state = n_four_bar_state(system, phi, rate=0.5)
-        acceleration, _ = oracles.gauss_accelerations(system, state)
-        assert relative_gap(dynamics(state).acceleration, acceleration) < 1e-9
-
-
 def test_stabilization_asks_for_the_terms_of_baumgarte():
     """A a = asked - 2 / T (A v - sigma) - delta / T^2."""
     rng = np.random.default_rng(3)
@@ -302,8 +280,7 @@ def test_stabilization_asks_for_the_terms_of_baumgarte():
 @pytest.mark.parametrize("redundancy", ["auto", "krylov"])
 def test_corrections_close_the_joints_and_their_velocities(redundancy):
     rng = np.random.default_rng(5)
-    system = sb.build("four-bar", speed=3.0).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar", speed=3.0))
     dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)
     twist = 1e-4 * rng.normal(size=state.velocity.shape)
     state = sb.displaced(state, twist).with_(velocity=state.velocity + 100.0 * twist)
@@ -374,8 +351,7 @@ def test_options_that_cannot_be_are_refused(options, error, message):
 
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_dependent_rows_that_are_kept_are_refused_or_do_no_harm(factorization):
-    system = sb.build("four-bar", speed=3.0, gravity=(1.0, -2.0, 3.0)).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar", speed=3.0, gravity=(1.0, -2.0, 3.0)))
     dynamics = sb.ForwardDynamics(system, state, redundancy="keep", factorization=factorization)
     assert len(dynamics.redundant_rows) == 0
     if factorization == "cholmod-ldl":  # regularized, and refined

@@ -2,6 +2,7 @@
 
 import pytest
 from call_paths import watched
+from linkages import at_start
 
 import sparsebody as sb
 
@@ -10,8 +11,7 @@ MOST_FILES = 20
 
 @pytest.mark.parametrize("name", ["four-bar", "ladder", "lattice", "scissor", "chain"])
 def test_a_system_reaches_its_accelerations_by_few_files_and_never_climbs(name):
-    system = sb.build(name).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name))
     files, climbs = watched(lambda: sb.ForwardDynamics(system, state).acceleration(state))
     assert 5 < len(files) <= MOST_FILES, files
     assert not climbs

@@ -8,7 +8,6 @@ import pytest
 from planted import PLANTS, RANDOM_LOOP, planted, plants
 
 import sparsebody as sb
-from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.sparse.saddle import constraint_matrix
@@ -36,8 +35,7 @@ def dense(system, state):
     A = constraint_matrix(kkt_structure(system).matrix(rows)).toarray()
     root = np.linalg.cholesky(system.inverse_inertia)
     unit = np.einsum("rnk,nkl->rnl", A.reshape(len(A), -1, 6), root).reshape(A.shape)
-    force = moving.applied - bias_forces(system, state.velocity)
-    free = np.einsum("nkl,nk->nl", root, force).ravel()
+    free = np.einsum("nkl,nk->nl", root, moving.applied - moving.bias).ravel()
     norm = np.linalg.norm(unit, axis=1, keepdims=True)
     unit, gamma = unit / norm, rows.acceleration / norm[:, 0]
     U, size, _ = np.linalg.svd(unit, full_matrices=False)

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import oracles
 import pytest
-from linkages import matrix_at_start
+from linkages import at_start, matrix_at_start
+from oracles import relative_gap
 from overconstrained import figure_8_2_a, n_four_bar_state, random_mechanism
 from scipy.linalg import svdvals
 from textbook import assemble
@@ -132,10 +133,6 @@ quasi_definite = pytest.mark.parametrize(
 )
 
 
-def relative_error(result, expected):
-    return float(np.abs(result - expected).max() / np.abs(expected).max())
-
-
 def least_squares(system, state, shift=0.0, tolerance=1e-9):
     """Accelerations (n_bodies, 6) by a dense pseudo-inverse, rows of unit norm where I is one."""
     book, n = assemble(system, state), 6 * system.n_bodies
@@ -163,15 +160,14 @@ def wild(state, seed=0):
 @pytest.mark.parametrize("name", GALLERY)
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_every_backend_is_as_accurate_as_pivoting(name, factorization):
-    system = GALLERY[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(GALLERY[name]())
     expected = oracles.gauss_accelerations(system, state)[0]
     result, by_pivoting = (
         sb.ForwardDynamics(system, state, factorization=used, formulation=SPATIAL)(state)
         for used in (factorization, "superlu")
     )
-    error = relative_error(result.acceleration, expected)
-    assert error <= max(2.0 * relative_error(by_pivoting.acceleration, expected), 1e-13)
+    error = relative_gap(result.acceleration, expected)
+    assert error <= max(2.0 * relative_gap(by_pivoting.acceleration, expected), 1e-13)
     assert max(result.residual, result.dropped_residual) < 1e-12
 
 
@@ -187,13 +183,12 @@ def horizontal(loops, angle):
 @pytest.mark.parametrize("name", GALLERY)
 @quasi_definite
 def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, factorization):
-    system = GALLERY[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(GALLERY[name]())
     dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
     result = dynamics(state)
     acceleration, multiplier = oracles.gauss_accelerations(system, state)
-    assert relative_error(result.acceleration, acceleration) < 2e-12
-    assert relative_error(result.multiplier, multiplier) < 1e-11
+    assert relative_gap(result.acceleration, acceleration) < 2e-12
+    assert relative_gap(result.multiplier, multiplier) < 1e-11
     assert result.solver.converged
     assert 1 <= result.solver.iterations <= 10
     assert max(result.residual, result.dropped_residual) < 1e-14
@@ -227,7 +222,7 @@ def test_rows_that_contradict_each_other_are_met_in_least_squares(factorization)
     for seed, system, pose in consistent(range(20000, 20200, 9)):
         state = wild(pose, 1)
         result = sb.ForwardDynamics(system, pose, **options)(state)
-        assert relative_error(result.acceleration, least_squares(system, state)) < 1e-9, seed
+        assert relative_gap(result.acceleration, least_squares(system, state)) < 1e-9, seed
         assert result.solver.converged, seed
         n_checked += 1
     assert n_checked > 13
@@ -235,11 +230,10 @@ def test_rows_that_contradict_each_other_are_met_in_least_squares(factorization)
 
 @pytest.mark.parametrize("pairs", [100, 1000])
 def test_krylov_steps_are_few_on_long_lifts(pairs):
-    system = sb.build("scissor", pairs=pairs).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=pairs))
     expected = sb.ForwardDynamics(system, state).acceleration(state)
     result = sb.ForwardDynamics(system, state, redundancy="krylov", reactions="basic")(state)
-    assert relative_error(result.acceleration, expected) < 1e-10
+    assert relative_gap(result.acceleration, expected) < 1e-10
     assert result.solver.iterations <= 20
     assert result.dropped_residual < 1e-14
 
@@ -250,7 +244,7 @@ def test_the_flat_pose_of_figure_8_2_has_accelerations(arms):
     tree, state = figure_8_2_a(0.0, arms)
     expected = oracles.gauss_accelerations(tree.system, state)[0]
     result = sb.forward_dynamics(tree.system, state, redundancy="krylov")
-    assert relative_error(result.acceleration, expected) < 1e-11
+    assert relative_gap(result.acceleration, expected) < 1e-11
     assert result.solver.converged
 
 
@@ -303,18 +297,6 @@ def test_steps_that_stall_are_told(monkeypatch):
 # ---- rows that contradict each other --------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["scissor", "sheet", "bricard", "n-four-bar", "hinged ring"])
-@quasi_definite
-def test_contradictions_are_met_in_least_squares(name, factorization):
-    system = GALLERY[name]().compile()
-    state = wild(sb.consistent_state(system))
-    dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
-    result = dynamics(state)
-    assert result.dropped_residual > 1e-3
-    assert result.solver.converged
-    assert relative_error(result.acceleration, least_squares(system, state)) < 1e-8
-
-
 def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares():
     system = GALLERY["bricard"]().compile()
     state = wild(sb.consistent_state(system))
@@ -322,7 +304,7 @@ def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares():
     result = sb.ForwardDynamics(system, state, **options)(state).acceleration
     error = sb.ForwardDynamics(system, state).evaluate(state).velocity_error
     expected = least_squares(system, state, -2.0 / 0.1 * error)
-    assert relative_error(result, expected) < 1e-7
+    assert relative_gap(result, expected) < 1e-7
 
 
 def test_kept_rows_hold_exactly_whatever_the_others_ask_for():
@@ -351,15 +333,14 @@ def in_doubt(matrix, tolerance, threads=1):
 @pytest.mark.parametrize("redundancy", ["remove", "auto"])
 @pytest.mark.parametrize("name", ["bricard", "scissor"])
 def test_doubt_is_told_once(name, redundancy, monkeypatch):
-    system = GALLERY[name]().compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(GALLERY[name]())
     expected = oracles.gauss_accelerations(system, state)[0]
     monkeypatch.setattr("sparsebody.dynamics.reductions.independent_rows", in_doubt)
     with pytest.warns(RankWarning, match=r"in doubt .* \(gap 1e\+01\)"):
         dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)
     result = dynamics(state)
     assert dynamics.is_krylov == (redundancy == "auto")
-    assert relative_error(result.acceleration, expected) < 1e-11
+    assert relative_gap(result.acceleration, expected) < 1e-11
 
 
 @pytest.mark.parametrize("reduction", ["auto", "none"])

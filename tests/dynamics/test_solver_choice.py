@@ -23,6 +23,12 @@ def test_the_automatic_pair_has_the_least_predicted_time(pattern):
     assert taken == min(min(times.values()) for times in choice.seconds.values())
     assert len(choice.seconds) > 1
     assert set(choice.metrics) == set(choice.seconds)
+    explanation = choice.explain()
+    assert explanation["ordering"] == choice.ordering
+    assert choice.factorization in str(explanation["why"])
+    assert explanation["predictions"] == {k: dict(v) for k, v in choice.seconds.items()}
+    assert choose_solver(pattern, "auto", "banded").factorization == "banded"
+    assert choose_solver(pattern, "reverse-cuthill-mckee", "auto").ordering != "natural"
 
 
 @pytest.mark.parametrize("factorization", available_factorizations())
@@ -31,20 +37,6 @@ def test_a_named_pair_is_taken_unasked(factorization):
     assert (choice.ordering, choice.factorization) == ("natural", factorization)
     assert list(choice.seconds) == ["natural"]
     assert list(choice.seconds["natural"]) == [factorization]
-
-
-def test_one_of_the_two_may_be_left_to_the_prediction():
-    pattern = pattern_of("ladder", rungs=10)
-    assert choose_solver(pattern, "auto", "banded").factorization == "banded"
-    assert choose_solver(pattern, "reverse-cuthill-mckee", "auto").ordering != "natural"
-
-
-def test_the_explanation_gives_the_reason_and_all_predictions():
-    choice = choose_solver(pattern_of("ladder", rungs=10), "auto", "auto")
-    explanation = choice.explain()
-    assert explanation["ordering"] == choice.ordering
-    assert choice.factorization in str(explanation["why"])
-    assert explanation["predictions"] == {k: dict(v) for k, v in choice.seconds.items()}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from linkages import at_start
 from random_mechanisms import random_tree
 
 import sparsebody as sb
@@ -75,8 +76,7 @@ def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
 
 
 def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it():
-    system = sb.build("scissor", pairs=4).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=4))
     dynamics = sb.ForwardDynamics(system, state)
     velocity = state.velocity.copy()
     velocity[:, 5] += 0.1  # out of the plane, all alike

@@ -12,8 +12,8 @@ from scipy.sparse.linalg import splu
 
 import sparsebody as sb
 from sparsebody.errors import ShapeError
-from sparsebody.factorization import analyze, refined_solve
-from sparsebody.factorization import block_ldl as layouts
+from sparsebody.factorization import analyze
+from sparsebody.factorization import unit_factors as layouts
 from sparsebody.ordering.heuristics import leaves_first
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual
@@ -28,23 +28,6 @@ def test_any_regular_matrix_is_solved_in_any_order(name, pattern, data):
     if pattern.n_rows == 0 or not np.linalg.cond(dense) < 1e4:
         return
     assert solution_error(name, matrix, order) < 1e-9
-
-
-@pytest.mark.parametrize("size", range(1, 7))
-def test_bodies_of_every_size_are_solved(size):
-    pattern = pattern_of([(-1, 0), (0, 1), (1, 2), (2, 3)], 4, size, max(1, size // 2))
-    for order in (natural(pattern), leaves_first(pattern)):
-        assert (
-            solution_error("block-ldl", random_matrix(np.random.default_rng(1), pattern), order)
-            < 1e-9
-        )
-
-
-@pytest.mark.parametrize("size", range(1, 10))
-def test_joints_of_every_size_are_solved(size):
-    pattern = sb.BlockPattern(np.array([6, 6, size, 1, 1]), np.array([[0, 1], [-1, 0], [0, 1]]))
-    matrix = random_matrix(np.random.default_rng(1), pattern)
-    assert solution_error("block-ldl", matrix, natural(pattern)) < 1e-8
 
 
 def test_a_tree_in_the_order_of_the_articulated_body_algorithm_is_solved_without_repair():
@@ -72,21 +55,6 @@ def test_fronts_that_are_too_large_for_small_blocks_are_refused(monkeypatch):
     monkeypatch.setattr(layouts, "MOST_UPDATES", 100)
     with pytest.raises(ShapeError, match="use another ordering, or the factorization cholmod"):
         analyze("block-ldl", ladder(30), natural(ladder(30)))
-
-
-def test_a_long_ladder_is_solved_to_rounding_by_one_refinement():
-    pattern = ladder(300)
-    pattern = sb.BlockPattern(
-        np.append(pattern.block_sizes, [3, 3]), np.vstack([pattern.ends, [[-1, 0], [-1, 1]]])
-    )
-    matrix = random_matrix(np.random.default_rng(0), pattern)
-    exact = np.random.default_rng(1).normal(size=pattern.n_rows)
-    rhs = saddle_product(matrix, exact)
-    for order in (repair(pattern, natural(pattern)), natural(pattern)):
-        numeric = analyze("block-ldl", pattern, order).factorize(matrix)
-        x, residual = refined_solve(numeric, matrix, rhs)
-        assert residual < 1e-14
-        assert np.abs(x - exact).max() < 1e-9
 
 
 def test_bodies_of_more_than_six_rows_are_refused():

@@ -42,31 +42,25 @@ def along(pattern):
     return np.argsort(place, kind="stable")
 
 
-def test_every_backend_has_a_cost():
-    assert all(backend.cost for backend in FACTORIZATIONS.values())
-
-
 def test_predictions_are_made_for_all_available_backends():
     pattern = chain(10)
     name, predicted = choose_factorization(pattern, along(pattern))
     dearer = {"block-qr"}  # than block-ldl at any size
     assert set(predicted) == set(available_factorizations()) - dearer
     assert predicted[name] == min(predicted.values())
+    with pytest.raises(UnknownNameError, match="unknown factorization 'qr'"):
+        predict_seconds("qr", pattern, along(pattern))
+    with pytest.raises(ShapeError, match="each of 20 blocks"):
+        predict_seconds("superlu", pattern, np.arange(3))
 
 
-def test_small_blocks_are_chosen_for_mechanisms_of_bounded_width():
-    for n in (1, 10, 100, 1000):
-        assert choose_factorization(chain(n), along(chain(n)))[0] == "block-ldl"
-
-
-def test_a_chain_in_a_bad_order_is_not_banded():
-    pattern = chain(300)
-    assert choose_factorization(pattern, np.arange(600))[0] not in ("banded", "dense")
-
-
-def test_a_sheet_with_large_fronts_goes_to_the_multifrontal_factorization():
-    pattern = sheet(100)
-    assert choose_factorization(pattern, along(pattern))[0] == "multifrontal"
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [*((chain(n), "block-ldl") for n in (1, 10, 100, 1000)), (sheet(100), "multifrontal")],
+    ids=lambda value: str(getattr(value, "n_primal", value)),
+)
+def test_small_blocks_are_chosen_for_bounded_widths_and_wide_fronts_for_sheets(pattern, name):
+    assert choose_factorization(pattern, along(pattern))[0] == name
 
 
 STAR = hinged([(-1, 0)] + [(0, i) for i in range(1, 15_000)])
@@ -122,13 +116,3 @@ def test_ruling_a_backend_out_by_its_bound_does_not_change_the_choice(monkeypatc
         assert bounded.pop("cholmod") <= predicted.pop("cholmod")
         assert bounded == predicted
         monkeypatch.undo()
-
-
-def test_an_unknown_name_has_no_prediction():
-    with pytest.raises(UnknownNameError, match="unknown factorization 'qr'"):
-        predict_seconds("qr", chain(2), np.arange(4))
-
-
-def test_an_incomplete_order_has_no_prediction():
-    with pytest.raises(ShapeError, match="each of 4 blocks"):
-        predict_seconds("superlu", chain(2), np.arange(3))

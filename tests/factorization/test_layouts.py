@@ -8,9 +8,8 @@ from patterns import pattern_of, patterns
 from random_saddles import dense_solution, random_matrix, scaled_error
 
 import sparsebody as sb
-from sparsebody.factorization import block_ldl, block_qr
-from sparsebody.factorization.block_ldl import in_parts, safe_order
-from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization import unit_factors
+from sparsebody.factorization.unit_factors import BlockQRSymbolic, in_parts, safe_order
 from sparsebody.ordering import order as ordered
 from sparsebody.sparse.elimination_tree import elimination_tree, is_admissible, repair
 from sparsebody.sparse.saddle import saddle_csc
@@ -60,8 +59,8 @@ def test_solutions_in_parts_are_those_of_lapack_whatever_the_threads(pattern, na
     rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
     order, starts = in_parts(pattern, safe_order(pattern, ordered(pattern, name)), fewest=1)
     exact = dense_solution(matrix, rhs[:, None])
-    alone = block_ldl.analyze(pattern, order, starts).factorize(matrix).solve(rhs)
-    symbolic = block_ldl.analyze(pattern, order, starts)
+    alone = unit_factors.analyze_ldl(pattern, order, starts).factorize(matrix).solve(rhs)
+    symbolic = unit_factors.analyze_ldl(pattern, order, starts)
     symbolic.factors.threads = threads
     x = symbolic.factorize(matrix).solve(rhs)
     np.testing.assert_array_equal(x, alone)
@@ -75,7 +74,9 @@ def test_any_pattern_in_parts_is_solved(pattern, data):
     if pattern.n_rows == 0 or not np.linalg.cond(saddle_csc(matrix).toarray()) < 1e4:
         return
     rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
-    symbolic = block_ldl.analyze(pattern, *in_parts(pattern, repair(pattern, order), fewest=1))
+    symbolic = unit_factors.analyze_ldl(
+        pattern, *in_parts(pattern, repair(pattern, order), fewest=1)
+    )
     x = symbolic.factorize(matrix).solve(rhs)
     assert scaled_error(matrix, x[:, None], dense_solution(matrix, rhs[:, None])) < 1e-9
 
@@ -84,7 +85,7 @@ def test_any_pattern_in_parts_is_solved(pattern, data):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_qr_in_parts_solves_as_without(pattern, name, threads):
     order = ordered(pattern, name)
-    duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
+    duals, starts = unit_factors.dual_parts(pattern, order, fewest=1)
     assert len(starts) > 2
     n = pattern.n_primal
     own = sb.BlockPattern(
@@ -111,7 +112,7 @@ def test_paths_are_factorized_from_both_ends():
     ends = [(max(p, -1), s) for p, s in [*rungs, *rails]]
     pattern = pattern_of(ends, 2 * n, joint_size=2)
     order = ordered(pattern, "pathwidth-sweep")
-    duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
+    duals, starts = unit_factors.dual_parts(pattern, order, fewest=1)
     assert len(starts) == 3
     assert abs(starts[1] - n * 3 / 2) < 6
     widest = BlockQRSymbolic(pattern, order, np.zeros(1, dtype=np.intp)).qr.front_shapes()[:, 2]

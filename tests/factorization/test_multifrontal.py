@@ -9,7 +9,7 @@ from scipy.sparse.linalg import splu
 
 import sparsebody as sb
 from sparsebody.errors import ShapeError
-from sparsebody.factorization import analyze, block_ldl, refined_solve
+from sparsebody.factorization import analyze, refined_solve, unit_factors
 from sparsebody.ordering import ORDERINGS, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.saddle import saddle_csc, saddle_product
@@ -108,6 +108,6 @@ def test_factors_larger_than_memory_are_refused(monkeypatch):
     def too_large(*_):
         raise MemoryError
 
-    monkeypatch.setattr(block_ldl.factorization, "Multifrontal", too_large)
+    monkeypatch.setattr(unit_factors.native, "Multifrontal", too_large)
     with pytest.raises(ShapeError, match="another ordering"):
         analyze("multifrontal", ladder(3), natural(ladder(3)))

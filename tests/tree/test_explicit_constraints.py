@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from linkages import at_start
+from oracles import loop_system
 from random_mechanisms import random_loops
 
 import sparsebody as sb
@@ -17,7 +19,6 @@ from sparsebody.tree.explicit_constraints import (
     implicit_system,
     projected_system,
 )
-from sparsebody.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
 from sparsebody.tree.loops_projection import explicit_at
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import joint_space_bias_force, joint_space_inertia, symmetric
@@ -49,8 +50,7 @@ def test_explicit_constraints_satisfy_the_implicit_ones():
     closure = LoopClosure(ram_tree(), positions)
     equations = ExplicitDynamics(closure).equations(Y, V)
     problem, motion = equations.problem, equations.motion
-    rows = loop_rows(problem)
-    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+    _, K, k = loop_system(problem)
     np.testing.assert_allclose(K @ motion.G, 0.0, atol=1e-14)
     np.testing.assert_allclose(K @ motion.g, k, atol=1e-14)
     G = explicit_at(problem).G
@@ -238,8 +238,7 @@ def constrained(request):
     rng = np.random.default_rng(request.param)
     while True:
         mechanism = random_loops(rng, 6, 2, loop_names=("spherical", "universal"), moving=True)
-        system = mechanism.compile()
-        state = sb.consistent_state(system)
+        system, state = at_start(mechanism)
         tree = spanning_tree(system)
         problem = TreeProblem(tree, state)
         explicit = explicit_at(problem)
@@ -248,8 +247,7 @@ def constrained(request):
             break
     H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
     C = joint_space_bias_force(tree, problem.motion, problem.force)
-    rows = loop_rows(problem)
-    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+    _, K, k = loop_system(problem)
     _, qd = joint_coordinates(tree, state)
     return H, C, rng.normal(size=len(C)), K, k, G, g, qd
 

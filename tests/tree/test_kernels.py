@@ -11,13 +11,13 @@ from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.joint_coordinates import joint_coordinates
 from sparsebody.tree.method import CompositeRigidBody
 from sparsebody.tree.recursions import (
     body_accelerations,
     body_jacobian,
     forward_dynamics_tree,
     inverse_dynamics,
+    joint_coordinates,
     joint_space_bias_force,
     joint_space_inertia,
     link_forces,
@@ -162,15 +162,12 @@ def test_the_published_trees_come_out_right(case):
     np.testing.assert_allclose(at_state[1], qd[own], atol=1e-13)
     H = symmetric(tree.pattern, joint_space_inertia(tree, motion))
     exact = {"rtol": 1e-12, "atol": 1e-12}
-    np.testing.assert_allclose(
-        inverse_dynamics(tree, motion, qdd[own]), np.array(case["ID_tau"])[own], **exact
-    )
-    np.testing.assert_allclose(
-        forward_dynamics_tree(tree, motion, tau[own]), np.array(case["FD_qdd"])[own], **exact
-    )
-    np.testing.assert_allclose(
-        joint_space_bias_force(tree, motion), np.array(case["C"])[own], **exact
-    )
+    for name, result in (
+        ("ID_tau", inverse_dynamics(tree, motion, qdd[own])),
+        ("FD_qdd", forward_dynamics_tree(tree, motion, tau[own])),
+        ("C", joint_space_bias_force(tree, motion)),
+    ):
+        np.testing.assert_allclose(result, np.array(case[name])[own], **exact)
     np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
     np.testing.assert_allclose(np.linalg.slogdet(H)[1], case["logdet_H"], **exact)
     assert 2 * tree.n_inertia_nonzeros - n == case["H_nonzeros"]

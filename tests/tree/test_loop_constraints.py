@@ -3,6 +3,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
+from oracles import loop_system
 from overconstrained import random_mechanism
 from random_mechanisms import random_loops
 
@@ -11,14 +12,7 @@ from examples.ex07_loop_clusters import figure_8_1
 from sparsebody.errors import UnknownNameError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.tree import TREE_CHOICES, joint_coordinates, spanning_tree, tree_state
-from sparsebody.tree.loop_constraints import (
-    COORDINATES,
-    loop_clusters,
-    loop_equations,
-    loop_matrix,
-    loop_right_hand_side,
-    loop_rows,
-)
+from sparsebody.tree.loop_constraints import COORDINATES, loop_clusters, loop_equations
 from sparsebody.tree.loop_methods import LoopsForce
 from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.method import TreeProblem, free_equations
@@ -69,8 +63,7 @@ def test_loop_equations_are_the_same_in_all_coordinates(coordinates):
         system = random_mechanism(seed).compile()
         choice = list(TREE_CHOICES)[seed % len(TREE_CHOICES)]
         problem = TreeProblem(spanning_tree(system, choice), sb.consistent_state(system), None, 0.1)
-        rows = loop_rows(problem)
-        K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+        rows, K, k = loop_system(problem)
         result = loop_equations(problem, coordinates=coordinates)
         order = np.searchsorted(rows.row, result.clusters.row)
         np.testing.assert_allclose(result.matrix, K[order], atol=1e-12 * np.abs(K).max(initial=1.0))
@@ -127,12 +120,11 @@ def test_the_loop_matrix_is_that_of_the_rows_on_the_bodies(choice):
         problem = TreeProblem(tree, system.initial_state)
         J = np.array([body_jacobian(tree, problem.motion, i) for i in range(system.n_bodies)])
         J = np.concatenate([J, np.zeros((1, 6, tree.n_velocities))])  # the world
-        rows = loop_rows(problem)
+        rows, K, _ = loop_system(problem)
         joint = system.row_joint[rows.row]
         A = problem.constraint.rows[rows.row]
         ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
         expected = np.einsum("mea,meak->mk", A, J[ends])
-        K = loop_matrix(problem, rows)
         np.testing.assert_allclose(K, expected, atol=1e-11 * np.abs(expected).max())
         on_a_loop = np.abs(expected) > 1e-9
         assert not np.any(on_a_loop & (K == 0.0))

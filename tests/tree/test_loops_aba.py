@@ -1,6 +1,8 @@
 import numpy as np
 import oracles
 import pytest
+from linkages import at_start
+from oracles import assert_same_dynamics, loop_system
 from random_mechanisms import copied, random_loops
 
 import sparsebody as sb
@@ -10,7 +12,6 @@ from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.study.families import shuffled
 from sparsebody.tree import spanning_tree, tree_dynamics
 from sparsebody.tree.fronts import Elimination, cost, empty_fronts, least_elimination
-from sparsebody.tree.loop_constraints import loop_matrix, loop_rows
 from sparsebody.tree.loops_aba import LEVELS
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import symmetric
@@ -31,16 +32,6 @@ GALLERY = {
 }
 
 
-def assert_same(result, expected, tolerance=1e-9):
-    for field in ("acceleration", "multiplier", "joint_wrench"):
-        right = getattr(expected, field)
-        size = np.abs(right).max(initial=1.0)
-        np.testing.assert_allclose(
-            getattr(result, field), right, rtol=0, atol=tolerance * size, err_msg=field
-        )
-    assert result.residual < tolerance
-
-
 def sparse(system, state, **options):
     return sb.forward_dynamics(system, state, formulation=SPATIAL, **options)
 
@@ -48,11 +39,10 @@ def sparse(system, state, **options):
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("name", GALLERY)
 def test_machines_of_the_gallery_move_as_the_sparse_system_says(name, tree):
-    system = sb.build(name, **GALLERY[name]).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name, **GALLERY[name]))
     dynamics = tree_dynamics("loops-aba", system, tree)
     expected = sparse(system, state)
-    assert_same(dynamics(state), expected)
+    assert_same_dynamics(dynamics(state), expected, 1e-9)
     size = max(np.abs(expected.acceleration).max(), 9.81)  # some cannot move
     np.testing.assert_allclose(
         dynamics.acceleration(state), expected.acceleration, rtol=0, atol=1e-9 * size
@@ -67,8 +57,8 @@ def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
         system = random_loops(rng, 12, 5, moving=True).compile()
         tree_of = spanning_tree(system, tree)
         problem = TreeProblem(tree_of, system.initial_state)
-        rows = loop_rows(problem)
-        H, K = symmetric(tree_of.pattern, free_equations(problem)[0]), loop_matrix(problem, rows)
+        rows, K, _ = loop_system(problem)
+        H = symmetric(tree_of.pattern, free_equations(problem)[0])
         elimination = Elimination(tree_of, closing)
         assert elimination.is_complete
         plan, first_row = elimination.plan(), elimination.loops.first_row
@@ -91,8 +81,7 @@ def test_light_bodies_between_heavy_ones_cost_no_accuracy():
         rng = np.random.default_rng(seed)
         mechanism = random_loops(rng, 10, 3, moving=True)
         factor = 10.0 ** rng.uniform(-3, 3, size=mechanism.n_bodies)
-        system = copied(mechanism, masses=factor).compile()
-        state = sb.consistent_state(system)
+        system, state = at_start(copied(mechanism, masses=factor))
         expected = sparse(system, state).acceleration
         result = tree_dynamics("loops-aba", system).acceleration(state)
         size = max(np.abs(expected).max(), np.abs(system.gravity).max())
@@ -141,8 +130,7 @@ def test_fronts_too_large_for_memory_are_refused_and_the_sparse_method_named():
 
 
 def test_contradictory_loops_leave_a_residual_that_tells_of_them():
-    system = sb.build("four-bar").compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar"))
     rng = np.random.default_rng(0)
     state = state.with_(velocity=state.velocity + rng.normal(size=state.velocity.shape))
     result = tree_dynamics("loops-aba", system)(state)
@@ -159,8 +147,7 @@ def test_iterations_that_do_not_converge_are_told_of():
 
 @pytest.mark.parametrize("name", ["four-bar", "rotating-squares", "bricard"])
 def test_loop_forces_balance_the_bodies_even_where_multipliers_are_not_unique(name):
-    system = sb.build(name).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name))
     dynamics = tree_dynamics("loops-aba", system, reactions="basic")
     assert not dynamics.solve(dynamics.problem(state)).is_unique
     result = dynamics(state)

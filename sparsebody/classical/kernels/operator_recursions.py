@@ -51,10 +51,7 @@ def operator_inverse(links: Links, motion: Motion) -> FloatArray:
 
 @kernel
 def operator_forward(links: Links, motion: Motion) -> FloatArray:
-    """Return qdd (n,) = (1 - H psi K)* D^-1 [tau - H psi (K tau + P a + b)] - K* psi* a.
-
-    The articulated-body algorithm is how the factors of the inverse mass matrix are applied.
-    """
+    """Return qdd (n,) = (1 - H psi K)* D^-1 [tau - H psi (K tau + P a + b)] - K* psi* a."""
     kind = motion.qd.dtype
     a, z = velocity_terms(links, motion)
     alpha, G = np.empty(a.shape, kind), np.empty(a.shape, kind)

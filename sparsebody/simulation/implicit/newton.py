@@ -25,7 +25,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic, MultifrontalSymbolic
+from sparsebody.factorization.unit_factors import BlockLDLSymbolic, MultifrontalSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import (
     Solve,

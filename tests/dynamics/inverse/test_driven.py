@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from linkages import at_start
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
@@ -25,8 +26,7 @@ def test_given_joints_accelerate_as_wanted_whatever_their_type():
 
 
 def test_what_is_not_given_moves_as_forward_dynamics_lets_it():
-    system = random_loops(np.random.default_rng(1), 6, 2, moving=True).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(random_loops(np.random.default_rng(1), 6, 2, moving=True))
     force = np.random.default_rng(0).normal(size=(system.n_bodies, 6))
     expected = sb.forward_dynamics(system, state, body_force=force).acceleration
     result = sb.driven_accelerations(system, state, body_force=force)

@@ -1,6 +1,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from linkages import at_start
 from pinocchio_models import PinocchioModel
 from random_mechanisms import random_loops, random_tree
 from scipy.sparse import csr_array
@@ -143,8 +144,7 @@ def forces_on_bodies(system, state, actuators, force):
 @pytest.mark.parametrize("method", OF_LOOPS)
 def test_parallelograms_need_the_torque_of_their_closed_form(method):
     loops, ax, ay, required = 4, 1.3, -9.0, 0.7
-    system = sb.build("n-four-bar", loops=loops, gravity=(ax, ay, 0.0)).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("n-four-bar", loops=loops, gravity=(ax, ay, 0.0)))
     acceleration = sb.driven_accelerations(system, state, {"ground-0": required})
     result = sb.inverse_dynamics(system, state, acceleration, actuated="ground-0", method=method)
     expected = ((loops + 1) / 3 + loops) * required + ax * ((loops + 1) / 2 + loops)
@@ -156,8 +156,7 @@ def test_parallelograms_need_the_torque_of_their_closed_form(method):
 @pytest.mark.parametrize("pairs", [1, 7, 60])
 def test_a_drive_lifts_a_scissor_by_virtual_work(pairs):
     angle = 0.4
-    system = sb.build("scissor", pairs=pairs, angle=angle, drive=True).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=pairs, angle=angle, drive=True))
     exact = 9.81 * pairs**2 * np.cos(angle)
     forward = sb.forward_dynamics(system, state)
     for method in OF_LOOPS if pairs < 10 else ["sparse"]:
@@ -172,8 +171,7 @@ def test_a_drive_lifts_a_scissor_by_virtual_work(pairs):
 
 
 def test_drives_that_no_actuator_replaces_are_constraints():
-    system = sb.build("scissor", pairs=3, drive=True).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("scissor", pairs=3, drive=True))
     forward = sb.forward_dynamics(system, state)
     for method in OF_LOOPS:
         result = sb.inverse_dynamics(
@@ -209,8 +207,7 @@ def test_two_cranks_share_the_work_as_their_weights_say(weights, method):
 
 @pytest.mark.parametrize("method", OF_LOOPS)
 def test_actuators_may_be_on_loop_joints_and_on_joints_that_cannot_move(method):
-    system = sb.build("four-bar").compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar"))
     result = [
         sb.inverse_dynamics(system, state, actuated=[name], method=method, tree=tree).force[0]
         for name in system.joint_names
@@ -226,8 +223,7 @@ def test_actuators_may_be_on_loop_joints_and_on_joints_that_cannot_move(method):
 
 @pytest.mark.parametrize("method", OF_LOOPS)
 def test_accelerations_that_a_loop_forbids_are_refused_and_the_joint_is_named(method):
-    system = sb.build("four-bar").compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar"))
     acceleration = np.zeros((system.n_bodies, 6))
     acceleration[system.body("rocker"), 4] = 2.0
     with pytest.raises(MotionError, match=r"violate joint 'rocker-pi.*by .* m/s\^2.*driven_accel"):
