@@ -141,7 +141,7 @@ from .sparse.pattern import (
 from .ordering import (
     register_ordering as register_ordering,
 )
-from .analysis.algorithm_comparison import (
+from .analysis.order_comparison import (
     compare_algorithms as compare_algorithms,
 )
 from .analysis.cycle_bases import (

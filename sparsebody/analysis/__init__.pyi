@@ -23,8 +23,6 @@ from .order_comparison import (
     compare_orderings as compare_orderings,
     compare_pattern as compare_pattern,
     judge_order as judge_order,
-)
-from .algorithm_comparison import (
     compare_algorithms as compare_algorithms,
 )
 

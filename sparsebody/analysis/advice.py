@@ -36,6 +36,9 @@ from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation
 from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
 
+TURN = 0.1  # [rad], and as a share of the sizes of the joints
+MOST_STEPS = 10
+
 Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones
 
 
@@ -275,12 +278,6 @@ def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -
     return with_replaced_joints(
         mechanism, {r.joint: None if r.new is None else (r.new, r.turn) for r in replacements}
     )
-
-
-TURN = 0.1  # [rad], and as a share of the sizes of the joints
-
-
-MOST_STEPS = 10
 
 
 def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:

@@ -148,7 +148,7 @@ def algorithms(
         raise click.UsageError("--growth needs --sizes, such as --sizes 64,256,1024")
     if sizes is not None and source.is_file:
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
-    from sparsebody.analysis.algorithm_comparison import EPS
+    from sparsebody.analysis.order_comparison import EPS
     from sparsebody.certificates.certifying import algorithm_growth, growing_family
 
     mechanism = source.load()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,11 @@ Native = (
     | simulation.ReducedSteps
     | simulation.PlanarSteps
 )
-
+_NATIVE: dict[type, Any] = {
+    dynamics.SpatialEvaluation: simulation.SpatialSteps,
+    dynamics.ReducedEvaluation: simulation.ReducedSteps,
+    dynamics.PlanarEvaluation: simulation.PlanarSteps,
+}
 _NOTHING, _NOTHING_KNOWN = np.zeros(0), np.zeros((0, 0, 3))
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
 _NEAR_SINGULAR = 0.3  # of an opening that a correction leaves: rows change much in a step
@@ -116,40 +121,30 @@ class ExplicitSteps:
         return np.array(times), known
 
     def _of(self, solver: ForwardDynamics) -> Native | None:
+        evaluator, system, small = solver.evaluator, solver.system, self._small
+        assembler, tracked = evaluator.assembler, system.coordinates
         if solver.baumgarte is not None or solver.residuals != "double":
             return None
-        native = self._by_factorization(solver)
-        if native is not None and self._control is not None:
-            native.set_control((*self._control.function, *self._control.memory))
-        return native
-
-    def _by_factorization(self, solver: ForwardDynamics) -> Native | None:
-        evaluator, system = solver.evaluator, solver.system
-        assembler, tracked = evaluator.assembler, system.coordinates
+        equations: Any = assembler.native
+        kind = _NATIVE.get(type(equations))
+        if isinstance(evaluator, BlockQREvaluator) and kind is simulation.SpatialSteps:
+            equations = simulation.SpatialQR(equations, evaluator.qr, evaluator.is_last_resort)
+            kind = simulation.SpatialQRSteps
+        elif evaluator.fused is None or kind is None:
+            return None
         terms = assembler.general_terms
-        arguments = (
+        native: Native = kind(
+            equations,
             None if terms is None else terms.native,
             joint_errors(system),
             tracked.row[tracked.prescribed],
             assembler.retraction,
-            self._small.tolerance,
-            self._small.creep,
-            assembler.rows,
-            len(assembler.right),
+            *(small.tolerance, small.creep),
+            *(assembler.rows, len(assembler.right)),
         )
-        native = assembler.native
-        if isinstance(native, dynamics.SpatialEvaluation) and isinstance(
-            evaluator, BlockQREvaluator
-        ):
-            by_qr = simulation.SpatialQR(native, evaluator.qr, evaluator.is_last_resort)
-            return simulation.SpatialQRSteps(by_qr, *arguments)
-        if evaluator.fused is None:
-            return None
-        if isinstance(native, dynamics.PlanarEvaluation):
-            return simulation.PlanarSteps(native, *arguments)
-        if isinstance(native, dynamics.ReducedEvaluation):
-            return simulation.ReducedSteps(native, *arguments)
-        return simulation.SpatialSteps(native, *arguments)
+        if self._control is not None:
+            native.set_control((*self._control.function, *self._control.memory))
+        return native
 
 
 # ---- variational steps on evaluations, as core/simulation/variational_step.hpp -------------------

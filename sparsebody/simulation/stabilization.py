@@ -217,8 +217,15 @@ def _pose_projected(
     for _ in range(_CORRECTIONS):
         if opening <= 1.0:
             break
-        moved = displaced(state, _closing_twists(evaluation, errors[0]))
-        trial = evaluation.dynamics.retracted(moved)
+        solver = evaluation.assembled()
+        if isinstance(solver, KrylovEvaluator):
+            # joints open by e have more independent rows than closed ones, with singular values of
+            # the size of e: with all rows, motions along these are damped away
+            damping = max((_DAMPED * largest(errors[0])) ** 2, DELTA)
+            twists = solver.damped_twists(errors[0], damping)
+        else:
+            twists = evaluation.position_correction(errors[0])
+        trial = evaluation.dynamics.retracted(displaced(state, twists))
         trial_errors = constraint_errors(system, trial)
         trial_opening = largest(trial_errors[0] / tolerance)
         if not trial_opening < opening:
@@ -228,19 +235,6 @@ def _pose_projected(
         if is_slow or evaluation.dynamics.is_krylov:
             evaluation = evaluate(state)
     return state, evaluation, errors
-
-
-def _closing_twists(evaluation: Evaluation, error: FloatArray) -> FloatArray:
-    """Return the twists (n_bodies, 6) that close the joints to first order.
-
-    Joints open by e have more independent rows than closed ones, with singular values of the size
-    of e: with all rows, motions along these are damped away.
-    """
-    if not evaluation.dynamics.is_krylov:
-        return evaluation.position_correction(error)
-    solver = evaluation.assembled()
-    assert isinstance(solver, KrylovEvaluator)
-    return solver.damped_twists(error, max((_DAMPED * largest(error)) ** 2, DELTA))
 
 
 def _velocity_projected(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,21 @@ from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.stabilization import largest
 
 Sample = dict[str, Any]  # channel name -> number or array
+# One record of each channel: its shape, in numbers or by the dataset of the names in it.
+CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
+    "time": (),
+    "position": ("body_names", 3),
+    "orientation": ("body_names", 4),
+    "velocity": ("body_names", 6),
+    "coordinate": ("coordinates",),
+    "kinetic_energy": (),
+    "potential_energy": (),
+    "elastic_energy": (),
+    "momentum": (6,),
+    "position_error": (),
+    "velocity_error": (),
+    "joint_wrench": ("joint_names", 6),
+}
 OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")
 
 _SAMPLED_TIMES = (0.0, 0.1, 0.7, 3.1)  # [s] where given functions of time are compared
@@ -210,21 +225,16 @@ class Header:
     @cached_property
     def channels(self) -> dict[str, tuple[int, ...]]:
         """The shape of one record of each channel."""
-        n, options = self.system.n_bodies, self.options
+        system, options = self.system, self.options
+        sizes = {"body_names": system.n_bodies, "joint_names": system.n_joints}
+        sizes |= {"coordinates": len(system.coordinates.joint)}
         is_compliant = options.method in ("auto", "generalized-alpha")
+        absent = set() if is_compliant else {"elastic_energy"}
+        absent |= set() if options.record_reactions else {"joint_wrench"}
         return {
-            "time": (),
-            "position": (n, 3),
-            "orientation": (n, 4),
-            "velocity": (n, 6),
-            "coordinate": (len(self.system.coordinates.joint),),
-            "kinetic_energy": (),
-            "potential_energy": (),
-            "momentum": (6,),
-            "position_error": (),
-            "velocity_error": (),
-            **({"elastic_energy": ()} if is_compliant else {}),
-            **({"joint_wrench": (self.system.n_joints, 6)} if options.record_reactions else {}),
+            name: tuple(size if isinstance(size, int) else sizes[size] for size in record)
+            for name, record in CHANNELS.items()
+            if name not in absent
         }
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationOptionError, SparsebodyError
-from sparsebody.simulation.trajectory import OPTIONAL_CHANNELS, Event, Trajectory
+from sparsebody.simulation.trajectory import CHANNELS, OPTIONAL_CHANNELS, Event, Trajectory
 
 FORMAT = "sparsebody-trajectory"
 FORMAT_VERSION = 1
@@ -31,21 +31,6 @@ CHECKPOINTS = "checkpoint"
 EVENTS = "events"
 EVENT_TYPE = np.dtype([("time", "f8"), ("kind", "S32"), ("message", "S480")])
 
-# One record of each channel: its shape, in numbers or by the dataset of the names in it.
-CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
-    "time": (),
-    "position": ("body_names", 3),
-    "orientation": ("body_names", 4),
-    "velocity": ("body_names", 6),
-    "coordinate": ("coordinates",),
-    "kinetic_energy": (),
-    "potential_energy": (),
-    "elastic_energy": (),
-    "momentum": (6,),
-    "position_error": (),
-    "velocity_error": (),
-    "joint_wrench": ("joint_names", 6),
-}
 STATE_CHANNELS: Final = ("time", "position", "orientation", "velocity", "coordinate")
 TEXTS: Final = {"source": 0, "body_names": 1, "joint_names": 1}  # datasets of text: dimensions
 TABLES: Final = {  # the other datasets: their types, and the shapes of their rows

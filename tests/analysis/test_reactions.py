@@ -12,31 +12,18 @@ from sparsebody.analysis.determined_reactions import LOOPS, RANDOM, joint_sizes
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import UnknownNameError
 
+PLAIN = ("four-bar", "bricard", "slider-crank", "governor", "stewart", "chain", "andrews")
 SMALL = [
-    ("scissor", {"pairs": 4}),
-    ("scissor", {"pairs": 3, "drive": True}),
-    ("n-four-bar", {"loops": 5}),
-    ("four-bar", {}),
-    ("bricard", {}),
-    ("slider-crank", {}),
-    ("governor", {}),
-    ("stewart", {}),
-    ("ring", {"bodies": 7}),
-    ("ladder", {"rungs": 5}),
-    ("rotating-squares", {"rows": 4, "columns": 4}),
-    ("lattice", {"rows": 3, "columns": 3}),
-    ("chain", {}),
-    ("andrews", {}),
+    *((name, {}) for name in PLAIN),
+    *(("scissor", {"pairs": 4}), ("scissor", {"pairs": 3, "drive": True})),
+    *(("n-four-bar", {"loops": 5}), ("ring", {"bodies": 7}), ("ladder", {"rungs": 5})),
+    *((name, {"rows": n, "columns": n}) for name, n in (("rotating-squares", 4), ("lattice", 3))),
 ]
-
-
-def subspaces(system, state):
-    return SystemMotion(system, state).constraint.subspace
 
 
 def assert_agrees_with_null_space(system, state, report):
     """The null space of A' by singular values, and what it does at each joint."""
-    null, T = oracles.null_multipliers(system, state), subspaces(system, state)
+    null, T = oracles.null_multipliers(system, state), SystemMotion(system, state).subspace
     assert report.certain
     assert report.dimension == null.shape[1]
     for j in range(system.n_joints):

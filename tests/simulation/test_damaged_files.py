@@ -11,12 +11,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.plots import Options, trajectory_subject
-from sparsebody.simulation.trajectory_reading import (
-    CHANNELS,
-    EVENTS,
-    OPTIONAL_CHANNELS,
-    TEXTS,
-)
+from sparsebody.simulation.trajectory_reading import CHANNELS, EVENTS, OPTIONAL_CHANNELS, TEXTS
 
 N_SEEDS = int(os.environ.get("SPARSEBODY_DAMAGED_FILES", "80"))  # more on demand
 RUN = {"duration": 0.05, "step": 0.005, "record": sb.Recording(reactions=True)}

@@ -93,16 +93,6 @@ def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkey
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_finished_run_can_be_prolonged(tmp_path):
-    path = tmp_path / "run.h5"
-    short = sb.simulate(FOUR_BARS, output=path, duration=0.155, **OPTIONS)  # ends within a step
-    assert short.time[-1] == pytest.approx(0.155)
-    again = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), duration=0.155, **OPTIONS)
-    assert_same(short, again)
-    long = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), duration=0.3, **OPTIONS)
-    assert_same(long, sb.simulate(FOUR_BARS, duration=0.3, **OPTIONS))
-
-
 @pytest.mark.parametrize("damage", ["torn", "none yet"])
 def test_a_run_without_its_newest_checkpoint_resumes_from_before(tmp_path, damage):
     path = tmp_path / "run.h5"
@@ -136,6 +126,7 @@ def kill_after(moment, system, path, options):
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
     monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
     monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)
+    monkeypatch.setattr("sparsebody.simulation.trajectory_reading._SECONDS_TO_OPEN", 60.0)
     system, path = STIFF_FOUR_BARS, tmp_path / "run.h5"
     options = {"duration": 0.9, "step": step, "method": method, "record": sb.Recording(step=0.01)}
     undisturbed = sb.simulate(system, **options)
@@ -176,6 +167,11 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
         lambda: lattice(columns=3),
         (0.2, 0.4, 0.5),
         {"step": 0.004},
+    ),
+    "ends within a step, and no longer at last": (
+        lambda: (FOUR_BARS, None),
+        (0.155, 0.3, 0.3),
+        OPTIONS,
     ),
     "rows chosen anew": (
         lambda: lattice(columns=4),
@@ -278,10 +274,7 @@ def test_existing_file_is_only_replaced_on_request(tmp_path):
         ({"step": 0.005}, "its step is 0.01, not 0.005"),
         ({"method": "semi-implicit-euler"}, "its method is 'auto'"),
         ({"record": sb.Recording(step=0.01)}, "its record every is 2, not 1"),
-        (
-            {"record": sb.Recording(step=0.02, reactions=True)},
-            "its record reactions is False, not True",
-        ),
+        ({"record": sb.Recording(0.02, reactions=True)}, "its record reactions is False, not True"),
         ({"method": sb.Method(stabilization="none")}, "its stabilization is 'projection'"),
     ],
 )
@@ -289,12 +282,9 @@ def test_resuming_with_other_options_is_refused(tmp_path, changes, message):
     path = tmp_path / "run.h5"
     sb.simulate(FOUR_BARS, output=path, duration=0.1, **OPTIONS)
     content = path.read_bytes()
+    options = OPTIONS | {"duration": 0.2, "output": sb.Output(path, resume=True)} | changes
     with pytest.raises(SimulationError, match=message):
-        sb.simulate(
-            FOUR_BARS,
-            output=sb.Output(path, resume=True),
-            **(OPTIONS | {"duration": 0.2} | changes),
-        )
+        sb.simulate(FOUR_BARS, **options)
     assert path.read_bytes() == content
 
 

@@ -57,9 +57,8 @@ def test_records_are_taken_every_record_step_from_the_start_and_at_the_end():
     run = sb.simulate(system, state, duration=0.0105, step=0.002)
     np.testing.assert_allclose(run.time - 2.0, [0, 0.002, 0.004, 0.006, 0.008, 0.01, 0.0105])
     assert run.steps == 6
-    coarse = sb.simulate(
-        system, state, duration=0.0105, step=0.002, record=sb.Recording(step=0.004)
-    )
+    record = sb.Recording(step=0.004)
+    coarse = sb.simulate(system, state, duration=0.0105, step=0.002, record=record)
     np.testing.assert_allclose(coarse.time - 2.0, [0, 0.004, 0.008, 0.0105])
     np.testing.assert_array_equal(coarse.position, run.position[[0, 2, 4, 6]])
 
@@ -101,9 +100,8 @@ def test_control_acts_as_a_force_on_the_bodies():
 def test_reactions_of_a_resting_body_carry_its_weight():
     mechanism = free_body(mass=3.0, gravity=(0, 0, -9.81))
     mechanism.add_joint("shelf", sb.Fixed(), sb.WORLD, "cart")
-    run = sb.simulate(
-        mechanism.compile(), duration=0.02, step=0.01, record=sb.Recording(reactions=True)
-    )
+    record = sb.Recording(reactions=True)
+    run = sb.simulate(mechanism.compile(), duration=0.02, step=0.01, record=record)
     expected = np.tile([0, 0, 0, 0, 0, 29.43], (3, 1, 1))
     np.testing.assert_allclose(run.joint_wrench, expected, atol=1e-12)
     assert sb.simulate(mechanism.compile(), duration=0.01).joint_wrench is None
@@ -156,11 +154,8 @@ def test_keyboard_interrupt_in_a_control_keeps_what_was_computed():
 
 
 def test_runs_in_another_thread_leave_signals_alone():
-    runs = []
-    system = pendulum().compile()
-    thread = threading.Thread(
-        target=lambda: runs.append(sb.simulate(system, duration=0.05, step=0.01))
-    )
+    runs, options = [], {"duration": 0.05, "step": 0.01}
+    thread = threading.Thread(target=lambda: runs.append(sb.simulate(PENDULUM, **options)))
     thread.start()
     thread.join()
     assert runs[0].steps == 5
@@ -252,29 +247,15 @@ def test_a_motion_with_wrong_energy_is_doubted():
 
 
 def test_keywords_of_the_version_before_are_taken_with_a_warning(tmp_path):
-    system, path = sb.build("four-bar").compile(), tmp_path / "run.h5"
-    now = sb.simulate(
-        system,
-        duration=0.04,
-        step=0.01,
-        method=sb.Method("rk4", stabilization="none"),
-        dynamics=sb.Solver(ordering="natural"),
-        record=sb.Recording(step=0.02, reactions=True),
-    )
+    shared = {"system": sb.build("four-bar").compile(), "duration": 0.04, "step": 0.01}
+    method, solver = Method("rk4", stabilization="none"), sb.Solver(ordering="natural")
+    record = Recording(step=0.02, reactions=True)
+    now = sb.simulate(method=method, dynamics=solver, record=record, **shared)
+    former = {"method": "rk4", "stabilization": "none", "ordering": "natural"}
+    former |= {"record_step": 0.02, "record_reactions": True, "overwrite": True}
     with pytest.warns(DeprecationWarning, match=r"record=Recording\(step="):
-        before = sb.simulate(
-            system,
-            duration=0.04,
-            step=0.01,
-            method="rk4",
-            stabilization="none",
-            ordering="natural",
-            record_step=0.02,
-            record_reactions=True,
-            output=path,
-            overwrite=True,
-        )
+        before = sb.simulate(output=tmp_path / "run.h5", **former, **shared)
     np.testing.assert_array_equal(before.joint_wrench, now.joint_wrench)
     np.testing.assert_array_equal(before.position, now.position)
     with pytest.raises(TypeError, match="unexpected keyword argument 'stpe'"):
-        sb.simulate(system, duration=0.1, stpe=0.01)
+        sb.simulate(**shared, stpe=0.01)

@@ -5,11 +5,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.simulation import STABILIZATIONS
-from sparsebody.simulation.stabilization import (
-    OpenJointError,
-    pulled,
-    scales,
-)
+from sparsebody.simulation.stabilization import OpenJointError, pulled, scales
 
 FOUR_BARS = sb.build("n-four-bar", loops=2, speed=3.0).compile()
 

@@ -125,8 +125,9 @@ def follow(
         )
     walk = _Walk(equations, abs(step), (start, stop))
     if branch is not None:
-        tangent = walk.tangent_along(sign * branch.directions[direction])
-        return walk.run(branch.point, tangent, max_points, [branch])
+        twist = sign * branch.directions[direction].ravel()
+        tangent = np.append(twist, np.zeros(equations.n_rows + 1))
+        return walk.run(branch.point, tangent / walk.length(tangent), max_points, [branch])
     begin = walk.corrected(equations.start(first, start), None)[0]
     return walk.run(begin, walk.balanced(begin), max_points, [])
 
@@ -176,7 +177,7 @@ class _Walk:
             point = equations.moved(point, change[:-1], change[-1])
             total += change
             if size < 1e-10:
-                return point, iteration, self._length(total)
+                return point, iteration, self.length(total)
             last = size
         raise SimulationError(
             f"Newton's method finds no equilibrium at parameter {point.parameter:.6g}; begin "
@@ -207,22 +208,17 @@ class _Walk:
         self._equations.evaluate(point)
         rhs = np.append(np.zeros(len(across) - 1), 1.0)
         tangent = self._bordered(point, across, rhs)
-        return tangent / self._length(tangent)
+        return tangent / self.length(tangent)
 
     def balanced(self, point: StaticPoint) -> FloatArray:
         """Return the first tangent, in units in which poses and parameter have equal parts."""
         towards_parameter = np.append(np.zeros(len(self._weight) - 1), 1.0)
         tangent = self.tangent(point, towards_parameter) * self._way
-        of_pose = self._length(np.append(tangent[:-1], 0.0)) / abs(tangent[-1]) * self._unit
+        of_pose = self.length(np.append(tangent[:-1], 0.0)) / abs(tangent[-1]) * self._unit
         self._weight[:-1] /= max(of_pose, _STIFFEST) ** 2
-        return tangent / self._length(tangent)
+        return tangent / self.length(tangent)
 
-    def tangent_along(self, twist: FloatArray) -> FloatArray:
-        """Return the unit tangent of a branch that leaves along twists (n_bodies, 6)."""
-        tangent = np.append(twist.ravel(), np.zeros(len(self._weight) - twist.size))
-        return tangent / self._length(tangent)
-
-    def _length(self, change: FloatArray) -> float:
+    def length(self, change: FloatArray) -> float:
         return float(np.sqrt(np.sum(self._weight * change**2)))
 
     def n_unstable(self, point: StaticPoint) -> int:
