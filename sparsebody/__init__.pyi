@@ -115,7 +115,7 @@ from .simulation import (
 )
 
 # Forces in balance
-from .simulation.implicit.equilibrium import (
+from .simulation.implicit.statics import (
     equilibrium as equilibrium,
     natural_frequencies as natural_frequencies,
 )

@@ -1,7 +1,6 @@
 #include "dynamics/spatial_evaluation.hpp"
 
 #include "base/threads.hpp"
-#include "factorization/partition.hpp"
 
 namespace sparsebody {
 
@@ -34,11 +33,6 @@ Index SpatialEvaluation::assemble(const EvaluationInput& in) {
   return assemble_all(system, in, threads).is_sound() ? block_ldl::regular : bad_state;
 }
 
-Index SpatialEvaluation::threads_of_part() const {
-  const block_ldl::Layout& layout = factors->layout;
-  return layout.n_parts() == 0 && layout.n_pivots() >= fewest_blocks ? std::min<Index>(threads, 2) : 1;
-}
-
 Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage,
                                                 std::atomic<bool>& is_sound) {
   const std::vector<Chunk>& chunks = schedule.parts[part];
@@ -47,7 +41,7 @@ Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index
   std::vector<std::uint8_t> is_open(chunks.size());
   Index status = block_ldl::regular;
   run_pipeline(
-      Index(chunks.size()) - 1, threads_of_part(), chunks_ahead,
+      Index(chunks.size()) - 1, factors->threads_of_part(), chunks_ahead,
       [&](Index c, Index n_ahead) {
         const Chunk &chunk = chunks[c], &next = chunks[c + 1];
         if (!is_assembled && !sparsebody::assemble(system, in, chunk, next)) is_sound = false;
@@ -110,13 +104,21 @@ double SpatialEvaluation::substitute() {
   return residual_in_parts(right, [&](Index part, SolutionWorkspace& w) {
     const std::vector<Chunk>& chunks = schedule.parts[part];
     const Index last = Index(chunks.size()) - 2;
+    std::vector<std::uint8_t> is_filled(chunks.size());
+    const auto fill = [&](Index i, block_ldl::Steps steps) {
+      block_ldl::substitute(layout, rows(), factors->storage(part), right, x, chunks[last - i].pivot,
+                            chunks[last - i + 1].pivot, steps);
+    };
     run_pipeline(
-        last + 1, threads_of_part(), chunks_ahead,
-        [&](Index i, Index) {
-          block_ldl::substitute(layout, rows(), factors->storage(part), right, x, chunks[last - i].pivot,
-                                        chunks[last - i + 1].pivot);
+        last + 1, factors->threads_of_part(), chunks_ahead,
+        [&](Index i, Index n_ahead) {
+          is_filled[i] = factors->threads_of_part() < 2 || n_ahead > chunks_ahead / 2;
+          fill(i, is_filled[i] ? block_ldl::both_steps : block_ldl::first_step);
         },
-        [&](Index i) { fill_inner_residual(*this, w, right, chunks[last - i], chunks[last - i + 1]); });
+        [&](Index i) {
+          if (!is_filled[i]) fill(i, block_ldl::second_step);
+          fill_inner_residual(*this, w, right, chunks[last - i], chunks[last - i + 1]);
+        });
   });
 }
 

@@ -5,7 +5,7 @@
 // the residuals of those joints and bodies all of whose unknowns are known follow right after its backward
 // substitution. Parts of the elimination tree do so at the same time; what joins them to their common ancestors is
 // assembled before, and has its residuals after them. A tree that is a path has no parts: there one thread assembles
-// ahead of another that eliminates, and computes residuals behind the one that substitutes.
+// ahead of another that eliminates, and follows the one that substitutes with what no pivot waits for and with residuals.
 #pragma once
 
 #include <algorithm>
@@ -259,8 +259,6 @@ struct SpatialEvaluation {
   Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage,
                                std::atomic<bool>& is_sound);
   Index assemble_and_factorize(const EvaluationInput& in);
-  // Threads that share the chunks of one part.
-  Index threads_of_part() const;
   // Backward substitution with what the elimination has made of the right-hand side; returns the relative residual.
   double substitute();
   // Calls fill(part, workspace) for all parts, and then computes the residuals that belong to several of them.

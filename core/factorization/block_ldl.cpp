@@ -16,6 +16,7 @@ constexpr int line = 8;                        // numbers of a line of memory
 // Lines, or entries, that are requested before they are needed.
 constexpr int pivots_ahead = 16, below_ahead = 48, fills_ahead = 24, updates_ahead = 256, values_ahead = 512;
 constexpr int numbers_ahead = 128, row_numbers_ahead = 1024;
+constexpr Index pipeline_length = 512, chunks_ahead = 4;  // pivots of a chunk, and chunks, of two threads
 
 // Calls f with the number of rows as a constant; of a constant pivot 3 or 6; with the lanes of a block, 4 or 8.
 template <class F>
@@ -47,9 +48,12 @@ SB_INLINE void prefetch_tables(const Layout& layout, const Pivot& pivot) {
   prefetch(layout.below.data() + pivot.first_below + below_ahead);
   prefetch(layout.fills.data() + pivot.first_fill + fills_ahead);
 }
+SB_INLINE void prefetch_range(const double* values, Index begin, Index end) {
+  for (Index i = begin; i < end; i += line) prefetch(values + i + values_ahead);
+}
 SB_INLINE void prefetch_panel(const double* values, const Pivot& pivot, const Pivot& following) {
-  for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i + values_ahead);
-  for (Index i = pivot.own; i < Index(following.own); i += line) prefetch(values + i + values_ahead);
+  prefetch_range(values, pivot.start, following.start);
+  prefetch_range(values, pivot.own, following.own);
 }
 
 // ---- elimination ----------------------------------------------------------------------------------------------
@@ -367,13 +371,17 @@ Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double 
 namespace {
 
 // Requests what a pivot before this one needs in a backward substitution.
+template <Steps steps>
 SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* values,
                                const double* rhs, const double* solution) {
   const Pivot& following = *(&pivot + 1);
   prefetch(&pivot - pivots_ahead);
-  prefetch(layout.below.data() + pivot.first_below - below_ahead);
+  if constexpr (steps != second_step) {
+    prefetch(layout.below.data() + pivot.first_below - below_ahead);
+    for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i - values_ahead);
+  }
+  if constexpr (steps == first_step) return;
   prefetch(layout.fills.data() + pivot.first_fill - fills_ahead);
-  for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i - values_ahead);
   if (pivot.kind == constant)
     for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
       const double* const begin = A.data + A.stride() * Index(layout.fills.data()[f].a_row);
@@ -384,16 +392,16 @@ SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const F
   prefetch(solution + pivot.natural - numbers_ahead);
 }
 
-// -P^-1 V' x of the blocks V below a pivot, where `window` has x. With `carried`, what the elimination has made of
+// -P^-1 V' x of the blocks V below a pivot. With `carried`, what the elimination has made of
 // the right-hand side is added, from the spare lane of the first block.
 template <int size, bool carried>
-SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const double* block, const Window& window) {
+SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const double* block, const double* rows_of_x) {
   const Below* below = layout.below.data() + pivot.first_below;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   Vec<4> parts[size];
   const auto add = [&](auto is_first) SB_UNROLL {
     with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
-      auto x = Vec<lanes>::load(window.at(below->row));
+      auto x = Vec<lanes>::load(rows_of_x + below->row);
       if constexpr (is_first) x = x.template with<lanes - 1>(carried ? -1.0 : 0.0);  // of an empty block: others
       unrolled<0, size>([&](auto k) SB_UNROLL {
         const auto part = folded(Vec<lanes>::load(block + k * lanes) * x);
@@ -408,11 +416,10 @@ SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const double* bl
   return sums<lanes_of(size)>(parts);
 }
 
-// y = P^-1 y of a pivot, after -V P^-1 y is added to the rows below.
+// -V P^-1 y is added to the rows below a pivot.
 template <int size>
-SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const double* values, double* x) {
+SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const double* block, double* x) {
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
-  const double* block = values + pivot.start;
   double y[size];
   unrolled<0, size>([&](auto k) SB_UNROLL { y[k] = x[pivot.padded + k]; });
   for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below)
@@ -422,9 +429,14 @@ SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const double* v
       total.template with<lanes - 1>(0.0).store(x + below->row);
       block += size * lanes;
     });
+}
 
+// y = P^-1 y = L'^-1 D^-1 L^-1 y of a pivot.
+template <int size>
+SB_INLINE void apply_inverse(const double* L, double* x) {
   constexpr int lanes = lanes_of(size);
-  const double* const L = values + pivot.own;  // y = L'^-1 D^-1 L^-1 y
+  double y[size];
+  unrolled<0, size>([&](auto k) SB_UNROLL { y[k] = x[k]; });
   unrolled<0, size>([&](auto k) SB_UNROLL {
     unrolled<k + 1, size>([&](auto j) SB_UNROLL { y[j] -= L[k * lanes + j] * y[k]; });
   });
@@ -432,7 +444,7 @@ SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const double* v
   unrolled_down<size>([&](auto k) SB_UNROLL {
     unrolled<0, k>([&](auto j) SB_UNROLL { y[j] -= L[j * lanes + k] * y[k]; });
   });
-  gathered<lanes>(y).store(x + pivot.padded);
+  gathered<lanes>(y).store(x);
 }
 
 // -V y is added to the rows below a constant pivot.
@@ -460,14 +472,14 @@ SB_INLINE void forward_constant(const Layout& layout, const Pivot& pivot, const 
 // x = y - V' x of a constant pivot.
 template <int size>
 SB_INLINE auto backward_constant(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* rhs,
-                                 double share, const Window& window) {
+                                 double share, const double* rows_of_x) {
   constexpr int lanes = lanes_of(size);
   auto total = Vec<lanes>::template load<size>(rhs + pivot.natural) * share;
   const Fill* fill = layout.fills.data() + pivot.first_fill;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below, ++fill)
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
-      const double* const x = window.at(below->row);
+      const double* const x = rows_of_x + below->row;
       unrolled<0, n_rows>([&](auto r) SB_UNROLL {
         total -= Vec<lanes>::template load<size>(A.at(*fill) + A.stride() * r) * x[r];
       });
@@ -475,58 +487,51 @@ SB_INLINE auto backward_constant(const Layout& layout, const Pivot& pivot, const
   return total;
 }
 
-// Zeros what a window holds of the empty block, where NaN would stay for good.
-void clear_empty(const Part& part, const Window& window) {
-  Vec<8>{}.store(window.at(std::uint32_t(part.empty_row)));
-}
-
-// What a part's pivots need of the solution at a common ancestor.
-SB_INLINE void take_solution(const Pivot& copy, const double* solution, const Window& window) {
-  with_size(copy.size, [&](auto size) SB_UNROLL {
-    if constexpr (size > 0) Vec<lanes_of(size)>::template load<size>(solution).store(window.at(copy.padded));
-  });
-}
-
-// L' x = y backwards in [begin, end) of a part, but for contributions: y is what the elimination has made of the
-// right-hand side, if `carried`, or storage.x. Calls finish(pivot, size, x).
-template <bool carried, class Finish>
+// L' x = y backwards in [begin, end) of a part, where y is what the elimination has made of the right-hand side, if
+// `carried`, or storage.x: overwrites that with x, and then calls finish(pivot, size, x). The first step leaves out
+// constant pivots, for which no other waits, and `finish`.
+template <Steps steps, bool carried, class Finish>
 SB_INLINE void substitute_back(const Layout& layout, const FillRows& A, const Storage& storage, const double* rhs,
                                double share, const double* solution, Index begin, Index end, const Finish& finish) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
-  const Window window(storage.window);
   const double* const values = storage.values.data();
+  double* const x = storage.x.data();
   for (Index j = end - 1; j >= begin; --j) {
     const Pivot& pivot = layout.pivots[j];
-    if (is_large) prefetch_before(layout, pivot, A, values, rhs, solution);
-    if (pivot.kind == constant)
-      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        finish(pivot, size, backward_constant<size>(layout, pivot, A, rhs, share, window));
-      });
-    else if (pivot.kind == contribution)
-      take_solution(pivot, solution + pivot.natural, window);
-    else
+    if (is_large) prefetch_before<steps>(layout, pivot, A, values, rhs, solution);
+    if (pivot.kind == constant) {
+      if constexpr (steps != first_step)
+        with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+          finish(pivot, size, backward_constant<size>(layout, pivot, A, rhs, share, x));
+        });
+    } else if (pivot.kind == contribution) {
+      if constexpr (steps != second_step)
+        std::copy_n(x + layout.pivots[layout.updates[pivot.first_update]].padded, pivot.size, x + pivot.padded);
+    } else {
       with_size(pivot.size, [&](auto size) SB_UNROLL {
         if constexpr (size > 0) {
-          auto total = gather<size, carried>(layout, pivot, values + pivot.start, window);
-          if constexpr (!carried) total += decltype(total)::load(storage.x.data() + pivot.padded);
-          total.store(window.at(pivot.padded));
-          finish(pivot, size, total);
+          Vec<lanes_of(size)> total;
+          if constexpr (steps != second_step) total = gather<size, carried>(layout, pivot, values + pivot.start, x);
+          if constexpr (steps == second_step || !carried) total += decltype(total)::load(x + pivot.padded);
+          if constexpr (steps != second_step) total.store(x + pivot.padded);
+          if constexpr (steps != first_step) finish(pivot, size, total);
         }
       });
+    }
   }
 }
 
 }  // namespace
 
 void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
-                Index begin, Index end) {
-  for (const Part& part : layout.parts)
-    if (end == part.end) clear_empty(part, Window(storage.window));
-  double* const x = solution.data();
-  substitute_back<true>(layout, FillRows(rows), storage, rhs.data(), 1.0, x, begin, end,
-                        [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
-                          total.template store<size>(x + pivot.natural);
-                        });
+                Index begin, Index end, Steps steps) {
+  with_constant<both_steps, first_step, second_step>(steps, [&](auto number) {
+    constexpr auto constant_steps = Steps(decltype(number)::value);
+    substitute_back<constant_steps, true>(layout, FillRows(rows), storage, rhs.data(), 1.0, solution.data(), begin, end,
+                                          [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
+                                            total.template store<size>(solution.data() + pivot.natural);
+                                          });
+  });
 }
 
 namespace {
@@ -539,57 +544,68 @@ SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const double*
   });
 }
 
-// The first half of a solution, L D y = rhs, in a part: fills x in padded order.
+// Calls run(steps, begin, end) for the pivots of a part. Of two threads one goes ahead with the first steps.
+template <class Run>
+void run_steps(const Part& part, Index threads, bool is_backward, const Run& run) {
+  if (threads < 2) return run(std::integral_constant<Steps, both_steps>{}, part.begin, part.end);
+  const Index n_chunks = (part.end - part.begin + pipeline_length - 1) / pipeline_length;
+  const auto run_chunk = [&](auto steps, Index i) {
+    const Index begin = part.begin + pipeline_length * (is_backward ? n_chunks - 1 - i : i);
+    run(steps, begin, std::min(begin + pipeline_length, part.end));
+  };
+  run_pipeline(
+      n_chunks, threads, chunks_ahead,
+      [&](Index i, Index) { run_chunk(std::integral_constant<Steps, first_step>{}, i); },
+      [&](Index i) { run_chunk(std::integral_constant<Steps, second_step>{}, i); });
+}
+
+// The first half of a solution, L D y = rhs, in a part: fills x in padded order. The second step applies inverses.
 void solve_forward(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, double share,
-                   const Part& part) {
+                   const Part& part, Index threads) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
   const FillRows A(rows);
   const double* const values = storage.values.data();
   double* const x = storage.x.data();
-  for (Index j = part.begin; j < part.contributions; ++j) {
-    const Pivot &pivot = layout.pivots[j], &following = layout.pivots[j + 1];
-    if (is_large) {
-      prefetch_tables(layout, pivot);
-      prefetch_panel(values, pivot, following);
-      prefetch(x + pivot.padded + 2 * numbers_ahead);
-      prefetch(rhs.data() + pivot.natural + numbers_ahead);
+  run_steps(part, threads, false, [&](auto steps, Index begin, Index end) {
+    for (Index j = begin; j < std::min(end, part.contributions); ++j) {
+      const Pivot &pivot = layout.pivots[j], &following = layout.pivots[j + 1];
+      if (is_large) {
+        prefetch_tables(layout, pivot);
+        if constexpr (steps != second_step) prefetch_range(values, pivot.start, following.start);
+        if constexpr (steps != first_step) prefetch_range(values, pivot.own, following.own);
+        prefetch(x + pivot.padded + 2 * numbers_ahead);
+        prefetch(rhs.data() + pivot.natural + numbers_ahead);
+      }
+      if constexpr (steps != second_step) open_rows(layout, pivot, rhs.data(), x);
+      if (pivot.kind != constant)
+        with_size(pivot.size, [&](auto size) SB_UNROLL {
+          if constexpr (size > 0 && steps != second_step) forward<size>(layout, pivot, values + pivot.start, x);
+          if constexpr (size > 0 && steps != first_step) apply_inverse<size>(values + pivot.own, x + pivot.padded);
+        });
+      else if (steps != second_step && share != 0.0)
+        with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+          forward_constant<size>(layout, pivot, A, rhs.data(), x);
+        });
     }
-    open_rows(layout, pivot, rhs.data(), x);
-    if (pivot.kind != constant)
-      with_size(pivot.size, [&](auto size) SB_UNROLL {
-        if constexpr (size > 0) forward<size>(layout, pivot, values, x);
-      });
-    else if (share != 0.0)
-      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        forward_constant<size>(layout, pivot, A, rhs.data(), x);
-      });
-  }
+  });
   std::fill_n(x + part.empty_row, 4, 0.0);  // NaN would stay
 }
 
-// The second half, L' x = y; returns the largest entries of the primal part. Common ancestors leave their solution in
-// storage.x, too, for the parts.
+// The second half, L' x = y; returns the largest entries of the primal part.
 Vec<8> solve_backward(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, double share,
-                      bool adds, View<double> solution, const Part& part) {
-  const bool is_shared = layout.n_parts() > 0 && &part == &layout.ancestors();
-  double* const x = storage.x.data();
-  const Window window(storage.window);
-  clear_empty(part, window);
-  for (Index j = part.contributions; j < part.end; ++j) {
-    const Pivot& copy = layout.pivots[j];
-    take_solution(copy, x + layout.pivots[layout.updates[copy.first_update]].padded, window);
-  }
+                      bool adds, View<double> solution, const Part& part, Index threads) {
   Vec<8> largest;
-  substitute_back<false>(layout, FillRows(rows), storage, rhs.data(), share, solution.data(), part.begin,
-                         part.contributions, [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
-    double* const result = solution.data() + pivot.natural;
-    if (is_shared && pivot.kind != constant) total.template store<size>(x + pivot.padded);
-    if (pivot.kind != dual) {
-      if constexpr (lanes_of(size) == 4) largest.low = larger(largest.low, total);
-      else largest = larger(largest, total);
-    }
-    if (adds) total += decltype(total)::template load<size>(result);
-    total.template store<size>(result);
+  run_steps(part, threads, true, [&](auto steps, Index begin, Index end) {
+    substitute_back<steps, false>(layout, FillRows(rows), storage, rhs.data(), share, solution.data(), begin, end,
+                                  [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
+      double* const result = solution.data() + pivot.natural;
+      if (pivot.kind != dual) {
+        if constexpr (lanes_of(size) == 4) largest.low = larger(largest.low, total);
+        else largest = larger(largest, total);
+      }
+      if (adds) total += decltype(total)::template load<size>(result);
+      total.template store<size>(result);
+    });
   });
   return largest;
 }
@@ -604,8 +620,7 @@ Factors::Factors(const Layout& layout) : layout(layout), values_(layout.n_values
     return scratch_.back().view();
   };
   for (const Part& part : layout.parts)
-    storage_.push_back({values_.view(), x_.view(), scratch(part.window + 8), scratch(part.window + 8),
-                        scratch(layout.largest_panel)});
+    storage_.push_back({values_.view(), x_.view(), scratch(part.window + 8), scratch(layout.largest_panel)});
 }
 
 void Factors::add_contributions(Rows rows, View<const double> rhs) {
@@ -635,7 +650,7 @@ Index Factors::factorize(Rows rows, View<const double> rhs) {
 
 double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution) {
   for_each_part([&](Index, const Part& part, const Storage& storage) {
-    solve_forward(layout, rows, storage, rhs, share, part);
+    solve_forward(layout, rows, storage, rhs, share, part, 1);
   });
   double* const x = x_.data();
   for (const Part& part : layout.parts)
@@ -645,12 +660,13 @@ double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds
       double* const to = x + layout.pivots[layout.updates[copy.first_update]].padded;
       for (Index k = 0; k < Index(copy.size); ++k) to[k] += x[copy.padded + k];
     }
-  solve_forward(layout, rows, ancestors(), rhs, share, layout.ancestors());
+  solve_forward(layout, rows, ancestors(), rhs, share, layout.ancestors(), threads_of_part());
 
   std::vector<Vec<8>> largest(layout.parts.size());
-  largest.back() = solve_backward(layout, rows, ancestors(), rhs, share, adds, solution, layout.ancestors());
+  largest.back() = solve_backward(layout, rows, ancestors(), rhs, share, adds, solution, layout.ancestors(),
+                                  threads_of_part());
   for_each_part([&](Index p, const Part& part, const Storage& storage) {
-    largest[p] = solve_backward(layout, rows, storage, rhs, share, adds, solution, part);
+    largest[p] = solve_backward(layout, rows, storage, rhs, share, adds, solution, part, 1);
   });
   double result = 0.0;
   for (const auto& sizes : largest)

@@ -12,15 +12,15 @@
 
 #include "base/threads.hpp"
 #include "factorization/layout.hpp"
+#include "factorization/partition.hpp"
 
 namespace sparsebody::block_ldl {
 
 // The factors, and work space of one part of the layout.
 struct Storage {
   View<double> values;     // the factors
-  View<double> x;          // a solution in padded order; zero in spare rows between calls
-  View<double> window;     // a part of a solution, in padded order modulo its size - 8, a power of two
-  View<double> reference;  // likewise: what pivots were before dual ones took from them
+  View<double> x;          // a solution in padded order; zero in spare rows
+  View<double> reference;  // what pivots were before dual ones took from them, modulo its size - 8, a power of two
   View<double> right;      // V L'^-1 of the present panel
 };
 
@@ -42,10 +42,13 @@ void open_panels(const Layout& layout, Rows rows, View<const double> rhs, const 
 Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double shift, const Storage& storage,
                 Index begin, Index end, bool are_open = false);
 
+// What is done at pivots: all, what others wait for, or the rest. Two threads do one of the latter each.
+enum Steps { both_steps, first_step, second_step };
+
 // Fills the solution (n_rows,) for the right-hand side that came with the factorization, in the rows of the
 // pivots in [begin, end) of one part, those after them being filled.
 void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
-                Index begin, Index end);
+                Index begin, Index end, Steps steps = both_steps);
 
 // The factors of the newest matrix. Parts are done on up to `threads` threads; nothing depends on how many.
 class Factors {
@@ -60,6 +63,10 @@ class Factors {
   template <class Task>
   void for_each_part(const Task& task) {
     run_tasks(layout.n_parts(), threads, [&](Index p) { task(p, layout.parts[p], storage_[p]); });
+  }
+  // Threads that share the work of one part: two where the elimination tree is a path, without parts.
+  Index threads_of_part() const {
+    return layout.n_parts() == 0 && layout.n_pivots() >= fewest_blocks ? std::min<Index>(threads, 2) : 1;
   }
   const Storage& storage(Index part) const { return storage_[part]; }
   const Storage& ancestors() const { return storage_.back(); }

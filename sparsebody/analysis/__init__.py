@@ -1,8 +1,7 @@
 """From results to numbers: what inspection, orderings, reactions and loops tell.
 
-`determined_reactions.py` says which reactions rigid bodies determine, on `null_space.py`;
-`advice.py` replaces joints by such as have more freedoms, and compares the outcome
-with the original in two poses.
+`determined_reactions.py` says which reactions rigid bodies determine; `advice.py` replaces joints
+by such as have more freedoms, and compares the outcome with the original in two poses.
 """
 
 import lazy_loader

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.advice_choices import LoopAdvice, Replacement, choices_by_loop, pose_at
-from sparsebody.analysis.determined_reactions import determined_reactions
-from sparsebody.analysis.null_space import joint_sizes
+from sparsebody.analysis.determined_reactions import determined_reactions, joint_sizes
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state

@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody.analysis.determined_reactions import ReactionReport, constraints, listed
-from sparsebody.analysis.null_space import (
+from sparsebody.analysis.determined_reactions import (
     Circulations,
+    ReactionReport,
     circulations,
+    constraints,
     cycle_wrenches,
     joint_sizes,
+    listed,
     null_wrenches,
     successor_frames,
 )

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import pairwise
-from operator import or_
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
-from sparsebody.analysis.null_space import successor_frames
+from sparsebody.analysis.determined_reactions import successor_frames
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
@@ -177,22 +174,16 @@ def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
         joints=len(cycles.edge),
         longest=int(length.max(initial=0)),
         nnz_k=6 * int(freedoms[cycles.edge].sum()),
-        nnz_coupling=36 * _pairs(_shared(cycles, freedoms)),
-        nnz_product=36 * _pairs(_reach(cycles, freedoms, tree)),
+        nnz_coupling=36 * _n_pairs(_shared(cycles, freedoms)),
+        nnz_product=36 * _n_pairs(_reach(cycles, freedoms, tree)),
         nnz_h=tree.n_inertia_nonzeros,
         nnz_tree_k=nnz_tree_k if name in FUNDAMENTAL else None,
     )
 
 
-def _pairs(reach: csr_array) -> int:
+def _n_pairs(reach: csr_array) -> int:
     """Return how many pairs of rows, each with itself too, have a column in common."""
-    rows = [reach.indices[a:b].tolist() for a, b in pairwise(reach.indptr)]
-    members = [0] * reach.shape[1]  # the rows of each column, as bits
-    for number, columns in enumerate(rows):
-        for column in columns:
-            members[column] |= 1 << number
-    of_columns = ((members[column] for column in columns) for columns in rows)
-    return sum(reduce(or_, sets, 0).bit_count() for sets in of_columns)
+    return int((reach @ reach.T).nnz)
 
 
 def _shared(cycles: Cycles, freedoms: IntArray) -> csr_array:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array, tril
 
-from sparsebody.analysis.null_space import successor_frames
+from sparsebody.analysis.determined_reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure

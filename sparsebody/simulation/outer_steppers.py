@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations.system_motion import SystemMotion, joint_ends
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
@@ -35,12 +35,11 @@ from sparsebody.simulation.stepping import (
     Checkpoint,
     Problem,
     RankWatch,
-    pack_state,
+    packed,
     state_size,
-    unpack_state,
+    unpacked,
 )
 from sparsebody.simulation.trajectory import Event, cause_of
-from sparsebody.spatial import symmetric_inverse
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there
@@ -272,9 +271,8 @@ class AdaptiveStepper(OuterStepper):
     @property
     def memory(self) -> FloatArray:
         """What else the next step and the next record depend on."""
-        state, acceleration = self._before or (self.state, self.acceleration)
-        own = pack_state(state), acceleration.ravel(), [self._h, *self._n_steps]
-        return np.concatenate([self._inner.memory, *own])
+        before = self._before or (self.state, self.acceleration)
+        return packed(self._inner.memory, *before, self._h, *self._n_steps)
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -290,11 +288,9 @@ class AdaptiveStepper(OuterStepper):
         """Go on from a checkpoint."""
         n = self._inner.memory_size
         self._inner.resume(replace(checkpoint, memory=checkpoint.memory[:n]))
-        own, (self._h, *counts) = np.split(checkpoint.memory[n:], [-3])
-        self._n_steps = [int(count) for count in counts]
-        split = len(own) - checkpoint.acceleration.size
-        acceleration = own[split:].reshape(checkpoint.acceleration.shape)
-        self._before = unpack_state(self._system, own[:split]), acceleration
+        likes = checkpoint.state, checkpoint.acceleration, 0.0, 0.0, 0.0
+        *before, self._h, taken, rejected, _ = unpacked(checkpoint.memory[n:], *likes)
+        self._before, self._n_steps = (before[0], before[1]), [int(taken), int(rejected)]
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
@@ -429,60 +425,37 @@ def fastest_spring(system: System, state: State) -> float:
     sqrt(k r M^-1 r') or d r M^-1 r' for the row r of the coordinate; what is between points is
     taken as if each body gave way as far as it can, and of an elastic element its stiffest row.
     """
-    springs, lines = system.joint_forces, system.point_forces
+    springs, lines, elastic = system.joint_forces, system.point_forces, system.elastic
+    if not (len(springs.item) or len(lines.first) or elastic.kind.size):
+        return 0.0
+    inverse = np.append(system.inverse_inertia, np.zeros((1, 6, 6)), axis=0)  # the world is -1
     rates = [np.zeros(1)]
     if len(springs.item):
         motion = SystemMotion(system, state)
         joint = system.coordinates.joint[springs.item]
         dual = motion.coordinates.dual[springs.item]
         rows, _, _ = rows_on_bodies(system, joint, motion.joints, dual, np.zeros(len(joint)))
-        ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
-        mobility = np.where(ends >= 0, _mobility(system, ends, rows), 0.0).sum(axis=1)
+        mobility = np.einsum("nsi,nsij,nsj->n", rows, inverse[joint_ends(system, joint)], rows)
         rates += _rates(springs.stiffness, springs.damping, mobility)
     if len(lines.first):
-        mobility = sum(
-            np.where(body >= 0, 1.0 / system.mass[body] + _lever(system, body, point), 0.0)
-            for body, point in (
-                (lines.first, lines.first_point),
-                (lines.second, lines.second_point),
-            )
-        )
-        rates += _rates(lines.stiffness, lines.damping, np.asarray(mobility))
-    if system.elastic.kind.size:
-        rates += _elastic_rates(system, state)
+        ends = (lines.first, lines.first_point), (lines.second, lines.second_point)
+        mobility = np.sum([_point_mobility(inverse[body], point) for body, point in ends], axis=0)
+        rates += _rates(lines.stiffness, lines.damping, mobility)
+    if elastic.kind.size:  # roots of the eigenvalues of z M^-1 z', and of D z M^-1 z', z the rows
+        rows = elastic_motion(system, state).rows
+        at_ends = inverse[np.stack([elastic.predecessor, elastic.successor], axis=1)]
+        mobility = np.einsum("kisa,ksab,kjsb->kij", rows, at_ends, rows)
+        rates += [np.sqrt(np.linalg.eigvalsh(mobility)[:, -1].clip(0.0))]
+        rates += [np.abs(np.linalg.eigvals(elastic.damping @ mobility)).ravel()]
     return float(max(rate.max(initial=0.0) for rate in rates))
-
-
-def _elastic_rates(system: System, state: State) -> list[FloatArray]:
-    """Return the roots of the eigenvalues of z M^-1 z', and D z M^-1 z', z the rows."""
-    elastic, rows = system.elastic, elastic_motion(system, state).rows
-    ends = np.stack([elastic.predecessor, elastic.successor], axis=1)
-    inverse = np.where((ends >= 0)[..., None, None], system.inverse_inertia[ends], 0.0)
-    mobility = np.einsum("kisa,ksab,kjsb->kij", rows, inverse, rows)
-    damped = np.abs(np.linalg.eigvals(elastic.damping @ mobility))
-    return [np.sqrt(np.linalg.eigvalsh(mobility)[:, -1].clip(0.0)), damped.ravel()]
 
 
 def _rates(stiffness: FloatArray, damping: FloatArray, mobility: FloatArray) -> list[FloatArray]:
     return [np.sqrt(np.maximum(stiffness, 0.0) * mobility), damping * mobility]
 
 
-def _inverse(system: System, body: IntArray) -> FloatArray:
-    """Return the inverse rotational inertias of some bodies."""
-    inverse = np.zeros((len(body), 6, 6))
-    symmetric_inverse(np.ascontiguousarray(system.inertia[body]), inverse)
-    return inverse[:, :3, :3]
-
-
-def _mobility(system: System, ends: IntArray, rows: FloatArray) -> FloatArray:
-    """Return r M^-1 r' of rows (n, 2, 6) on their bodies (n, 2)."""
-    inverse = np.stack([_inverse(system, ends[:, side]) for side in (0, 1)], axis=1)
-    turning = np.einsum("nsi,nsij,nsj->ns", rows[..., :3], inverse, rows[..., :3])
-    return np.asarray(turning + np.sum(rows[..., 3:] ** 2, axis=2) / system.mass[ends])
-
-
-def _lever(system: System, body: IntArray, point: FloatArray) -> FloatArray:
-    """Return the largest eigenvalue of r x I^-1 (r x)': turning by a force at r, across it."""
+def _point_mobility(inverse: FloatArray, point: FloatArray) -> FloatArray:
+    """Return 1 / m and the largest eigenvalue of r x I^-1 (r x)', turning by a force across r."""
     across = np.cross(np.eye(3), point[:, None, :])  # rows e x r
-    turned = across @ _inverse(system, body) @ np.swapaxes(across, 1, 2)
-    return np.asarray(np.linalg.eigvalsh(turned)[:, -1])
+    turned = across @ inverse[:, :3, :3] @ np.swapaxes(across, 1, 2)
+    return np.asarray(inverse[:, 5, 5] + np.linalg.eigvalsh(turned)[:, -1])

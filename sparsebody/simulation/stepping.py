@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -62,9 +62,8 @@ class Checkpoint:
         rank, analyzed = self.rank, self.rank.analysis_state
         scalars = [self.step, self.n_events, self.wall_time, rank.full_rank, rank.wait]
         scalars += [rank.countdown, analyzed is not None, rank.left_at, rank.sine, rank.best_sine]
-        states = [pack_state(self.state), self.acceleration.ravel()]
-        states += [pack_state(self.state if analyzed is None else analyzed)]
-        row = np.concatenate([np.array(scalars, dtype=float), *states, self.memory])
+        at = self.state if analyzed is None else analyzed
+        row = packed(*scalars, self.state, self.acceleration, at, self.memory)
         return np.append(row, zlib.crc32(row.tobytes()))
 
 
@@ -77,25 +76,13 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     """Return the checkpoint of a row; None if it was written only in part, or never."""
     if len(row) < row_size(system, 0) or row[-1] != zlib.crc32(row[:-1].tobytes()) or not row.any():
         return None
-    step, n_events, wall_time, full_rank, wait, countdown, analyzed, *others = row[:_N_SCALARS]
-    ends = np.cumsum([_N_SCALARS, state_size(system), 6 * system.n_bodies, state_size(system)])
-    state, acceleration, analysis = (row[a:b] for a, b in pairwise(ends))
-    rank = RankWatch(
-        unpack_state(system, analysis) if analyzed else None,
-        int(full_rank),
-        int(wait),
-        int(countdown),
-        *map(float, others),
-    )
-    return Checkpoint(
-        int(step),
-        unpack_state(system, state),
-        acceleration.reshape(-1, 6).copy(),
-        int(n_events),
-        float(wall_time),
-        rank,
-        row[ends[-1] : -1].copy(),
-    )
+    at = system.initial_state
+    likes = *[0.0] * _N_SCALARS, at, at.velocity, at
+    *scalars, state, acceleration, analysis, memory = unpacked(row[:-1], *likes)
+    step, n_events, wall_time, full_rank, wait, countdown, analyzed, *others = scalars
+    counts = int(full_rank), int(wait), int(countdown)
+    rank = RankWatch(analysis if analyzed else None, *counts, *others)
+    return Checkpoint(int(step), state, acceleration, int(n_events), wall_time, rank, memory)
 
 
 def state_size(system: System) -> int:
@@ -103,21 +90,32 @@ def state_size(system: System) -> int:
     return 1 + 13 * system.n_bodies + len(system.coordinates.joint)
 
 
-def pack_state(state: State) -> FloatArray:
-    """Return the numbers of a state, one after the other."""
-    arrays = (state.position, state.orientation, state.velocity, state.coordinate)
-    return np.concatenate([[state.time], *(array.ravel() for array in arrays)])
+Part = State | FloatArray | float
 
 
-def unpack_state(system: System, row: FloatArray) -> State:
-    """Return the state of such numbers."""
-    n = system.n_bodies
-    ends = np.cumsum([1, 3 * n, 4 * n, 6 * n])
-    time, position, orientation, velocity, coordinate = np.split(row.copy(), ends)
-    return State(
-        position.reshape(n, 3),
-        orientation.reshape(n, 4),
-        velocity.reshape(n, 6),
-        coordinate,
-        float(time[0]),
-    )
+def packed(*parts: Part) -> FloatArray:
+    """Return the numbers of states, arrays and numbers, one after the other."""
+    return np.concatenate([np.ravel(array) for part in parts for array in _arrays(part)])
+
+
+def unpacked(row: FloatArray, *likes: Any) -> list[Any]:
+    """Return such parts of a row, of the shapes of others, and what remains of it."""
+    parts: list[Any] = []
+    for like in likes:
+        shapes = [np.shape(array) for array in _arrays(like)]
+        *numbers, row = np.split(row, np.cumsum([math.prod(shape) for shape in shapes]))
+        arrays: list[Any] = [
+            part.reshape(shape).copy() for part, shape in zip(numbers, shapes, strict=True)
+        ]
+        if isinstance(like, State):
+            time, position, orientation, velocity, coordinate = arrays
+            parts.append(State(position, orientation, velocity, coordinate, float(time)))
+        else:
+            parts.append(float(arrays[0]) if isinstance(like, float) else arrays[0])
+    return [*parts, row.copy()]
+
+
+def _arrays(part: Part) -> tuple[Any, ...]:
+    if isinstance(part, State):
+        return part.time, part.position, part.orientation, part.velocity, part.coordinate
+    return (part,)

@@ -31,12 +31,12 @@ CHECKPOINTS = "checkpoint"
 EVENTS = "events"
 EVENT_TYPE = np.dtype([("time", "f8"), ("kind", "S32"), ("message", "S480")])
 
-# One record of each channel: its shape, in numbers or by what there is one row of.
+# One record of each channel: its shape, in numbers or by the dataset of the names in it.
 CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
     "time": (),
-    "position": ("bodies", 3),
-    "orientation": ("bodies", 4),
-    "velocity": ("bodies", 6),
+    "position": ("body_names", 3),
+    "orientation": ("body_names", 4),
+    "velocity": ("body_names", 6),
     "coordinate": ("coordinates",),
     "kinetic_energy": (),
     "potential_energy": (),
@@ -44,10 +44,15 @@ CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
     "momentum": (6,),
     "position_error": (),
     "velocity_error": (),
-    "joint_wrench": ("joints", 6),
+    "joint_wrench": ("joint_names", 6),
 }
 STATE_CHANNELS: Final = ("time", "position", "orientation", "velocity", "coordinate")
 TEXTS: Final = {"source": 0, "body_names": 1, "joint_names": 1}  # datasets of text: dimensions
+TABLES: Final = {  # the other datasets: their types, and the shapes of their rows
+    **{name: (np.dtype("f8"), record) for name, record in CHANNELS.items()},
+    EVENTS: (EVENT_TYPE, ()),
+    CHECKPOINTS: (np.dtype("f8"), ("numbers",)),
+}
 ATTRIBUTES: Final[dict[str, tuple[type, ...]]] = {
     "name": (str,),
     "created": (str,),
@@ -138,23 +143,11 @@ def faults(file: h5py.File) -> Iterator[tuple[str, str]]:
     for name, dimensions in TEXTS.items():
         if fault := _text_fault(_dataset(file, name), dimensions):
             yield name, f"its dataset {name!r} {fault}"
-    sizes = {}
-    for what, name in (("bodies", "body_names"), ("joints", "joint_names")):
-        names = _dataset(file, name)
-        if names is not None and names.ndim == 1:
-            sizes[what] = names.shape[0]
-    for name, shape in CHANNELS.items():
-        dataset = _dataset(file, name)
-        if dataset is None and name in OPTIONAL_CHANNELS and name not in file:
-            continue
-        if fault := _channel_fault(dataset, shape, sizes):
+    for name in TABLES:
+        if not (name in OPTIONAL_CHANNELS and name not in file) and (
+            fault := _table_fault(file, name)
+        ):
             yield name, f"its dataset {name!r} {fault}"
-    events = _dataset(file, EVENTS)
-    if events is None or events.dtype != EVENT_TYPE or events.ndim != 1:
-        yield EVENTS, f"its dataset {EVENTS!r} is missing or no table of time, kind and message"
-    slots = _dataset(file, CHECKPOINTS)
-    if slots is None or slots.dtype.kind != "f" or slots.ndim != 2 or min(slots.shape) < 2:
-        yield CHECKPOINTS, f"its dataset {CHECKPOINTS!r} is missing or no table of numbers"
 
 
 def first_damaged(channels: dict[str, Any]) -> int:
@@ -192,6 +185,23 @@ def _dataset(file: h5py.File, name: str) -> h5py.Dataset | None:
     return item if isinstance(item, h5py.Dataset) else None
 
 
+def _table_fault(file: h5py.File, name: str) -> str:
+    dataset, (dtype, record) = _dataset(file, name), TABLES[name]
+    if dataset is None:
+        return "is missing"
+    if dataset.dtype != dtype or dataset.ndim != 1 + len(record):
+        found = f"{dataset.ndim} dimensions of {dataset.dtype}"
+        return f"has {found}, not {1 + len(record)} of {dtype}"
+    if name == CHECKPOINTS and min(dataset.shape) < 2:
+        return "is too small"
+    for size, of in zip(dataset.shape[1:], record, strict=True):
+        names = _dataset(file, of) if isinstance(of, str) else None
+        expected = of if names is None or names.ndim != 1 else names.shape[0]
+        if isinstance(expected, int) and size != expected:
+            return f"has records of {size}, not {expected}"
+    return ""
+
+
 def _text_fault(dataset: h5py.Dataset | None, dimensions: int) -> str:
     if dataset is None:
         return "is missing"
@@ -201,24 +211,6 @@ def _text_fault(dataset: h5py.Dataset | None, dimensions: int) -> str:
         dataset.asstr()[()]
     except (OSError, RuntimeError, ValueError) as error:
         return f"cannot be read: {error}"
-    return ""
-
-
-def _channel_fault(
-    dataset: h5py.Dataset | None, record: tuple[int | str, ...], sizes: dict[str, int]
-) -> str:
-    if dataset is None:
-        return "is missing"
-    if dataset.dtype != np.float64:
-        return f"holds {dataset.dtype}, not float64"
-    if dataset.ndim != 1 + len(record):
-        return f"has {dataset.ndim} dimensions, not {1 + len(record)}"
-    for size, of in zip(dataset.shape[1:], record, strict=True):
-        expected = sizes.get(of) if isinstance(of, str) else of
-        if expected is not None and size != expected:
-            return (
-                f"has records of {size} {of if isinstance(of, str) else 'numbers'}, not {expected}"
-            )
     return ""
 
 

@@ -10,9 +10,8 @@ from random_mechanisms import random_position, random_tree
 
 import sparsebody as sb
 from sparsebody.analysis import advice_choices
-from sparsebody.analysis.advice import moving_state, nearby_state, with_replaced_joints
+from sparsebody.analysis.advice import moving_state, with_replaced_joints
 from sparsebody.analysis.advice_choices import relaxations
-from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import ModelError
 from sparsebody.spatial import plucker_parts, plucker_transform
 
@@ -167,16 +166,6 @@ def test_advice_is_plain_json_and_remedies_are_by_joint():
     assert document["loops"][0]["choices"][0][0]["new"] == "point-on-line"
     assert advice.remedies["crank-pin"] == ("replace by point-on-line", 3)
     assert sb.advise(welded_twice()).remedies["weld again"] == ("remove it", 6)
-
-
-def test_a_nearby_state_is_consistent_and_elsewhere():
-    system = sb.build("rotating-squares", rows=3, columns=3).compile()
-    state = sb.consistent_state(system)
-    there = nearby_state(sb.ForwardDynamics(system, state), state, seed=1)
-    error, _ = constraint_errors(system, there)
-    assert np.abs(error).max() < 1e-10
-    turned = np.abs(np.sum(state.orientation * there.orientation, axis=1)).min()
-    assert turned < np.cos(0.02)
 
 
 def test_what_cannot_move_stays():

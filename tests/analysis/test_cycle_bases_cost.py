@@ -9,10 +9,9 @@ from scipy.sparse import coo_array
 import sparsebody as sb
 from sparsebody._core import rank as kernels
 from sparsebody.analysis.cycle_bases import FUNDAMENTAL, LOOP_BASES
-from sparsebody.analysis.null_space import joint_sizes, successor_frames
-from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.analysis.determined_reactions import joint_sizes, successor_frames
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loop_constraints import loop_equations
@@ -57,11 +56,9 @@ def joint_freedoms(system, state):
 
     What the rows of a joint leave, those of drives among them; none where a joint has no rows.
     """
-    motion = joint_motion(system, state)
-    subspace = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
-    sizes = joint_sizes(system)
+    sizes, subspace = joint_sizes(system), SystemMotion(system, state).subspace
     free, n_free = kernels.joint_freedoms(
-        system.first_row, subspace.subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
+        system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
     free[:, :, :3] /= sizes[:, None, None]  # they are angular times size, linear
     n_free[np.diff(system.first_row) == 0] = 0

@@ -8,12 +8,9 @@ import pytest
 from overconstrained import random_mechanism
 
 import sparsebody as sb
-from sparsebody.analysis.determined_reactions import LOOPS, RANDOM
-from sparsebody.analysis.null_space import circulations, joint_sizes, null_vectors
-from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.analysis.determined_reactions import LOOPS, RANDOM, joint_sizes
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import UnknownNameError
-from sparsebody.sparse.saddle import constraint_matrix
 
 SMALL = [
     ("scissor", {"pairs": 4}),
@@ -163,43 +160,3 @@ def test_dynamics_that_keep_all_rows_are_decided_anew():
     assert sb.determined_reactions(system, state, dynamics=keeping).dimension == 3
     with pytest.raises(UnknownNameError, match="guess"):
         sb.determined_reactions(system, method="guess")
-
-
-def test_the_null_basis_has_a_one_at_each_left_out_row():
-    system = sb.build("rotating-squares").compile()
-    state = sb.consistent_state(system)
-    dynamics = sb.ForwardDynamics(system, state, reactions="basic")
-    structure = kkt_structure(system)
-    matrix = structure.matrix(dynamics.evaluate(state).constraint)
-    keep = dynamics.rank_decision.keep
-    rows, multiplier = null_vectors(matrix, keep, np.arange(structure.pattern.n_dual), np.eye)
-    null = np.zeros((system.n_rows, multiplier.shape[1]))
-    null[rows] = multiplier
-    expected = oracles.null_multipliers(system, state)
-    assert null.shape == expected.shape
-    np.testing.assert_allclose(null - expected @ (expected.T @ null), 0.0, atol=1e-12)
-    assert np.linalg.matrix_rank(null[~keep]) == np.count_nonzero(~keep)
-    np.testing.assert_allclose(constraint_matrix(matrix).T @ null, 0.0, atol=1e-13)
-
-
-def test_circulations_balance_on_every_body():
-    """Their multipliers are in the null space of A'."""
-    system = sb.build("n-four-bar", loops=4).compile()
-    state = sb.consistent_state(system)
-    T = subspaces(system, state)
-    sample = circulations(system, state, T).sample.copy()
-    sample[:, :3] *= joint_sizes(system)[:, None, None]
-    multiplier = np.einsum("ra,rak->rk", T, sample[system.row_joint])
-    null = oracles.null_multipliers(system, state)
-    np.testing.assert_allclose(multiplier - null @ (null.T @ multiplier), 0.0, atol=1e-12)
-    assert np.linalg.matrix_rank(multiplier) == 6
-
-
-def test_joints_welded_twice_leave_their_whole_wrench_open():
-    mechanism = sb.Mechanism()
-    mechanism.add_body("arm", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("one", sb.Fixed(), sb.WORLD, "arm")
-    mechanism.add_joint("other", sb.Fixed(), sb.WORLD, "arm", point=[1, 2, 3], axis=[1, 1, 0])
-    report = sb.determined_reactions(mechanism.compile())
-    np.testing.assert_array_equal(report.freedom, 6)
-    assert not report.unique.any()

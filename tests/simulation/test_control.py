@@ -76,14 +76,6 @@ def test_a_compiled_control_that_fails_ends_the_motion_and_says_when(compiled):
         sb.simulate(system, duration=1.0, step=0.01, control=compiled[0], method="rk4")
 
 
-def test_errors_of_a_python_control_are_its_own():
-    def control(time, state):
-        raise LookupError(f"{len(state.position)} bodies")
-
-    with pytest.raises(LookupError, match="3 bodies"):
-        sb.simulate(sb.build("four-bar").compile(), duration=0.1, step=0.01, control=control)
-
-
 def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():
     mechanism, motion, calls = sb.Mechanism("wheel"), sb.Polynomial([1.0, 4.0]), []
     mechanism.add_body("wheel", mass=1.0, inertia=[1, 1, 1])

@@ -10,10 +10,7 @@ from overconstrained import figure_8_2_a
 from scipy.integrate import solve_ivp
 
 import sparsebody as sb
-from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.model.gallery import build
-from sparsebody.simulation.stabilization import closed_by_all_rows
-from sparsebody.simulation.stepper import growing_parts, n_parts_after
 
 G = 9.81
 
@@ -160,31 +157,3 @@ def test_rows_left_out_at_the_start_are_found_where_they_matter(stabilization):
     assert "others at joints 'cube-" in change.message
     assert run.position_error.max() < 1e-5
     assert run.energy_error < 1e-4
-
-
-# ---- parts --------------------------------------------------------------------------------------
-
-
-def test_parts_begin_small_and_grow_to_the_whole_step_soon_after_a_singular_pose():
-    shares = growing_parts()
-    sizes = np.diff([0.0, *shares])
-    assert shares[-1] == 1.0
-    assert sizes[0] < 1e-3
-    np.testing.assert_allclose(sizes[1:] / sizes[:-1], 1.2)
-    ages = -1.0, 0.0, 0.011, 0.02, 0.03, 0.06, 1.0
-    assert [n_parts_after(age, 0.01) for age in ages] == [8, 8, 5, 3, 2, 1, 1]
-
-
-@pytest.mark.parametrize("name", ["bricard", "scissor", "andrews"])
-def test_all_rows_close_what_drift_has_opened(name):
-    system = build(name).compile()
-    state = sb.consistent_state(system)
-    drift = 1e-4 * np.random.default_rng(0).normal(size=state.velocity.shape)
-    opened = sb.displaced(state, drift).with_(velocity=state.velocity + drift)
-    dynamics = sb.ForwardDynamics(system, state)
-    closed = closed_by_all_rows(dynamics, opened)
-    position, velocity = constraint_errors(system, closed)
-    assert np.abs(constraint_errors(system, opened)[0]).max() > 1e-5
-    assert np.abs(position).max() < 1e-11
-    assert np.abs(velocity).max() < 1e-9
-    assert np.abs(closed.position - state.position).max() < 3e-2

@@ -14,8 +14,12 @@ def falling_ball():
     return mechanism.compile()
 
 
-def height(time, state):
-    return float(state.position[0, 2])
+def height(**attributes):
+    def ground(time, state):
+        return float(state.position[0, 2])
+
+    vars(ground).update(attributes)
+    return ground
 
 
 def times(run):
@@ -24,11 +28,7 @@ def times(run):
 
 @pytest.mark.parametrize("step", [0.3, 0.07, "auto"])
 def test_a_terminal_event_ends_the_motion_where_it_is(step):
-    def ground(time, state):
-        return float(state.position[0, 2])
-
-    ground.terminal = True
-    run = sb.simulate(falling_ball(), duration=2.0, step=step, events=ground)
+    run = sb.simulate(falling_ball(), duration=2.0, step=step, events=height(terminal=True))
     assert run.time[-1] == pytest.approx(np.sqrt(2.0 / G), abs=1e-13)
     assert run.position[-1, 0, 2] == pytest.approx(0.0, abs=1e-13)
     assert [event.message for event in run.events if event.kind == "event"] == ["ground"]
@@ -38,12 +38,10 @@ def test_a_terminal_event_ends_the_motion_where_it_is(step):
 @pytest.mark.parametrize("step", [0.11, "auto"])
 def test_a_ball_bounces_at_the_times_of_the_geometric_series(step):
     restitution = 0.8
-
-    def bounce(time, state):
-        return float(state.position[0, 2])
-
-    bounce.direction = -1
-    bounce.change = lambda time, state: state.with_(velocity=-restitution * state.velocity)
+    bounce = height(
+        direction=-1,
+        change=lambda time, state: state.with_(velocity=-restitution * state.velocity),
+    )
     run = sb.simulate(falling_ball(), duration=2.5, step=step, events=[bounce])
     first = np.sqrt(2.0 / G)
     flights = 2.0 * first * restitution ** np.arange(1, 4)

@@ -29,14 +29,19 @@ from sparsebody.model.system import State
 from sparsebody.simulation.implicit.generalized_alpha import row_motion
 from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps
 from sparsebody.simulation.implicit.newton import StageMatrix, coupled_solve
-from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows, uniform_compliance
+from sparsebody.simulation.implicit.step_equations import (
+    Newest,
+    StepEquations,
+    n_rows,
+    uniform_compliance,
+)
 from sparsebody.simulation.integrators import INTEGRATORS, Collocation, LocalError
 from sparsebody.simulation.stepping import (
     Checkpoint,
     Problem,
-    pack_state,
+    packed,
     state_size,
-    unpack_state,
+    unpacked,
 )
 from sparsebody.simulation.trajectory import Event
 
@@ -66,12 +71,9 @@ class Polynomials:
 
 
 @dataclass(frozen=True, eq=False)
-class CollocationState:
+class CollocationState(Newest):
     """The state at the end of a step, with the quantities that the next step starts from."""
 
-    state: State
-    acceleration: FloatArray  # (n_bodies, 6) dv/dt
-    multiplier: FloatArray  # (n_rows,)
     step: Polynomials | None  # by which the state was reached
 
 
@@ -305,10 +307,9 @@ class CollocationSteps:
     def between(self, step: Polynomials, time: float) -> tuple[State, FloatArray]:
         """Return the state and the multipliers at a time in a step, of its polynomials."""
         at, end = (time - step.start.time) / step.h, self._stages[-1]
-        end.start_from(step.start, time)
-        displacement = np.concatenate([np.zeros_like(step.displacement[:1]), step.displacement])
-        end.displacement[:] = self._mix(displacement, at, True)
-        end.velocity[:] = self._mix(step.velocity, at, True)
+        Y = np.concatenate([np.zeros_like(step.displacement[:1]), step.displacement])
+        y, v = (self._mix(values, at, True) for values in (Y, step.velocity))
+        end.begin(step.start, time, displacement=y, velocity=v)
         end.native.evaluate()
         return end.state(), self._mix(step.multiplier, at, False)
 
@@ -321,10 +322,7 @@ class CollocationSteps:
         rows = row_motion(self._system, state)
         self._matrix.factorize(state, np.zeros(equations.n_rows), _INSTANT, False)
         self.point_step = 0.0
-        equations.start_from(state, state.time)
-        equations.displacement[:] = equations.acceleration[:] = 0.0
-        equations.velocity[:], equations.multiplier[:n] = state.velocity, 0.0
-        equations.multiplier[n:] = rows.error[n:]
+        equations.begin(state, multiplier=np.append(np.zeros(n), rows.error[n:]))
         b, opening = self._matrix.rate**2, np.zeros(equations.n_rows)
         for _ in range(_MOST_REFINEMENTS):
             equations.evaluate()
@@ -346,13 +344,12 @@ def _each(weights: FloatArray, values: FloatArray) -> FloatArray:
 # ---- in the time loop ----------------------------------------------------------------------------
 
 
-class CollocationStepper(HalvedSteps):
+class CollocationStepper(HalvedSteps[CollocationState]):
     """Takes steps of a collocation method; no decision on rank, whatever the pose.
 
     A step that Newton's method cannot take is taken in halves.
     """
 
-    _now: CollocationState | None
     multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     def __init__(self, problem: Problem) -> None:
@@ -368,12 +365,6 @@ class CollocationStepper(HalvedSteps):
         self.error_order = s + 1
         twists, rows = 6 * system.n_bodies, n_rows(system)
         self.memory_size = _N_SCALARS + 2 * state_size(system) + 2 * s * twists + (s + 2) * rows
-
-    @property
-    def now(self) -> CollocationState:
-        """The newest values of the method."""
-        assert self._now is not None
-        return self._now
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -393,45 +384,34 @@ class CollocationStepper(HalvedSteps):
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on: the polynomials, and where factors were made."""
-        now, method = self.now, self._method
-        n, s = self._system.n_bodies, self._n_stages
-        last = now.step or Polynomials(
-            now.state,
-            0.0,
-            np.zeros((s, n, 6)),
-            np.zeros((s + 1, n, 6)),
-            np.zeros((s, n_rows(self._system))),
-        )
+        now, method, (Y, V, L) = self.now, self._method, self._shapes
+        last = now.step or Polynomials(now.state, 0.0, Y, np.concatenate([V[:1], V]), L)
         point = method.point or now
-        scalars = [last.h, self._halvings, self._n_calm, method.is_whole]
-        scalars += [method.point_step, method.contraction, method.n_coupled]
-        newest = pack_state(last.start), last.displacement.ravel(), last.velocity[1:].ravel()
-        made_at = pack_state(point.state), point.multiplier
-        return np.concatenate([scalars, now.multiplier, *newest, last.multiplier.ravel(), *made_at])
+        scalars = last.h, self._halvings, self._n_calm, method.is_whole
+        of_factors = method.point_step, method.contraction, method.n_coupled
+        newest = last.start, last.displacement, last.velocity[1:], last.multiplier
+        made_at = point.state, point.multiplier
+        return packed(*scalars, *of_factors, now.multiplier, *newest, *made_at)
+
+    @property
+    def _shapes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Zeros of the shapes of displacements, velocities and multipliers at the nodes."""
+        twists = np.zeros((self._n_stages, self._system.n_bodies, 6))
+        return twists, twists, np.zeros((self._n_stages, n_rows(self._system)))
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
-        system, method = self._system, self._method
-        twists, m, s = 6 * system.n_bodies, n_rows(system), self._n_stages
-        of_state = state_size(system)
-        sizes = [_N_SCALARS, m, of_state, s * twists, s * twists, s * m, of_state]
-        scalars, multiplier, start, Y, V, L, at, of_point = np.split(
-            checkpoint.memory, np.cumsum(sizes)
-        )
-        h, halvings, calm, is_whole, point_step, method.contraction, n = map(float, scalars)
+        method, (twists, _, multipliers) = self._method, self._shapes
+        state, acceleration, row = checkpoint.state, checkpoint.acceleration, multipliers[0]
+        likes = *[0.0] * _N_SCALARS, row, state, twists, twists, multipliers, state, row
+        *scalars, multiplier, first, Y, V, L, at, of_point, _ = unpacked(checkpoint.memory, *likes)
+        h, halvings, calm, is_whole, point_step, method.contraction, n = scalars
         method.n_coupled = int(n)
         self._halvings, self._n_calm, method.is_whole = int(halvings), int(calm), bool(is_whole)
-        first = unpack_state(system, start)
-        velocity = np.concatenate([first.velocity.ravel(), V]).reshape(s + 1, -1, 6)
-        last = Polynomials(first, h, Y.reshape(s, -1, 6), velocity, L.reshape(s, m))
-        self._now = CollocationState(
-            checkpoint.state, checkpoint.acceleration, multiplier, last if h > 0.0 else None
-        )
+        last = Polynomials(first, h, Y, np.concatenate([first.velocity[None], V]), L)
+        self._now = CollocationState(state, acceleration, multiplier, last if h > 0.0 else None)
         if point_step > 0.0:
-            point = CollocationState(
-                unpack_state(system, at), checkpoint.acceleration, of_point, None
-            )
-            method.factorize(point, point_step)
+            method.factorize(CollocationState(at, acceleration, of_point, None), point_step)
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""

@@ -11,15 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import block_array, coo_array, diags_array
-from scipy.sparse.linalg import splu
+from scipy.sparse import block_array, coo_array
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.equilibrium import Vibrations, vibrations
-from sparsebody.simulation.implicit.statics import StaticEquations, StaticPoint
+from sparsebody.simulation.implicit.statics import (
+    StaticEquations,
+    StaticPoint,
+    Vibrations,
+    vibrations,
+)
+from sparsebody.simulation.implicit.step_equations import scaled_solver
 
 _CORRECTIONS = 12  # Newton iterations of a point
 _EASY, _HARD = 4, 8  # iterations after which steps become longer, or shorter
@@ -140,7 +144,7 @@ class _Walk:
         self._way = np.sign(ends[1] - ends[0])
         n = equations.system.n_bodies
         weight = np.tile(np.repeat([1.0, 1.0 / equations.length**2], 3), n) / n
-        rows = np.zeros(len(equations.rigid) + equations.n_elastic)
+        rows = np.zeros(equations.n_rows)
         self._weight = np.concatenate([weight, rows, [1.0 / step**2]])
 
     # ---- one point --------------------------------------------------------------------------
@@ -182,20 +186,18 @@ class _Walk:
     def _bordered(self, point: StaticPoint, across: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return the solution of [K A' r; A -C r; across'], r the rate of the parameter."""
         equations = self._equations
-        rate = equations.parameter_rate(point)
+        ahead = replace(point, parameter=point.parameter + 1.0)  # the residual is linear in it
+        rate = equations.evaluate(ahead) - equations.evaluate(point)
         matrix = equations.matrix()
         scale = np.append(equations.scale(matrix), self._unit)
         column, row = coo_array(rate[:, None]), coo_array(across[None, :-1])
         corner = coo_array([[across[-1]]])
-        whole = diags_array(scale) @ block_array([[matrix, column], [row, corner]])
-        try:
-            factors = splu((whole @ diags_array(scale)).tocsc())
-        except RuntimeError as error:
-            raise SimulationError(
-                f"the equations are singular at parameter {point.parameter:.6g}: a body moves "
-                "freely, or the path begins at a bifurcation; hold it, or begin elsewhere"
-            ) from error
-        return scale * factors.solve(scale * rhs)
+        failure = (
+            f"the equations are singular at parameter {point.parameter:.6g}: a body moves freely, "
+            "or the path begins at a bifurcation; hold it, or begin elsewhere"
+        )
+        whole = block_array([[matrix, column], [row, corner]])
+        return scaled_solver(whole, scale, failure)(rhs).real
 
     def tangent(self, point: StaticPoint, across: FloatArray) -> FloatArray:
         """Return the unit tangent of the path that a row `across` it tells the direction of.

@@ -37,7 +37,7 @@ from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 
 _ACCURACY = 1e-6  # of Newton's method, relative to what accelerations contribute to the step
 _ROUNDING = 1e-13  # relative to the length
@@ -76,13 +76,10 @@ class AlphaCoefficients(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaState:
+class AlphaState(Newest):
     """All that the method carries from one step to the next."""
 
-    state: State
-    acceleration: FloatArray  # (n_bodies, 6) dv/dt
     mean: FloatArray  # (n_bodies, 6) a of the method
-    multiplier: FloatArray  # (n_rows,)
 
 
 class GeneralizedAlpha:
@@ -117,8 +114,8 @@ class GeneralizedAlpha:
         return AlphaState(
             equations.state(),
             equations.acceleration.copy(),
-            native.next_mean(self.coefficients, values, h, equations.end),
             equations.multiplier.copy(),
+            native.next_mean(self.coefficients, values, h, equations.end),
         )
 
     def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
@@ -235,16 +232,16 @@ class StartingValues:
         return AlphaState(
             state.with_(velocity=state.velocity + correction),
             acceleration,
-            acceleration + method.shift * h * rate,
             multiplier,
+            acceleration + method.shift * h * rate,
         )
 
     def _moved(self, state: State, acceleration: FloatArray, t: float) -> State:
         """Return the state a short time t away, to second order."""
         equations = self._equations
-        equations.start_from(state, state.time + t)
-        equations.displacement[:] = t * state.velocity + 0.5 * t * t * acceleration
-        equations.velocity[:] = state.velocity + t * acceleration
+        displacement = t * state.velocity + 0.5 * t * t * acceleration
+        velocity = state.velocity + t * acceleration
+        equations.begin(state, state.time + t, displacement=displacement, velocity=velocity)
         equations.evaluate()
         return equations.state()
 
@@ -255,34 +252,26 @@ class StartingValues:
 
         M dv/dt + A' lambda = f, A dv/dt - b C lambda = gamma - b delta.
         """
-        self._evaluate_at_rest(rows.state)
+        self._equations.begin(rows.state)
+        self._equations.evaluate()
         self._equations.row_residual[:] = error - rows.acceleration / b
-        self._solve(b)
+        self._matrix.factorize(b, 0.0)
+        self._matrix.solve()
         return b * self._matrix.twist, self._matrix.multiplier.copy()
 
     def _least(self, state: State, b: float, change: FloatArray) -> FloatArray:
         """Return the least change of velocities, in the metric of M, that changes A v so."""
-        self._evaluate_at_rest(state)
+        self._equations.begin(state)
+        self._equations.evaluate()
         self._equations.force_residual[:] = 0.0
         self._equations.row_residual[:] = -change
-        self._solve(b)
+        self._matrix.factorize(b, 0.0)
+        self._matrix.solve()
         return self._matrix.twist.copy()
 
     def closed(self, state: State, h: float, opening: FloatArray) -> State:
         """Return the state with joints closed by `opening` (n_rows,), bodies moved least."""
         return displaced(state, self._least(state, self._method.of_newton(h)[0], -opening))
-
-    def _evaluate_at_rest(self, state: State) -> None:
-        """Evaluate forces and rows at a state, without displacement, accelerations, multipliers."""
-        equations = self._equations
-        equations.start_from(state, state.time)
-        equations.displacement[:] = equations.acceleration[:] = 0.0
-        equations.velocity[:], equations.multiplier[:] = state.velocity, 0.0
-        equations.evaluate()
-
-    def _solve(self, b: float) -> None:
-        self._matrix.factorize(b, 0.0)
-        self._matrix.solve()
 
 
 @dataclass(frozen=True, eq=False)

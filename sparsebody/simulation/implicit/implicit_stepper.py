@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from sparsebody.simulation.implicit.generalized_alpha import (
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import (
     NEGLIGIBLE_OPENING,
+    Newest,
     StepEquations,
     all_loads,
     extent_of,
@@ -33,7 +34,7 @@ from sparsebody.simulation.implicit.step_equations import (
 )
 from sparsebody.simulation.integrators import INTEGRATORS, LocalError
 from sparsebody.simulation.stabilization import largest
-from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packed, unpacked
 from sparsebody.simulation.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
@@ -47,7 +48,10 @@ _STIFFER, _OTHER = 0.1, 0.02  # a compliance on trial, and the change of loads t
 _MOST_TRIALS = 8  # of starting with ever stiffer joints
 
 
-class HalvedSteps:
+Now = TypeVar("Now", bound=Newest)
+
+
+class HalvedSteps(Generic[Now]):
     """Halves steps where Newton's method cannot take them, and lengthens them after calm ones."""
 
     rank = RankWatch()
@@ -56,24 +60,23 @@ class HalvedSteps:
         self._system, self._note, self.nominal = problem.system, problem.note, problem.options.step
         self._most_halvings = 0 if problem.options.is_adaptive else _MOST_HALVINGS
         self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
-        self._now: Any = None
+        self._now: Now | None = None
 
     @property
-    def now(self) -> Any:
-        """The newest values of the method, with a state and an acceleration."""
+    def now(self) -> Now:
+        """The newest values of the method."""
+        assert self._now is not None
         return self._now
 
     @property
     def state(self) -> State:
         """The state that the next step starts from."""
-        state: State = self._now.state
-        return state
+        return self.now.state
 
     @property
     def acceleration(self) -> FloatArray:
         """Its accelerations (n_bodies, 6)."""
-        acceleration: FloatArray = self._now.acceleration
-        return acceleration
+        return self.now.acceleration
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -139,7 +142,7 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
     return 7 + 25 * n + 2 * n_rows(system) + system.n_rows + len(tracked.joint) + known
 
 
-class ImplicitStepper(HalvedSteps):
+class ImplicitStepper(HalvedSteps[AlphaState]):
     """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
 
     A step that Newton's method cannot take is taken in halves. Unless a compliance is given, it is
@@ -148,7 +151,6 @@ class ImplicitStepper(HalvedSteps):
     that it was sized by; their shocks would be harder by stiffer joints.
     """
 
-    _now: AlphaState | None
     error_order = 3  # of local errors
 
     def __init__(self, problem: Problem) -> None:
@@ -182,12 +184,6 @@ class ImplicitStepper(HalvedSteps):
         self._jump: FloatArray | None = None  # of a in the newest step
 
     @property
-    def now(self) -> AlphaState:
-        """The newest values of the method."""
-        assert self._now is not None
-        return self._now
-
-    @property
     def multiplier(self) -> FloatArray | None:
         """The multipliers (n_rows,) of the joints at the newest state; None of rigid ones."""
         return None if self._is_rigid else self._multiplier
@@ -195,10 +191,9 @@ class ImplicitStepper(HalvedSteps):
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
-        scalars = [float(x) for x in (self._h, self._halvings, self._n_calm)]
-        scalars += [self.compliance, self._opening]
-        own = self.now.mean.ravel(), self.now.multiplier, scalars, self._load
-        return np.concatenate([*own, self._newton.point()])
+        now, openings = self.now, (self.compliance, self._opening)
+        own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
+        return packed(*own, self._load, self._newton.point())
 
     @property
     def _multiplier(self) -> FloatArray:
@@ -295,15 +290,13 @@ class ImplicitStepper(HalvedSteps):
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
-        shape = checkpoint.acceleration.shape
-        ends = np.cumsum(
-            [checkpoint.acceleration.size, self._equations.n_rows, 5, self._system.n_rows]
+        state, acceleration = checkpoint.state, checkpoint.acceleration
+        likes = acceleration, self._equations.multiplier, *[0.0] * 5, self._load
+        mean, multiplier, self._h, halvings, n_calm, *openings, self._load, factors = unpacked(
+            checkpoint.memory, *likes
         )
-        mean, multiplier, scalars, self._load, factors = np.split(checkpoint.memory, ends)
-        self._now = AlphaState(
-            checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
-        )
-        self._h, halvings, n_calm, compliance, self._opening = map(float, scalars)
+        compliance, self._opening = openings
+        self._now = AlphaState(state, acceleration, multiplier, mean)
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self._set_compliance(compliance)
         self._newton.factorize_at(factors)
@@ -316,7 +309,10 @@ class ImplicitStepper(HalvedSteps):
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _WHOLE_FROM
-        start = self._with_step(h)
+        start = self.now
+        if h != self._h:  # a is moved to where steps of h want it
+            mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
+            start = replace(start, mean=mean)
         self._now = self._method.step(start, h, time, is_last_resort)
         self._jump = self._now.mean - start.mean
         self._h = h
@@ -357,10 +353,3 @@ class ImplicitStepper(HalvedSteps):
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
         since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"
         return [Event(time, "compliance", f"rigid {opening} {since}")]
-
-    def _with_step(self, h: float) -> AlphaState:
-        """Return the newest values, a moved to where steps of `h` want it."""
-        now = self.now
-        if h == self._h:
-            return now
-        return replace(now, mean=now.acceleration + h / self._h * (now.mean - now.acceleration))

@@ -14,31 +14,32 @@ one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, coo_array, csc_array, diags_array
-from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.errors import SimulationError, UnknownNameError
+from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, MultifrontalSymbolic
 from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
+from sparsebody.simulation.implicit.step_equations import (
+    Solve,
+    StepEquations,
+    Values,
+    scaled_solver,
+    uniform_compliance,
+)
 from sparsebody.simulation.integrators import Collocation
 from sparsebody.sparse.pattern import BlockPattern
 
 _SOLVERS = ("block-ldl", "multifrontal")  # take [1 A'; A -1] for any rows
 _REGULARIZATION = 1e-10  # C over that of the inertia in a step
 _DEPENDENT = 1e-5  # part of a row's residual that no twist takes away, where it depends on others
-
-Values = NDArray[np.inexact[Any]]
-Solve = Callable[[Values], Values]
 
 
 def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
@@ -101,18 +102,11 @@ class NewtonMatrix:
 
     def solve_whole(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
-        equations, matrix = self._equations, self.assembled(b, c)
-        solve = _scaled_lu(matrix, np.arange(matrix.shape[0]) < self.twist.size)
+        equations = self._equations
+        solve = _scaled_lu(equations.matrix(1.0, c, b), self.twist.size)
         rhs = -np.concatenate([equations.force_residual.ravel(), equations.row_residual])
         twist, self.multiplier[:] = np.split(solve(rhs), [self.twist.size])
         self.twist[:] = twist.reshape(-1, 6)
-
-    def assembled(self, b: float, c: float) -> csc_array:
-        """Return [J A'; A -C] at the present unknowns, nothing left out."""
-        row, column, stiffness, damping, inertia = self._equations.native.assemble()
-        value = np.asarray(stiffness) + c * np.asarray(damping) + b * np.asarray(inertia)
-        n = 6 * self._equations.system.n_bodies + self._equations.n_rows
-        return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 
 
 # ---- collocation --------------------------------------------------------------------------------
@@ -146,9 +140,7 @@ class StageMatrix:
     def factorize(self, state: State, multiplier: FloatArray, h: float, is_whole: bool) -> None:
         """Factorize at the start of a step of `h` [s]; each of them by itself if `is_whole`."""
         equations = self.equations
-        equations.start_from(state, state.time)
-        equations.displacement[:] = equations.acceleration[:] = 0.0
-        equations.velocity[:], equations.multiplier[:] = state.velocity, multiplier
+        equations.begin(state, multiplier=multiplier)
         self.rate = float(self._values[0].real) / h
         C = _REGULARIZATION / self.rate**2 / float(equations.system.mass.mean())
         self.compliance = C * equations.compliance.diagonal  # (n_rows of joints,)
@@ -166,7 +158,7 @@ class StageMatrix:
             g = gamma.real if gamma.imag == 0.0 else gamma
             data = K.data + g * D.data + g * g * M.data
             matrix = csc_array((data, K.indices, K.indptr), shape=K.shape)
-            self._whole.append(_scaled_lu(matrix, np.arange(K.shape[0]) < self._n_primal))
+            self._whole.append(_scaled_lu(matrix, self._n_primal))
         self._probe()
 
     def solve(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
@@ -248,21 +240,17 @@ def coupled_solve(
         K, D, M = matrix_parts(stage)
         blocks.append([square[i, j] * M + rates[i, j] * D for j in range(s)])
         blocks[i][i] = blocks[i][i] + K - diags_array(regular)
-    is_primal = np.tile(np.arange(rhs.shape[1]) < n, s)
-    x = _scaled_lu(block_array(blocks).tocsc(), is_primal)(rhs.ravel())
+    x = _scaled_lu(block_array(blocks).tocsc(), n, s)(rhs.ravel())
     return np.asarray(x.real).reshape(s, -1)
 
 
-def _scaled_lu(matrix: csc_array, is_primal: BoolArray) -> Solve:
-    """Return the solution by LU factors, rows and columns scaled."""
+def _scaled_lu(matrix: csc_array, n_primal: int, n_stages: int = 1) -> Solve:
+    """Return the solution by LU factors, scaled; of each stage, so many unknowns are primal."""
     diagonal = np.abs(matrix.diagonal())
     scale = np.ones(len(diagonal))
+    is_primal = np.tile(np.arange(len(scale) // n_stages) < n_primal, n_stages)
     scale[is_primal] = 1.0 / np.sqrt(diagonal[is_primal])
     rows = abs(matrix[~is_primal][:, is_primal]).multiply(scale[is_primal])
     size = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     scale[~is_primal] = 1.0 / np.sqrt(size + diagonal[~is_primal])
-    try:
-        factors = splu((diags_array(scale) @ matrix @ diags_array(scale)).tocsc())
-    except RuntimeError as error:
-        raise SimulationError("Newton's matrix is singular; take smaller steps") from error
-    return lambda rhs: scale * factors.solve(scale * rhs)
+    return scaled_solver(matrix, scale, "Newton's matrix is singular; take smaller steps")

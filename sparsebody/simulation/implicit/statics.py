@@ -1,10 +1,11 @@
-"""Equations of static equilibrium, on the arrays of an implicit step without inertia.
+"""Static equilibrium by damped Newton steps, small vibrations about it, and their equations.
 
     A' lambda = f(q, p),  delta(q, p) = 0,  z(q) = mu,   q <- q exp(d),
 
-with a load parameter p, the rows and forces of elastic elements among A and lambda. Newton's matrix
-is that of a step, [K A'; A -C], where C of rigid rows is far below what anything else gives way by
-and only keeps dependent rows apart; it takes no part in the equations that are solved.
+are the equations of an implicit step without inertia, with a load parameter p, the rows and forces
+of elastic elements among A and lambda. Newton's matrix is that of a step, [K A'; A -C], where C of
+rigid rows is far below what anything else gives way by and only keeps dependent rows apart; it
+takes no part in the equations that are solved.
 
 By Sylvester's law of inertia the negative pivots beyond one a row count the unstable directions:
 K is congruent to the pivots of [K + A'A / c, A'; A, -C], in any order that has bodies before rows.
@@ -13,18 +14,24 @@ K is congruent to the pivots of [K + A'A / c, A'; A, -C], in any order that has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import block_array, coo_array, csc_array, csr_array, diags_array
+from scipy.linalg import eigh
+from scipy.sparse import block_array, bsr_array, csc_array, csr_array, diags_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import lsqr, splu
+from scipy.sparse.linalg import LinearOperator, eigsh, lsqr, splu
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BriefRepr, FloatArray, IntArray
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, SimulationError
 from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.step_equations import StepEquations, uniform_compliance
+from sparsebody.simulation.implicit.step_equations import (
+    StepEquations,
+    scaled_solver,
+    uniform_compliance,
+)
 
 _ZERO = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
 _RIGID = 1e-9  # compliance of rigid rows over that of the rest
@@ -70,7 +77,7 @@ class StaticEquations:
         )
         self.system, self.length = system, system.typical_length
         self._equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
-        self._set = self._setter(parameter)
+        self._set, self.n_rows = self._setter(parameter), self._equations.n_rows
         units = np.repeat([self.length**2, 1.0], 3)
         self.mass = (system.mass[:, None] * units).ravel()  # of spheres: what shifts are of
         self.rigid = self._equations.compliance.diagonal
@@ -81,11 +88,6 @@ class StaticEquations:
         self.rigid = _RIGID / self.stiffness * self._equations.compliance.diagonal
         self._equations.compliance.entries[:] *= _RIGID / self.stiffness
         self._order: IntArray | None = None
-
-    @property
-    def n_elastic(self) -> int:
-        """Rows of elastic elements."""
-        return self._equations.n_rows - self.system.n_rows
 
     # ---- the equations ----------------------------------------------------------------------
 
@@ -113,44 +115,24 @@ class StaticEquations:
     def evaluate(self, point: StaticPoint) -> FloatArray:
         """Return the residual (6 n_bodies + n_rows,) at a point, which later methods refer to."""
         equations = self._equations
-        equations.start_from(point.state, point.state.time)
-        if self._set is not None:
-            self._set(point.parameter)
-        for array in (equations.displacement, equations.velocity, equations.acceleration):
-            array[:] = 0.0
-        equations.multiplier[:] = point.multiplier
+        equations.begin(point.state, velocity=0.0, multiplier=point.multiplier)
+        self._set(point.parameter)
         equations.evaluate()
         rows, n = equations.row_residual.copy(), self.system.n_rows
         rows[:n] += self.rigid * equations.multiplier[:n]  # rigid without their compliance
         return np.concatenate([equations.force_residual.ravel(), rows])
 
-    def parameter_rate(self, point: StaticPoint) -> FloatArray:
-        """Return d(residual)/dp, of which the residual is a linear function."""
-        ahead = self.evaluate(replace(point, parameter=point.parameter + 1.0))
-        return ahead - self.evaluate(point)
-
     def matrix(self) -> csc_array:
         """Return [K A'; A -C] where the residual was evaluated last."""
-        row, column, value, *_ = self._equations.native.assemble()
-        n = 6 * self.system.n_bodies + self._equations.n_rows
-        return coo_array((value, (row, column)), shape=(n, n)).tocsc()
+        return self._equations.matrix(1.0)
 
     def moved(self, point: StaticPoint, change: FloatArray, rate: float = 0.0) -> StaticPoint:
         """Return the point after a change (6 n_bodies + n_rows,) of poses and forces, and of p."""
         equations, n = self._equations, 6 * self.system.n_bodies
-        equations.start_from(point.state, point.state.time)
-        if self._set is not None:
-            self._set(point.parameter + rate)
-        equations.displacement[:] = change[:n].reshape(-1, 6)
-        equations.velocity[:] = equations.acceleration[:] = 0.0
+        equations.begin(point.state, displacement=change[:n].reshape(-1, 6), velocity=0.0)
+        self._set(point.parameter + rate)
         equations.evaluate()
         return StaticPoint(equations.state(), point.multiplier + change[n:], point.parameter + rate)
-
-    def random_change(self, size: float) -> FloatArray:
-        """Return a change of poses, the same at each call, of that many typical lengths."""
-        twist = np.random.default_rng(0).uniform(-size, size, (self.system.n_bodies, 6))
-        twist[:, 3:] *= self.length
-        return np.concatenate([twist.ravel(), np.zeros(self._equations.n_rows)])
 
     def size(self, change: FloatArray) -> tuple[float, float]:
         """Return the largest rotation and translation [rad, m] in a change."""
@@ -239,10 +221,10 @@ class StaticEquations:
 
     # ---- the parameter ----------------------------------------------------------------------
 
-    def _setter(self, name: str | None) -> Setter | None:
+    def _setter(self, name: str | None) -> Setter:
         """Return what puts the parameter into the arrays of the equations."""
         if name is None:
-            return None
+            return lambda p: None
         system, equations = self.system, self._equations
         loads, tracked = system.external_forces, system.coordinates
         if name == "gravity":
@@ -266,3 +248,212 @@ def _multiple(array: FloatArray) -> Setter:
         array[...] = parameter * unit
 
     return put
+
+
+# ---- equilibrium --------------------------------------------------------------------------------
+
+
+_LARGEST_TURN = 0.2  # [rad] of a Newton step
+_LARGEST_MOVE = 0.2  # of the mechanism's extent
+_BALANCED = 1e-13  # forces left over, of those that act: rounding
+_KICK = 1e-2  # of typical lengths, away from an unstable equilibrium
+_SHIFTS = 60  # by which the matrix is made positive, each twice the last
+_NEUTRAL = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
+_AT_REST, _NOISE = 1e-6, 1e-11  # forces left over, of weights and of a stiffness times a length
+_SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium(BriefRepr):
+    """A pose in which all forces balance."""
+
+    state: State = field(repr=False)  # at rest
+    n_unstable: int  # directions in which the potential falls
+    residual: float  # the largest force [N] or moment over a typical length left on a body
+    iterations: int
+
+
+def equilibrium(
+    system: System,
+    state: State | None = None,
+    *,
+    stable: bool = True,
+    tolerance: float = 1e-10,
+    max_iterations: int = 200,
+) -> Equilibrium:
+    """Return the static equilibrium near a state, at its time.
+
+    Newton's method on M dv/dt = 0, with the matrix of implicit steps without inertia, [K A'; A -C].
+    Where K has negative directions b M is added, the least b that makes it positive, so that the
+    potential falls, as along the path of a slow motion with friction.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism: rigid, compliant and redundant joints, springs, bushings, beams.
+    state : State, optional
+        Where to begin; velocities do not matter. Default: the initial state.
+    stable : bool
+        False: take the nearest equilibrium, even if the potential has no minimum there.
+    tolerance : float
+        Of the last correction, over a typical length of the mechanism.
+    max_iterations : int
+        At most.
+
+    Raises
+    ------
+    SimulationError
+        If there is none to be found: bodies fly or turn freely, or it is too far.
+
+    References
+    ----------
+    Kelley and Keyes (1998), SIAM J. Numer. Anal. 35:508, on pseudo-transient continuation.
+    """
+    start = consistent_state(system, state)
+    equations = StaticEquations(system, start)
+    extent = equations.length + float(np.linalg.norm(np.ptp(start.position, axis=0)))
+    point, shift, has_moved = equations.start(start), 0.0, False
+    n = 6 * system.n_bodies
+    for iteration in range(1, max_iterations + 1):
+        residual = equations.evaluate(point)
+        matrix = equations.matrix()
+        shift = _shift(equations, matrix, shift) if stable else 0.0
+        acting = equations.acting(matrix, point)
+        least = _NEUTRAL * acting / (system.mass.mean() * equations.length)
+        change = -_solution(equations, matrix, residual, shift + least)
+        turn, move = equations.size(change)
+        size = equations.length * turn + move
+        if not np.isfinite(size):
+            break
+        is_small = size < tolerance * equations.length
+        moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
+        unbalanced = max(moment / equations.length, force) / (acting or 1.0)
+        unbalanced = max(unbalanced, np.abs(residual[n:]).max(initial=0.0))
+        if is_small or (iteration > 1 and unbalanced < _BALANCED):  # the rest is rounding
+            if shift == 0.0 or has_moved or not _has_potential(system):
+                last = equations.moved(point, change) if is_small else point
+                parts = equations.evaluate(last)[:n].reshape(-1, 2, 3)
+                largest = np.linalg.norm(parts, axis=2).max(axis=0)
+                unbalanced = float(max(largest[0] / equations.length, largest[1]))
+                n_unstable = equations.n_unstable(equations.matrix())
+                return Equilibrium(last.state, n_unstable, unbalanced, iteration)
+            has_moved = True  # away from a maximum of the potential
+            change = np.zeros(len(residual))
+            kick = np.random.default_rng(0).uniform(-_KICK, _KICK, (system.n_bodies, 2, 3))
+            change[:n] = (kick * [[1.0], [equations.length]]).ravel()
+        else:
+            change /= max(1.0, turn / _LARGEST_TURN, move / (_LARGEST_MOVE * extent))
+        point = equations.moved(point, change)
+    raise SimulationError(
+        f"no equilibrium after {max_iterations} iterations (the last correction was {move:.1e} m, "
+        f"{turn:.1e} rad); begin nearer to it, hold what moves freely, or follow a load from where "
+        "the equilibrium is known"
+    )
+
+
+def _shift(equations: StaticEquations, matrix: csc_array, last: float) -> float:
+    """Return a b >= 0 with which K + b M is positive on free motions, the least of a sequence."""
+    if equations.n_unstable(matrix) == 0:
+        return 0.0
+    shift = last / 4.0 if last > 0.0 else 1e-6 * equations.largest_rate(matrix)
+    for _ in range(_SHIFTS):
+        if equations.n_unstable(matrix, shift) == 0:
+            return shift
+        shift *= 2.0
+    raise SimulationError("no inertia makes the equations positive: a stiffness is not finite")
+
+
+def _has_potential(system: System) -> bool:
+    """Whether all loads have one: neither moments fixed in space nor forces that turn with bodies.
+
+    Otherwise the signs of K + K' do not tell of stability.
+    """
+    loads = system.external_forces
+    return not (loads.wrench[loads.in_world, :3].any() or loads.wrench[~loads.in_world].any())
+
+
+def _solution(
+    equations: StaticEquations, matrix: csc_array, rhs: FloatArray, shift: float
+) -> FloatArray:
+    """Return the solution of [K + shift M, A'; A -C], scaled, by LU factors."""
+    n_rows = len(rhs) - len(equations.mass)
+    matrix = matrix + diags_array(np.append(shift * equations.mass, np.zeros(n_rows)))
+    failure = (
+        "the equations of equilibrium are singular: a body moves freely; hold it by a joint, "
+        "a spring or a beam"
+    )
+    return scaled_solver(matrix, equations.scale(matrix), failure)(rhs).real
+
+
+# ---- vibrations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Vibrations(BriefRepr):
+    """Natural frequencies without damping, the lowest first."""
+
+    square: FloatArray  # (n,) omega^2 [1/s^2], negative where the equilibrium is unstable
+    mode: FloatArray  # (n, n_bodies, 6) twists in body coordinates, of unit M-norm
+
+    @property
+    def frequency(self) -> FloatArray:
+        """(n,) omega / 2 pi [Hz], NaN where unstable; rounding about zero is zero."""
+        noise = 1e-9 * float(np.abs(self.square).max())
+        square = np.where(np.abs(self.square) < noise, 0.0, self.square)
+        return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
+
+
+def natural_frequencies(system: System, state: State | None = None, count: int = 6) -> Vibrations:
+    """Return the lowest natural frequencies about a state of equilibrium.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        At equilibrium, as `equilibrium` finds it; default: the consistent initial state.
+    count : int
+        Of frequencies.
+
+    Raises
+    ------
+    SimulationError
+        If there are not so many, or forces do not balance at the state.
+    """
+    state = consistent_state(system) if state is None else state
+    equations = StaticEquations(system, state)
+    residual = equations.evaluate(equations.with_reactions(equations.start(state)))
+    force = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 6)[:, 3:]).max()
+    weight = float(system.mass.max() * np.abs(system.gravity).max())
+    if force > _AT_REST * weight + _NOISE * equations.stiffness * equations.length:
+        raise SimulationError(
+            f"forces of up to {force:.3g} N do not balance at this state; give one that "
+            "`equilibrium` returns"
+        )
+    return vibrations(equations, count)
+
+
+def vibrations(equations: StaticEquations, count: int) -> Vibrations:
+    """Return the eigenvalues nearest to zero at the point evaluated last, by Lanczos steps.
+
+    Those of the inverse of [K - sigma M, A'; A, -C] in the metric of M, sigma just below zero.
+    """
+    matrix = equations.matrix()
+    K, rows = equations.tangent_stiffness(matrix)
+    n = K.shape[0]
+    if not 0 < count < n - rows.shape[0]:
+        raise SimulationError(f"count is {count}; give 1 to {n - rows.shape[0] - 1}")
+    inertia = equations.system.spatial_inertia
+    index = np.arange(len(inertia) + 1)
+    M = bsr_array((inertia, index[:-1], index), shape=(n, n)).tocsc()
+    sigma = -_SHIFT * equations.largest_rate(matrix)
+    bordered = block_array([[K - sigma * M, rows.T], [rows, diags_array(-equations.rigid)]])
+    factors = splu(bordered.tocsc())
+    padding = np.zeros(rows.shape[0])
+    inverse = LinearOperator(
+        (n, n), matvec=lambda x: factors.solve(np.concatenate([x.ravel(), padding]))[:n]
+    )
+    start = np.random.default_rng(0).standard_normal(n)
+    _, basis = eigsh(K, count, M=M, sigma=sigma, OPinv=inverse, v0=start, which="LM")
+    values, mixture = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))  # Ritz: no noise of sigma
+    return Vibrations(values, (basis @ mixture).T.reshape(count, -1, 6))

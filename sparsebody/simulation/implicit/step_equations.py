@@ -5,18 +5,27 @@ Rigid joint rows have a compliance C, delta = C lambda, a numerical means: one b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, diags_array
+from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.dynamics.energy import kinetic_energy
 from sparsebody.equations.system_motion import SystemMotion, system_tables
+from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
+
+Values = NDArray[np.inexact[Any]]
+Solve = Callable[[Values], Values]
 
 _OPENING = 1e-8  # of the mechanism's extent: what all its loads together open a joint by
 NEGLIGIBLE_OPENING = 1e-7  # the same by the actual multipliers; if larger, joints are made stiffer
@@ -76,9 +85,28 @@ def negligible_compliance(system: System, state: State) -> float:
     return _OPENING * extent_of(system, state) / all_loads(system, state)
 
 
+def scaled_solver(matrix: Any, scale: FloatArray, failure: str) -> Solve:
+    """Return the solution by LU factors, rows and columns scaled; SimulationError if singular."""
+    scaling = diags_array(scale)
+    try:
+        factors = splu((scaling @ matrix @ scaling).tocsc())
+    except RuntimeError as error:
+        raise SimulationError(failure) from error
+    return lambda rhs: scale * factors.solve(scale * rhs)
+
+
 def n_rows(system: System) -> int:
     """Return the rows of joints and of elastic elements."""
     return system.n_rows + int(system.elastic.n_rows.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Newest:
+    """The end of a step, with what the next one starts from; methods add what they need."""
+
+    state: State
+    acceleration: FloatArray  # (n_bodies, 6) dv/dt
+    multiplier: FloatArray  # (n_rows,)
 
 
 class StepEquations:
@@ -153,6 +181,21 @@ class StepEquations:
         if len(self._point_effort):
             self._point_effort[:] = point_efforts(system, time)
 
+    def begin(
+        self,
+        state: State,
+        time: float | None = None,
+        *,
+        displacement: FloatArray | float = 0.0,
+        velocity: FloatArray | float | None = None,
+        multiplier: FloatArray | float = 0.0,
+    ) -> None:
+        """Start from a state, with unknowns at the end that are by default those at rest there."""
+        self.start_from(state, state.time if time is None else time)
+        self.displacement[:], self.acceleration[:] = displacement, 0.0
+        self.velocity[:] = state.velocity if velocity is None else velocity
+        self.multiplier[:] = multiplier
+
     def prescribed_rates(self) -> FloatArray:
         """Return the rates (n_prescribed,) of the prescribed coordinates at the end."""
         return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 1])
@@ -174,6 +217,13 @@ class StepEquations:
     def evaluate_known(self) -> None:
         """Fill the same with the newest wrenches of the control."""
         check_directions(self.system, self.native.evaluate())
+
+    def matrix(self, *weights: float) -> csc_array:
+        """Return the sum of K, with all rows, D and M at the present unknowns, as weighted."""
+        row, column, *values = self.native.assemble()
+        n = self.displacement.size + self.n_rows
+        value = sum(w * np.asarray(v) for w, v in zip(weights, values, strict=False))
+        return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 
     def state(self) -> State:
         """Return a copy of the state at the end of the step."""

@@ -21,31 +21,6 @@ ANDREWS = (
 )
 
 
-def test_coefficients_are_those_of_the_book():
-    """Hairer and Wanner (1996), table IV.5.6, and IV.8: eigenvalues and the embedded error."""
-    root = np.sqrt(6.0)
-    np.testing.assert_allclose(
-        RADAU_IIA.tableau,
-        [
-            [(88 - 7 * root) / 360, (296 - 169 * root) / 1800, (-2 + 3 * root) / 225],
-            [(296 + 169 * root) / 1800, (88 + 7 * root) / 360, (-2 - 3 * root) / 225],
-            [(16 - root) / 36, (16 + root) / 36, 1 / 9],
-        ],
-        atol=1e-15,
-    )
-    values, P, inverse = RADAU_IIA.modes
-    cubes = 81.0 ** (1 / 3), 9.0 ** (1 / 3)
-    assert 1.0 / values[0] == pytest.approx((6.0 + cubes[0] - cubes[1]) / 30.0)
-    np.testing.assert_allclose(
-        RADAU_IIA.error * 3.0, [-13 - 7 * root, -13 + 7 * root, -1], atol=1e-12
-    )
-    W = sum(
-        share * np.real(value * np.outer(P[:, k], inverse[k]))
-        for k, (value, share) in enumerate(zip(values, (1.0, 2.0), strict=True))
-    )
-    np.testing.assert_allclose(W @ RADAU_IIA.tableau, np.eye(3), atol=1e-12)
-
-
 def soft_chain():
     mechanism = spatial_chain()
     mechanism.add_body("c", mass=1.0, inertia=[0.1, 0.2, 0.15], position=[1.5, 1.0, 0.2])

@@ -63,7 +63,7 @@ def residual_of(equations):
 def assert_matrix_is_derivative(equations):
     """Along random directions: central differences of the residuals against the matrix."""
     rng, n = np.random.default_rng(5), equations.system.n_bodies
-    J = NewtonMatrix(equations, "auto", "auto").assembled(B, C)
+    J = equations.matrix(1.0, C, B)
     unknowns = equations.displacement, equations.velocity, equations.acceleration
     for _ in range(4):
         dy, dl, h = rng.normal(size=(n, 6)), rng.normal(size=equations.n_rows), 1e-6
@@ -127,7 +127,7 @@ def test_correction_by_the_factors_is_that_of_the_whole_matrix_but_for_skew_part
         equations.displacement *= scale
         equations.evaluate()
         matrix = NewtonMatrix(equations, "auto", "auto")
-        whole = matrix.assembled(B, C).toarray()
+        whole = equations.matrix(1.0, C, B).toarray()
         residual = residual_of(equations)
         matrix.factorize(B, C)
         matrix.solve()
@@ -143,7 +143,7 @@ def test_correction_by_the_whole_matrix_solves_newtons_equations():
     matrix.solve_whole(B, C)
     correction = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
     expected = -residual_of(equations)
-    np.testing.assert_allclose(matrix.assembled(B, C) @ correction, expected, atol=1e-8)
+    np.testing.assert_allclose(equations.matrix(1.0, C, B) @ correction, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(3))
