@@ -60,6 +60,11 @@ class MotionList {
     return *this;
   }
   const BodyMotion& operator[](Index body) const { return of_[body + 1]; }
+  // R, x and v one after the other.
+  const double* numbers(Index body) const {
+    static_assert(sizeof(BodyMotion) == 18 * sizeof(double));
+    return reinterpret_cast<const double*>(&of_[body + 1]);
+  }
 
  private:
   std::vector<BodyMotion> of_;
