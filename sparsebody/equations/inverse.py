@@ -344,24 +344,13 @@ class InverseMethod(ABC):
     def __call__(
         self, state: State, acceleration: FloatArray, *, body_force: FloatArray | None = None
     ) -> ActuatorForces:
-        """Return the actuators' forces for a motion.
+        """Return the actuators' forces for a motion from a consistent state.
 
-        Parameters
-        ----------
-        state : State
-            Poses and velocities; they should be consistent.
-        acceleration : (n_bodies, 6) array
-            Wanted spatial accelerations in body coordinates, angular first, as forward dynamics
-            and `driven_accelerations` return them [rad/s^2, m/s^2].
-        body_force : (n_bodies, 6) array, optional
-            Additional wrenches about the centers of mass in body axes, moment first [N m, N].
-
-        Raises
-        ------
-        MotionError
-            If a joint forbids the accelerations, or the actuators cannot cause them.
-        SingularSystemError
-            If the rank of the constraints has changed since the preparation.
+        `acceleration` (n_bodies, 6) are the wanted spatial accelerations in body coordinates,
+        angular first, as forward dynamics and `driven_accelerations` return them [rad/s^2, m/s^2];
+        `body_force` (n_bodies, 6) additional wrenches about the centers of mass in body axes,
+        moment first [N m, N]. MotionError if a joint forbids the accelerations or the actuators
+        cannot cause them, SingularSystemError if the rank of the constraints has changed.
         """
         system = self.system
         check_state(system, state)

@@ -28,12 +28,7 @@ def skew(vector: ArrayLike) -> FloatArray:
 def unskew(matrix: ArrayLike) -> FloatArray:
     """Return the vector (..., 3) of the skew-symmetric part of a matrix; `unskew(skew(a)) == a`."""
     m = floats(matrix, (3, 3), "matrix")
-    twice = (
-        m[..., 2, 1] - m[..., 1, 2],
-        m[..., 0, 2] - m[..., 2, 0],
-        m[..., 1, 0] - m[..., 0, 1],
-    )
-    return 0.5 * np.stack(twice, axis=-1)
+    return 0.5 * (m[..., [2, 0, 1], [1, 2, 0]] - m[..., [1, 2, 0], [2, 0, 1]])
 
 
 # --- quaternions ---

@@ -3,12 +3,8 @@ import pytest
 from random_mechanisms import random_tree
 
 import sparsebody as sb
-from sparsebody.equations.inverse import (
-    actuator_rows,
-    actuators_of,
-    released_drives,
-    without_drives,
-)
+from sparsebody.equations import inverse
+from sparsebody.equations.inverse import actuators_of
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.tree import joint_coordinates, spanning_tree
@@ -18,7 +14,7 @@ def test_rows_give_the_velocities_of_joints_of_every_type():
     system = random_tree(np.random.default_rng(0), 24, tuple(sb.JOINT_TYPES)).compile()
     actuators, tree = actuators_of(system), spanning_tree(system)
     _, qd = joint_coordinates(tree, system.initial_state)
-    rows = actuator_rows(system, actuators, joint_motion(system, system.initial_state))
+    rows = inverse.actuator_rows(system, actuators, joint_motion(system, system.initial_state))
     place = tree.first_velocity[tree.tree_index[actuators.joint]] + actuators.coordinate
     np.testing.assert_allclose(rows.rate, qd[place], atol=1e-12)
     v = np.concatenate([system.initial_state.velocity, np.zeros((1, 6))])
@@ -33,7 +29,7 @@ def test_forces_act_where_those_of_the_model_do():
         mechanism.add_joint_force(f"{name} {k}", name, coordinate=k, effort=1.0)
     system = mechanism.compile()
     motion = joint_motion(system, system.initial_state)
-    rows = actuator_rows(system, actuators_of(system, pairs), motion)
+    rows = inverse.actuator_rows(system, actuators_of(system, pairs), motion)
     model = coordinate_motion(system, system.initial_state, motion)
     items = [system.coordinates.joint.tolist(), system.coordinates.index.tolist()]
     order = [list(zip(*items, strict=True)).index((system.joint(n), k)) for n, k in pairs]
@@ -55,15 +51,17 @@ def test_other_drives_keep_their_rows_when_one_is_released():
     motion = {k: sb.Polynomial((0.0, float(k + 1))) for k in range(2)}
     mechanism.add_joint("tube", sb.Cylindrical(), sb.WORLD, "a", prescribed=motion)
     system = mechanism.compile()
-    items, actuator = released_drives(system, actuators_of(system, [("tube", 1), ("tube", 0)]))
+    items, actuator = inverse.released_drives(
+        system, actuators_of(system, [("tube", 1), ("tube", 0)])
+    )
     assert (items.tolist(), actuator.tolist()) == ([0, 1], [1, 0])
-    items, _ = released_drives(system, actuators_of(system, [("tube", 0)]))
-    rest = without_drives(system, items)
+    items, _ = inverse.released_drives(system, actuators_of(system, [("tube", 0)]))
+    rest = inverse.without_drives(system, items)
     assert (system.n_rows, rest.n_rows) == (6, 5)
     assert rest.coordinates.row.tolist() == [-1, 4]
     assert rest.coordinates.motion[0] is None
     np.testing.assert_array_equal(rest.subspace[:4], system.subspace[:4])
-    assert without_drives(system, items[:0]) is system
+    assert inverse.without_drives(system, items[:0]) is system
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,7 @@ from random_mechanisms import random_loops
 import sparsebody as sb
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import AssemblyError, ModelError
-from sparsebody.kinematics.joint_motion import (
-    body_rotations,
-    joint_motion,
-)
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.spatial import plucker_parts, quaternion_exponential, rotation_logarithm
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
@@ -170,18 +167,12 @@ def test_open_chains_close_whatever_way_their_bodies_lie(name, axis, size):
     """Bodies turned half round about axes where errors, or their rates, are zero; or near them."""
     number = {"helical": (0.1,), "constant-distance": (0.7,)}.get(name, ())
     shift, turn = size * np.random.default_rng(1).normal(size=(2, 3, 3))
-    mechanism = sb.Mechanism("heap")
-    mechanism.add_bodies(
-        "body-{}",
-        mass=np.ones(3),
-        inertia=[0.1, 0.2, 0.25],
-        position=np.array([[2, -1, 3], [3, -1, 3], [4, -1, 3]]) + shift,
-        orientation=quaternion_exponential(np.pi * np.array(axis) / np.linalg.norm(axis) + turn),
-    )
-    frames = {
-        "predecessor_frame": sb.Frame((0.5, 0.1, 0.2)),
-        "successor_frame": sb.Frame((-0.3, 0.2, 0.1)),
-    }
+    place = np.array([[2, -1, 3], [3, -1, 3], [4, -1, 3]]) + shift
+    turned = quaternion_exponential(np.pi * np.array(axis) / np.linalg.norm(axis) + turn)
+    mechanism, solid = sb.Mechanism("heap"), {"mass": 1.0, "inertia": [0.1, 0.2, 0.25]}
+    mechanism.add_bodies("body-{}", **solid, position=place, orientation=turned)
+    frames = {"predecessor_frame": sb.Frame((0.5, 0.1, 0.2))}
+    frames["successor_frame"] = sb.Frame((-0.3, 0.2, 0.1))
     mechanism.add_joints("{}", sb.JOINT_TYPES[name](*number), [-1, 0, 1], [0, 1, 2], **frames)
     system = mechanism.compile()
     if system.n_rows:

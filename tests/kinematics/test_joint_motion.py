@@ -7,11 +7,8 @@ from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.equations.system_motion import constraint_errors
-from sparsebody.kinematics.joint_motion import (
-    coordinate_motion,
-    joint_motion,
-    prescribed_motion,
-)
+from sparsebody.kinematics import joint_motion as kinematics
+from sparsebody.kinematics.joint_motion import joint_motion
 
 
 @pytest.fixture(params=range(5))
@@ -64,7 +61,7 @@ def test_nothing_is_lost_far_from_the_origin(moving):
 
 
 def coordinates_of(system, state):
-    return coordinate_motion(system, state, joint_motion(system, state))
+    return kinematics.coordinate_motion(system, state, joint_motion(system, state))
 
 
 def wheel(joint_type, coordinate=0, prescribed=None):
@@ -127,28 +124,25 @@ def test_rates_are_the_rates_of_the_values(seed):
         assert now.rate[item] == pytest.approx(now.dual[item] @ view.joint_velocity(int(j)))
 
 
-def errors_of(system, state):
-    return constraint_errors(system, state)[0]
+TURNING, SLIDING = sb.Polynomial((0.2, 3.0)), sb.Polynomial((0.2, 100.0))
 
 
-def test_a_ball_is_off_by_the_gap_of_its_points():
-    system, gap = wheel(sb.Spherical()), np.array([0.1, -0.2, 0.3])
-    state = system.initial_state.with_(position=gap[None])
-    np.testing.assert_allclose(errors_of(system, state), gap, atol=1e-15)
-
-
-def test_a_driven_angle_is_wrong_only_up_to_whole_turns():
-    system = wheel(sb.Revolute(), prescribed=sb.Polynomial((0.2, 3.0)))
-    state = sb.displaced(system.initial_state, np.array([[0, 0, 0.3, 0, 0, 0]]))
-    for time, error in ((0.0, 0.1), (2 * np.pi / 3.0, 0.1), (0.1, -0.2)):
-        errors = errors_of(system, state.with_(time=time))
-        np.testing.assert_allclose(errors, [0, 0, 0, 0, 0, error], atol=1e-14)
-
-
-def test_a_driven_distance_is_wrong_by_any_amount():
-    system = wheel(sb.Prismatic(), prescribed=sb.Polynomial((0.2, 100.0)))
-    errors = errors_of(system, system.initial_state.with_(time=1.0))
-    np.testing.assert_allclose(errors, [0, 0, 0, 0, 0, -100.2])
+@pytest.mark.parametrize(
+    ("joint_type", "drive", "twist", "time", "errors"),
+    [
+        (sb.Spherical(), None, [0, 0, 0, 0.1, -0.2, 0.3], 0.0, [0.1, -0.2, 0.3]),
+        (sb.Revolute(), TURNING, [0, 0, 0.3, 0, 0, 0], 0.0, [0, 0, 0, 0, 0, 0.1]),
+        (sb.Revolute(), TURNING, [0, 0, 0.3, 0, 0, 0], 2 * np.pi / 3.0, [0, 0, 0, 0, 0, 0.1]),
+        (sb.Revolute(), TURNING, [0, 0, 0.3, 0, 0, 0], 0.1, [0, 0, 0, 0, 0, -0.2]),
+        (sb.Prismatic(), SLIDING, [0] * 6, 1.0, [0, 0, 0, 0, 0, -100.2]),
+    ],
+)
+def test_errors_are_gaps_and_angles_of_drives_are_wrong_only_up_to_whole_turns(
+    joint_type, drive, twist, time, errors
+):
+    system = wheel(joint_type, prescribed=drive)
+    state = sb.displaced(system.initial_state, np.array([twist], dtype=float)).with_(time=time)
+    np.testing.assert_allclose(constraint_errors(system, state)[0], errors, atol=1e-14)
 
 
 def test_prescribed_coordinates_and_rates_follow_their_functions():
@@ -160,7 +154,7 @@ def test_prescribed_coordinates_and_rates_follow_their_functions():
     mechanism.add_joint_force("spring", "first", coordinate=0, stiffness=1.0)
     system = mechanism.compile()
     assert system.coordinates.prescribed.tolist() == [1, 2]
-    np.testing.assert_allclose(prescribed_motion(system, 0.7), [wave(0.7), fall(0.7)])
+    np.testing.assert_allclose(kinematics.prescribed_motion(system, 0.7), [wave(0.7), fall(0.7)])
     rates = [*np.zeros(4), wave(0.7)[1], *np.zeros(5), fall(0.7)[1]]
     at_rest = system.initial_state.with_(time=0.7)
     np.testing.assert_allclose(-constraint_errors(system, at_rest)[1], rates)

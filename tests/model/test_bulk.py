@@ -166,7 +166,9 @@ def test_objects_are_made_once_and_cannot_be_changed():
     joint = many.joint("j-4")
     assert joint is many.joints["j-4"]
     assert many.graph.edges[joint.predecessor, joint.successor, "j-4"]["joint"] is joint
-    for array in (joint.predecessor_frame.position, many.body("b3").inertia):
+    many.joints["ghost"] = joint  # in a copy
+    assert many.n_joints == len(first)
+    for array in (joint.predecessor_frame.position, many.body("b3").inertia, many.gravity):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     with pytest.raises(nx.NetworkXError, match="Frozen graph"):

@@ -13,41 +13,28 @@ def test_body_coordinates_have_their_origin_at_the_center_of_mass():
     R, place, center = random_rotation(rng), rng.normal(size=3), rng.normal(size=3)
     u, w = rng.normal(size=(2, 3))
     mechanism = sb.Mechanism()
-    mechanism.add_body(
-        "a",
-        mass=2.0,
-        inertia=[1, 2, 2.5],
-        center_of_mass=center,
-        position=place,
-        orientation=quaternion_from_rotation(R),
-        linear_velocity=u,
-        angular_velocity=w,
-    )
+    solid = {"mass": 2.0, "inertia": [1, 2, 2.5], "center_of_mass": center}
+    pose = {"position": place, "orientation": quaternion_from_rotation(R)}
+    mechanism.add_body("a", **solid, **pose, linear_velocity=u, angular_velocity=w)
     system = mechanism.compile()
     state = system.initial_state
     np.testing.assert_allclose(state.position[0], place + R @ center)
     np.testing.assert_allclose(rotation_from_quaternion(state.orientation[0]), R, atol=1e-15)
     speed = u + np.cross(w, R @ center)
     np.testing.assert_allclose(state.velocity[0], [*(R.T @ w), *(R.T @ speed)], atol=1e-14)
-    np.testing.assert_array_equal(
-        system.spatial_inertia[0], np.diag([1.0, 2.0, 2.5, 2.0, 2.0, 2.0])
-    )
+    np.testing.assert_array_equal(system.spatial_inertia[0], np.diag([1, 2, 2.5, 2, 2, 2]))
     product = system.spatial_inertia[0] @ system.inverse_inertia[0]
     np.testing.assert_allclose(product, np.eye(6), atol=1e-15)
 
 
 def test_joint_points_are_seen_from_the_centers_of_mass():
     mechanism, turned = sb.Mechanism(), (0.6, 0.8, 0.0, 0.0)
+    types = [sb.Spherical(), sb.Revolute()]
     centers = [[1, 0, 0], [0, 2, 0]]
     mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], center_of_mass=centers)
-    mechanism.add_joints(
-        ["first", "second"],
-        [sb.Spherical(), sb.Revolute()],
-        [-1, 0],
-        [0, 1],
-        predecessor_frame=sb.Frames([[5, 5, 5], [4, 0, 0]]),
-        successor_frame=sb.Frames([[0, 0, 3], [0, 0, 0]], [turned, (1, 0, 0, 0)]),
-    )
+    frames = {"predecessor_frame": sb.Frames([[5, 5, 5], [4, 0, 0]])}
+    frames["successor_frame"] = sb.Frames([[0, 0, 3], [0, 0, 0]], [turned, (1, 0, 0, 0)])
+    mechanism.add_joints(["first", "second"], types, [-1, 0], [0, 1], **frames)
     system = mechanism.compile()
     assert system.predecessor.tolist() == [-1, 0]
     assert system.successor.tolist() == [0, 1]
@@ -97,9 +84,8 @@ def test_forces_act_from_the_centers_of_mass():
     mechanism = sb.Mechanism()
     mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])
     mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_point_force(
-        "tie", sb.WORLD, "a", first_point=[0, 0, 9], second_point=[2, 0, 0], stiffness=3.0
-    )
+    points = {"first_point": [0, 0, 9], "second_point": [2, 0, 0]}
+    mechanism.add_point_force("tie", sb.WORLD, "a", **points, stiffness=3.0)
     mechanism.add_external_force("load", "a", force=[1, 0, 0], moment=[0, 1, 0], point=[0, 5, 0])
     mechanism.add_external_force("thrust", "a", force=[1, 0, 0], axes="body")
     system = mechanism.compile()

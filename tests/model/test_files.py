@@ -56,14 +56,8 @@ def everything():
     mechanism.add_joint("again", sb.Spherical(), "body 1", "body 0", point=(1, 2, 3))
     mechanism.add_joint_force("motor", "planar", coordinate=1, stiffness=3.0, effort=1 / 7)
     mechanism.add_joint_force("wave", "helical", damping=0.1, effort=sb.Sinusoid(1.0, 2.0))
-    mechanism.add_point_force(
-        "strut",
-        sb.WORLD,
-        "body 2",
-        first_point=(1, 0, 0),
-        stiffness=5.0,
-        effort=sb.Polynomial((1, 2)),
-    )
+    push = {"first_point": (1, 0, 0), "stiffness": 5.0, "effort": sb.Polynomial((1, 2))}
+    mechanism.add_point_force("strut", sb.WORLD, "body 2", **push)
     mechanism.add_external_force("push", "body 3", force=(1, 2, 3), axes="body")
     mechanism.add_external_force("pull", "body 3", moment=(1, 0, 3), point=(0.1, 0.2, 0.3))
     return mechanism
@@ -184,14 +178,8 @@ def example():
             {"id": "bar", "mass": 1.0, "inertia": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]},
         ],
         "edges": [
-            {
-                "source": "world",
-                "target": "bar",
-                "key": "hinge",
-                "type": "revolute",
-                "predecessor_frame": frame,
-                "successor_frame": frame,
-            }
+            {"source": "world", "target": "bar", "key": "hinge", "type": "revolute"}
+            | {"predecessor_frame": frame, "successor_frame": frame}
         ],
     }
 

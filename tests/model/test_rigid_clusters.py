@@ -37,10 +37,8 @@ def arm(bracket_mass, small=0.0):
     mechanism.add_body("link", **LINK, angular_velocity=SPIN)
     place = {"position": ARM, "orientation": TURN, "angular_velocity": SPIN}
     place["linear_velocity"] = np.cross(SPIN, ARM)
-    inertia = np.full(3, small)
-    mechanism.add_body(
-        "bracket", mass=bracket_mass + small, inertia=inertia, center_of_mass=CENTER, **place
-    )
+    solid = {"mass": bracket_mass + small, "inertia": np.full(3, small), "center_of_mass": CENTER}
+    mechanism.add_body("bracket", **solid, **place)
     mechanism.add_body("tool", **TOOL)
     mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "link", axis=(0, 1, 1))
     mechanism.add_joint("weld", sb.Fixed(), "link", "bracket", predecessor_frame=Frame(ARM, TURN))
@@ -125,15 +123,10 @@ def test_a_particle_on_rods_needs_no_moments():
     mechanism = sb.Mechanism("double pendulum")
     x = np.array([[0.6, 0.0, -0.8], [0.6, 1.0, -0.8]])
     v = np.array([[0.0, 2.0, 0.0], [0.0, 2.0, 1.5]])
-    mechanism.add_bodies(
-        "bob-{}",
-        mass=[1.5, 0.5],
-        inertia=(0, 0, 0),
-        position=x - [[0.1, 0.0, 0.0]],
-        center_of_mass=(0.1, 0.0, 0.0),
-        linear_velocity=v - np.cross([0, 0, 3.0], [0.1, 0, 0]),
-        angular_velocity=(0.0, 0.0, 3.0),
-    )
+    center, spin = np.array([0.1, 0.0, 0.0]), np.array([0.0, 0.0, 3.0])
+    solid = {"mass": [1.5, 0.5], "inertia": (0, 0, 0), "center_of_mass": center}
+    motion = {"linear_velocity": v - np.cross(spin, center), "angular_velocity": spin}
+    mechanism.add_bodies("bob-{}", **solid, position=x - center, **motion)
     at = {"second_point": (0.1, 0, 0)}
     mechanism.add_distance("upper", sb.WORLD, "bob-0", **at)
     mechanism.add_distance("lower", "bob-0", "bob-1", first_point=(0.1, 0, 0), **at)
