@@ -46,11 +46,9 @@ class CorpusFamily:
 
 
 def _family(name: str, summary: str, mechanism: str = "", **options: Any) -> CorpusFamily:
-    mechanism = mechanism or name
-    motion = options.pop("motion", "random")
-    grows, least = options.pop("grows", ()), options.pop("least", 1)
-    family = Family(name, mechanism, {"gravity": _SLOPING} | options, grows, motion)
-    return CorpusFamily(family, summary, least)
+    motion, grows = options.pop("motion", "random"), options.pop("grows", ())
+    least, parameters = options.pop("least", 1), {"gravity": _SLOPING} | options
+    return CorpusFamily(Family(name, mechanism or name, parameters, grows, motion), summary, least)
 
 
 def _lattice(name: str, summary: str, **options: Any) -> CorpusFamily:

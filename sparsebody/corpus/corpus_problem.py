@@ -94,17 +94,11 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
     constraint = constraint_rows(system, state, motion, coordinates)
     force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
-    return CorpusProblem(
-        f"{family.name}_{system.n_bodies}",
-        entry,
-        parameters | ({"seed": seed} if "seed" in defaults else {}),
-        mechanism,
-        system,
-        state,
-        _rounded(constraint.rows),
-        _rounded(force.reshape(1, -1)).ravel(),
-        _rounded(constraint.acceleration.reshape(1, -1)).ravel(),
-    )
+    parameters |= {"seed": seed} if "seed" in defaults else {}
+    sides = (_rounded(x.reshape(1, -1)).ravel() for x in (force, constraint.acceleration))
+    rows = _rounded(constraint.rows)
+    name = f"{family.name}_{system.n_bodies}"
+    return CorpusProblem(name, entry, parameters, mechanism, system, state, rows, *sides)
 
 
 def _rounded(rows: FloatArray) -> FloatArray:

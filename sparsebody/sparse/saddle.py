@@ -137,8 +137,7 @@ def largest_eigenvalue(product: Product, n: int) -> float:
     q = np.random.default_rng(0).normal(size=n)
     q /= np.linalg.norm(q)
     last, beta, eigenvalue = np.zeros(n), 0.0, 0.0
-    diagonal: list[float] = []
-    beside: list[float] = []
+    diagonal, beside = list[float](), list[float]()
     for step in range(min(STEPS, n)):
         z = product(q) - beta * last
         diagonal.append(float(z @ q))
@@ -167,7 +166,6 @@ def largest_row_sum(product: Product, transposed: Product, n_rows: int) -> float
             break
         largest_sum = total
         sums = np.abs(product(np.where(row < 0.0, -1.0, 1.0)))
-        largest = int(np.argmax(sums))
         v = np.zeros(n_rows)
-        v[largest] = 1.0
+        v[np.argmax(sums)] = 1.0
     return largest_sum

@@ -92,14 +92,10 @@ class Productions:
         number: list[int] = []
         growing = []
         for j, children in enumerate(forest.children):
+            kinds = [-1 if forest.sizes[c] > self.small else number[c] for c in children]
             glued = sorted(
-                (
-                    forest.glue(c, j),
-                    -1 if forest.sizes[c] > self.small else number[c],
-                    forest.sizes[c],
-                    c,
-                )
-                for c in children
+                (forest.glue(c, j), kind, forest.sizes[c], c)
+                for c, kind in zip(children, kinds, strict=True)
             )
             shape = Shape(*forest.front(j), tuple([(glue, kind) for glue, kind, *_ in glued]))
             number.append(self.numbers.setdefault(shape, len(self.numbers)))
@@ -173,11 +169,15 @@ class Rules:
 
     def derivations(self, key: Key) -> frozenset[Derivation]:
         """Return the derivations of a subtree; none if they are unknown."""
+        rules = self.rules_of(key)
+        derived = [rule.at((key[1] - rule.start) // self.period) for rule in rules]
+        return frozenset(derived) if rules else self.listed.get(key, frozenset())
+
+    def rules_of(self, key: Key) -> tuple[Rule, ...]:
+        """Return the rules that a subtree follows; none if it is too small."""
         slot, m = key
-        rules = self.rules.get((slot, m % self.period))
-        if rules is None or m < rules[0].start:
-            return self.listed.get(key, frozenset())
-        return frozenset([rule.at((m - rule.start) // self.period) for rule in rules])
+        rules = self.rules.get((slot, m % self.period), ())
+        return rules if rules and m >= rules[0].start else ()
 
     @property
     def n_rules(self) -> int:
@@ -241,8 +241,7 @@ def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
             return None
         for slot, m in needed:
             of_class = (slot, m % known.period)
-            its_rules = known.rules.get(of_class)
-            if its_rules is not None and m >= its_rules[0].start:
+            if its_rules := known.rules_of((slot, m)):
                 if of_class not in rules:
                     rules[of_class] = its_rules
                     waiting += [
@@ -270,8 +269,7 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
         if step == 0:
             return needed
         remainder = m % known.period
-        rules = known.rules.get((slot, remainder))
-        if rules is None or m < rules[0].start:
+        if not known.rules_of((slot, m)):
             ruled.clear()
         elif remainder in ruled:
             return needed
@@ -285,19 +283,14 @@ def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tu
     sizes, rules = sorted(by_size, reverse=True), list[Rule]()
     begin, n_rules = -1, 0
     for m in sizes:
-        new = [node for node in sorted(by_size[m]) if not _is_ruled(rules, m, node, period)]
-        own = [_best_rule(by_size, sizes, m, node, period) for node in new]
+        known = {rule.at((m - rule.start) // period) for rule in rules if m >= rule.start}
+        own = [_best_rule(by_size, sizes, m, node, period) for node in sorted(by_size[m] - known)]
         if None in own:
             break
         rules += [rule for rule in own if rule is not None]
         begin, n_rules = m, len(rules)
     begin = max([begin, *(rule.start for rule in rules[:n_rules])])
     return tuple([rule.moved((begin - rule.start) // period, period) for rule in rules[:n_rules]])
-
-
-def _is_ruled(rules: list[Rule], m: int, node: Derivation, period: int) -> bool:
-    """Tell whether a derivation is that of a rule."""
-    return any(m >= rule.start and rule.at((m - rule.start) // period) == node for rule in rules)
 
 
 def _best_rule(

@@ -207,18 +207,19 @@ def _reducible(neighbours: list[int], weights: list[int], width: int, left: int)
 
     Some best order eliminates it next.
     """
+
+    def apart(nodes: int) -> list[int]:
+        """Return the nodes that do not couple to all others."""
+        return [m for m in _bits(nodes) if nodes & ~neighbours[m] & ~(1 << m)]
+
     for node in _bits(left):
         if _front(node, neighbours, weights) > width:
             continue
         near = neighbours[node]
-        missing = [m for m in _bits(near) if near & ~neighbours[m] & ~(1 << m)]
-        if not missing:
+        missing = apart(near)
+        light = (m for m in missing if weights[m] <= weights[node])
+        if not missing or any(not apart(near & ~(1 << special)) for special in light):
             return node
-        for special in missing:
-            others = near & ~(1 << special)
-            is_clique = all(not others & ~neighbours[m] & ~(1 << m) for m in _bits(others))
-            if is_clique and weights[special] <= weights[node]:
-                return node
     return None
 
 

@@ -157,8 +157,7 @@ def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
         calls = math.ceil(min(most, settings.batch_seconds / max(one(calls), 1e-7)))
         if calls == 1 < most // 10:
             break
-    spent: list[float] = []
-    start = time.perf_counter()
+    spent, start = list[float](), time.perf_counter()
     while len(spent) < settings.repeats and (
         len(spent) < 2 or time.perf_counter() - start < settings.longest
     ):
@@ -192,9 +191,7 @@ def time_ratio(one: Any, other: Any, settings: Settings) -> float:
     """
     seconds = min(_TURN_SECONDS, settings.batch_seconds)
     calls = {each: _calls(each.evaluate, seconds) for each in (one, other)}
-    least = dict.fromkeys(calls, math.inf)
-    spent = 0.0
-    start = time.perf_counter()
+    least, spent, start = dict.fromkeys(calls, math.inf), 0.0, time.perf_counter()
     for turn in range(_TURNS):
         for each, count in calls.items():
             latest = cpu_seconds(each.evaluate, count)
@@ -225,8 +222,7 @@ def cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
 def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) -> dict[str, float]:
     """Return medians of what a function says of its own phases [s]."""
     phases()
-    runs: list[dict[str, float]] = []
-    start = time.perf_counter()
+    runs, start = list[dict[str, float]](), time.perf_counter()
     while len(runs) < settings.repeats or (
         len(runs) < 1001 and time.perf_counter() - start < min(_PHASES, settings.longest)
     ):

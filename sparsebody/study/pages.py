@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sparsebody.writing import replaced
 
@@ -21,31 +21,27 @@ img { max-width: 100%; }
 """
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """A title; level 1 is that of the report."""
 
     text: str
     level: int = 2
 
 
-@dataclass(frozen=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Cells as text."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture in a file of its own."""
 
     path: Path

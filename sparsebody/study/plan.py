@@ -232,16 +232,18 @@ def _check_modules(study: Study) -> None:
         study.prepare()
     except ImportError as error:
         raise StudyError(f"modules: {error}; {remedy}") from error
-    functions = {f"peers.{name}.function": hook.function for name, hook in study.peers.items()}
-    hooks = {"function": study.reference, "violation": study.violation}
-    hooks = {f"reference.{key}": hook for key, hook in hooks.items()} | {"promises": study.promises}
-    functions |= {place: hook.function for place, hook in hooks.items() if hook is not None}
+    hooks = {f"peers.{name}.function": hook for name, hook in study.peers.items()}
+    of_study = (study.reference, study.violation, study.promises)
+    places = ("reference.function", "reference.violation", "promises")
+    hooks |= {place: hook for place, hook in zip(places, of_study, strict=True) if hook is not None}
+    functions = {place: hook.function for place, hook in hooks.items()}
     for name, family in study.families.items():
-        for entry, function in (("mechanism", family.mechanism), ("motion", family.motion)):
-            if ":" in function:
-                functions[f"families.{name}.{entry}"] = function
+        functions[f"families.{name}.mechanism"] = family.mechanism
+        functions[f"families.{name}.motion"] = family.motion
     for place, function in functions.items():
-        module = function.partition(":")[0]
+        module, is_function, _ = function.partition(":")
+        if not is_function:
+            continue
         try:
             exists = importlib.util.find_spec(module) is not None
         except ImportError:
@@ -299,9 +301,6 @@ def _names(
     """Return orderings or factorizations; "all" stands for those that can be used here."""
     names: list[str] = []
     for name in run.get(key, [AUTO]):
-        if name == "all":
-            names += here
-        else:
-            _check_name(name, (AUTO, "all", *known), f"{place}.{key}")
-            names.append(name)
+        _check_name(name, (AUTO, "all", *known), f"{place}.{key}")
+        names += here if name == "all" else [name]
     return list(dict.fromkeys(names))

@@ -1,9 +1,12 @@
 """Orderings that claim it cost the same however bodies and joints are numbered and declared."""
 
+from functools import partial
+
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
-from patterns import ladder, metrics, pattern_of, patterns, shuffled
+from patterns import graph_pattern, ladder, metrics, pattern_of, patterns, shuffled
 
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
@@ -16,8 +19,10 @@ from sparsebody.ordering import (
     choose,
     is_admissible,
     order,
+    quickest,
     repair,
 )
+from sparsebody.ordering.reference_orders import annealed
 from sparsebody.sparse.pattern import check_order
 
 
@@ -57,6 +62,8 @@ def test_numbering_does_not_change_the_cost_of_a_ladder(name):
 def test_an_unknown_name_is_answered_with_the_names_there_are():
     with pytest.raises(UnknownNameError, match=r"no ordering 'amd'.*natural.*level-sweep"):
         order(ladder(2), "amd")
+    with pytest.raises(UnknownNameError, match="no ordering 'best'"):
+        choose(ladder(2), names=["best"])
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
@@ -65,6 +72,51 @@ def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeyp
         order(ladder(2), "cholmod-amd")
     assert "cholmod-amd" not in available_orderings()
     assert "minimum-degree" in available_orderings()
+
+
+@pytest.mark.parametrize(
+    "pattern", [ladder(30), graph_pattern(nx.grid_2d_graph(12, 12)), graph_pattern(nx.Graph())]
+)
+def test_no_admissible_ordering_tried_predicts_clearly_less_work(pattern):
+    choice = choose(pattern)
+    least = min(metrics.flops for metrics in choice.predictions.values())
+    assert 0.95 * choice.predictions[choice.name].flops <= least
+    assert all(ORDERINGS[name].admissible for name in choice.predictions)
+    assert "random" not in choice.predictions
+
+
+def test_a_tree_is_taken_leaves_first():
+    assert choose(graph_pattern(nx.random_labeled_tree(50, seed=0))).name == "leaves-first"
+
+
+def test_large_mechanisms_and_large_hubs_skip_what_would_take_long():
+    quick = ["leaves-first", "minimum-degree", "reverse-cuthill-mckee"]
+    assert candidate_orderings(ladder(60_000)) == quick
+    assert candidate_orderings(graph_pattern(nx.star_graph(3_000))) == quick
+
+
+def test_what_only_pays_in_loops_is_not_tried_on_trees_and_small_mechanisms():
+    assert "minimum-fill" not in candidate_orderings(ladder(10))
+    assert "minimum-fill" not in candidate_orderings(graph_pattern(nx.path_graph(500)))
+    assert "minimum-fill" in candidate_orderings(ladder(100))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [nx.grid_2d_graph(4, 30), nx.grid_2d_graph(9, 9), nx.grid_graph((4, 4, 4)), nx.cycle_graph(80)],
+)
+def test_annealing_finds_nothing_much_better_than_the_automatic_choice(graph):
+    pattern = graph_pattern(graph, joint_size=3)
+    choice = choose(pattern)
+    annealed_flops = metrics(pattern, partial(annealed, visits=2_000_000)).flops
+    assert annealed_flops <= choice.predictions[choice.name].flops < 1.15 * annealed_flops
+
+
+def test_the_quickest_ordering_is_the_one_without_fill_in_to_think_of():
+    assert quickest(["cholmod-metis", "leaves-first", "reverse-cuthill-mckee"]) == (
+        "reverse-cuthill-mckee"
+    )
+    assert quickest(["minimum-degree", "leaves-first"]) == "minimum-degree"
 
 
 @pytest.fixture(autouse=True)
