@@ -52,27 +52,26 @@ class WorldView:
 
     def __init__(self, system, state):
         self.system = system
-        self.rotation = [rotation_from_quaternion(q) for q in state.orientation]
-        self.center = list(state.position)
-        self.spin = [R @ v[:3] for R, v in zip(self.rotation, state.velocity, strict=True)]
-        self.speed = [R @ v[3:] for R, v in zip(self.rotation, state.velocity, strict=True)]
+        orientation = [*state.orientation, [1.0, 0.0, 0.0, 0.0]]  # the last one is the world
+        self.rotation = [rotation_from_quaternion(np.array(q)) for q in orientation]
+        self.center, velocity = (
+            [*x, np.zeros(x.shape[1])] for x in (state.position, state.velocity)
+        )
+        self.spin = [R @ v[:3] for R, v in zip(self.rotation, velocity, strict=True)]
+        self.speed = [R @ v[3:] for R, v in zip(self.rotation, velocity, strict=True)]
+
+    def place(self, body, point):
+        """Where a point of a body is."""
+        return self.center[body] + self.rotation[body] @ point
 
     def joint_frame(self, j, side):
         """Axes (columns) and origin of P or S."""
-        system = self.system
-        body, R, x = (
-            (system.predecessor[j], system.predecessor_rotation[j], system.predecessor_point[j])
-            if side == "P"
-            else (system.successor[j], system.successor_rotation[j], system.successor_point[j])
-        )
-        if body < 0:
-            return R, x
-        return self.rotation[body] @ R, self.center[body] + self.rotation[body] @ x
+        name = {"P": "predecessor", "S": "successor"}[side]
+        body, R, x = (getattr(self.system, name + of)[j] for of in ("", "_rotation", "_point"))
+        return self.rotation[body] @ R, self.place(body, x)
 
     def point_velocity(self, body, place):
         """Velocity of the point of a body that is at `place`."""
-        if body < 0:
-            return np.zeros(3)
         return self.speed[body] + np.cross(self.spin[body], place - self.center[body])
 
     def relative_pose(self, j):
@@ -84,9 +83,8 @@ class WorldView:
         """v_J in S coordinates."""
         R, place = self.joint_frame(j, "S")
         p, s = self.system.predecessor[j], self.system.successor[j]
-        spin = (self.spin[s] if s >= 0 else 0.0) - (self.spin[p] if p >= 0 else 0.0)
         speed = self.point_velocity(s, place) - self.point_velocity(p, place)
-        return np.concatenate([R.T @ spin, R.T @ speed])
+        return np.concatenate([R.T @ (self.spin[s] - self.spin[p]), R.T @ speed])
 
 
 def active_wrenches(system, state):
@@ -112,13 +110,13 @@ def point_pulls(system, state):
     view, forces = WorldView(system, state), system.point_forces
     pulls = []
     for k in range(len(forces.first)):
-        ends = []
-        for body, point in (
-            (forces.first[k], forces.first_point[k]),
-            (forces.second[k], forces.second_point[k]),
-        ):
-            moved = point if body < 0 else view.center[body] + view.rotation[body] @ point
-            ends.append((int(body), moved))
+        ends = [
+            (int(body[k]), view.place(body[k], point[k]))
+            for body, point in (
+                (forces.first, forces.first_point),
+                (forces.second, forces.second_point),
+            )
+        ]
         line = ends[1][1] - ends[0][1]
         length = float(np.linalg.norm(line))
         speeds = [view.point_velocity(*end) for end in ends]
@@ -137,37 +135,37 @@ def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force
     the predecessor.
     """
     view = WorldView(system, state)
-    terms = [[] for _ in range(system.n_bodies)]
-    for i, (R, v, a) in enumerate(zip(view.rotation, state.velocity, acceleration, strict=True)):
-        I_c, w = system.inertia[i], v[:3]
+    terms = [[] for _ in range(system.n_bodies + 1)]  # the last one is the world
+
+    def act(body, place, moment, force):
+        about_com = moment + np.cross(place - view.center[body], force)
+        terms[body].append(np.concatenate([about_com, force]))
+
+    for i, (v, a) in enumerate(zip(state.velocity, acceleration, strict=True)):
+        I_c, w, R = system.inertia[i], v[:3], view.rotation[i]
         change_of_spin = R @ (I_c @ a[:3] + np.cross(w, I_c @ w))
         change_of_speed = R @ (a[3:] + np.cross(w, v[3:]))
         terms[i].append(-np.concatenate([change_of_spin, system.mass[i] * change_of_speed]))
-        terms[i].append(np.concatenate([np.zeros(3), system.mass[i] * system.gravity]))
+        act(i, view.center[i], np.zeros(3), system.mass[i] * system.gravity)
         if body_force is not None:
-            terms[i].append(np.concatenate([R @ body_force[i, :3], R @ body_force[i, 3:]]))
+            act(i, view.center[i], R @ body_force[i, :3], R @ body_force[i, 3:])
     loads = system.external_forces
     for i, wrench, point, in_world in zip(
         loads.body, loads.wrench, loads.point, loads.in_world, strict=True
     ):
-        R = view.rotation[i]
-        moment, force = np.split(wrench if in_world else np.ravel(wrench.reshape(2, 3) @ R.T), 2)
-        terms[i].append(np.concatenate([moment + np.cross(R @ point, force), force]))
+        axes = np.eye(3) if in_world else view.rotation[i]
+        act(i, view.place(i, point), *(wrench.reshape(2, 3) @ axes.T))
     for first, second, force in point_pulls(system, state):
-        for (body, place), push in ((first, force), (second, -force)):
-            if body >= 0:
-                moment = np.cross(place - view.center[body], push)
-                terms[body].append(np.concatenate([moment, push]))
+        act(*first, np.zeros(3), force)
+        act(*second, np.zeros(3), -force)
     total = joint_wrench + active_wrenches(system, state)
     for j in range(system.n_joints):
         R, place = view.joint_frame(j, "S")
-        moment, force = R @ total[j, :3], R @ total[j, 3:]
-        for body, sign in ((system.successor[j], 1.0), (system.predecessor[j], -1.0)):
-            if body >= 0:
-                about_com = moment + np.cross(place - view.center[body], force)
-                terms[body].append(sign * np.concatenate([about_com, force]))
-    largest = max(np.abs(term).max() for of_body in terms for term in of_body)
-    return max(float(np.abs(sum(of_body)).max()) for of_body in terms) / largest
+        wrench = total[j].reshape(2, 3) @ R.T
+        act(system.successor[j], place, *wrench)
+        act(system.predecessor[j], place, *-wrench)
+    largest = max(np.abs(term).max() for of_body in terms[:-1] for term in of_body)
+    return max(float(np.abs(sum(of_body)).max()) for of_body in terms[:-1]) / largest
 
 
 def prescribed_velocities(system, time):

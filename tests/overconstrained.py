@@ -1,7 +1,14 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
 import numpy as np
-from random_mechanisms import pose, random_inertia, random_loops, random_rotation, random_tree
+from random_mechanisms import (
+    add_joint,
+    add_loop,
+    pose,
+    random_loops,
+    random_rotation,
+    random_tree,
+)
 
 import sparsebody as sb
 from sparsebody.tree import spanning_tree
@@ -35,34 +42,15 @@ def add_linkage(mechanism, rng, name, bars, base=""):
     angle = np.linspace(0.0, 1.6 * np.pi, bars + 1) + rng.uniform(-0.3, 0.3, bars + 1)
     corners[:, 0], corners[:, 1] = np.cos(angle), np.sin(angle)
     corners = x + (corners * rng.uniform(0.5, 1.5, (bars + 1, 1)) + rng.normal(size=3)) @ R.T
-    names = [base, *(f"{name} bar {i}" for i in range(bars)), base]
-    for i in range(bars):
-        mass = float(rng.uniform(0.5, 2.0))
-        mechanism.add_body(
-            names[i + 1],
-            mass=mass,
-            inertia=random_inertia(rng, mass),
-            position=(corners[i] + corners[i + 1]) / 2,
-            center_of_mass=0.1 * rng.normal(size=3),
-            angular_velocity=R[:, 2] * rng.normal(),
-        )
-    for i in range(bars + 1):
-        mechanism.add_joint(
-            f"{name} hinge {i}", sb.Revolute(), *names[i : i + 2], point=corners[i], axis=R[:, 2]
-        )
+    add_loop(mechanism, rng, name, base, corners, np.tile(R[:, 2], (bars + 1, 1)))
 
 
 def add_twin(mechanism, name, twin=""):
     """Declare a joint once more, so that all its rows depend on the first ones."""
     joint = mechanism.joints[name]
-    mechanism.add_joint(
-        twin or f"twin of {name}",
-        joint.type,
-        joint.predecessor,
-        joint.successor,
-        predecessor_frame=joint.predecessor_frame,
-        successor_frame=joint.successor_frame,
-    )
+    ends = joint.predecessor, joint.successor
+    frames = joint.predecessor_frame, joint.successor_frame
+    add_joint(mechanism, twin or f"twin of {name}", joint.type, ends, *frames)
 
 
 def add_bar(mechanism, name, middle):

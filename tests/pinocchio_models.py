@@ -6,24 +6,15 @@ frame is the joint frame S, and its constraint forces act on the first joint of 
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-import sparsebody as sb
 from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
-Joint = tuple[
-    sb.JointType, np.ndarray, np.ndarray
-]  # the type, and the pose (E, r) of S seen from P
-
-
-def unit_columns(*axes):
-    """Columns of the 6x6 identity: angular axes 0, 1, 2 and linear axes 3, 4, 5."""
-    return np.eye(6)[:, list(axes)]
+ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
 
 
 def composite(*joints, last=None):
@@ -35,110 +26,56 @@ def composite(*joints, last=None):
     return model
 
 
-def scalars(joint):
-    """Our own coordinates of the joint."""
-    joint_type, E, r = joint
-    return joint_type.coordinates(E, r)
-
-
-def turn(R):
-    """The quaternion (x, y, z, w) of a rotation from S to P coordinates."""
-    return np.roll(quaternion_from_rotation(R), -1)
-
-
-def our_subspace(joint):
-    """S of our own coordinates."""
-    return joint[0].motion_subspace(scalars(joint))
-
-
-def slides_then_ball(*axes):
-    """S of slides along axes of P followed by a ball."""
-
-    def subspace(joint):
-        S = np.zeros((6, len(axes) + 3))
-        S[3:, : len(axes)] = joint[1][:, list(axes)]
-        S[:3, len(axes) :] = np.eye(3)
-        return S
-
-    return subspace
-
-
-def planar_position(joint):
-    x, y, angle = scalars(joint)
-    return np.array([x, y, math.cos(angle), math.sin(angle)])
-
-
-def rod_angles(r):
-    """Angles (a, b) with r along Rx(a) Ry(b) e_z."""
-    return math.atan2(-r[1], r[2]), math.asin(r[0] / np.linalg.norm(r))
-
-
-def rod_position(joint):
-    _, E, r = joint
-    a, b = rod_angles(r)
-    swung = rotation_about([1, 0, 0], a) @ rotation_about([0, 1, 0], b)
-    return np.concatenate([[a, b], turn(swung.T @ E.T)])
-
-
-def rod_subspace(joint):
-    """S of two hinges at P, the second along the turned y axis, and a ball at the other end."""
-    _, E, r = joint
-    arms = np.column_stack([[1.0, 0.0, 0.0], rotation_about([1, 0, 0], rod_angles(r)[0])[:, 1]])
-    S = np.zeros((6, 5))
-    S[:3, :2] = E @ arms
-    S[3:, :2] = E @ np.cross(arms.T, r).T
-    S[:3, 2:] = np.eye(3)
-    return S
-
-
 def rod(joint_type):
-    assert isinstance(joint_type, sb.ConstantDistance)
     end = pin.SE3(np.eye(3), np.array([0.0, 0.0, joint_type.length]))
     return composite(pin.JointModelRX(), pin.JointModelRY(), pin.JointModelSpherical(), last=end)
 
 
-@dataclass(frozen=True)
-class Counterpart:
-    """What Pinocchio calls a joint type: its model, its position and its S (angular first)."""
-
-    model: Callable[[sb.JointType], pin.JointModel]
-    position: Callable[[Joint], np.ndarray] = scalars
-    subspace: Callable[[Joint], np.ndarray] = our_subspace
+# Pinocchio's q where S is seen from P at (E, r), of a joint type of ours.
 
 
-COUNTERPARTS = {
-    "revolute": Counterpart(lambda _: pin.JointModelRZ()),
-    "prismatic": Counterpart(lambda _: pin.JointModelPZ()),
-    "helical": Counterpart(lambda screw: pin.JointModelHZ(screw.parameter)),
-    "cylindrical": Counterpart(lambda _: composite(pin.JointModelRZ(), pin.JointModelPZ())),
-    "planar": Counterpart(
-        lambda _: pin.JointModelPlanar(), planar_position, lambda _: np.eye(6)[:, [3, 4, 2]]
-    ),
-    "spherical": Counterpart(
-        lambda _: pin.JointModelSpherical(),
-        lambda joint: turn(joint[1].T),
-        lambda _: np.eye(6)[:, [0, 1, 2]],
-    ),
-    "universal": Counterpart(
-        lambda _: pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]))
-    ),
-    "free": Counterpart(
-        lambda _: pin.JointModelFreeFlyer(),
-        lambda joint: np.concatenate([joint[2], turn(joint[1].T)]),
-        lambda _: np.eye(6)[:, [3, 4, 5, 0, 1, 2]],
-    ),
-    "point-on-line": Counterpart(
-        lambda _: composite(pin.JointModelPZ(), pin.JointModelSpherical()),
-        lambda joint: np.concatenate([joint[2][2:], turn(joint[1].T)]),
-        slides_then_ball(2),
-    ),
-    "point-on-plane": Counterpart(
+def scalars(joint_type, E, r):
+    return joint_type.coordinates(E, r)
+
+
+def turn(_, E, r):
+    """The quaternion (x, y, z, w) from S to P coordinates."""
+    return np.roll(quaternion_from_rotation(E.T), -1)
+
+
+def planar_position(joint_type, E, r):
+    x, y, angle = scalars(joint_type, E, r)
+    return np.array([x, y, math.cos(angle), math.sin(angle)])
+
+
+def rod_position(_, E, r):
+    """Angles (a, b) with r along Rx(a) Ry(b) e_z, and the turn of the other end."""
+    a, b = math.atan2(-r[1], r[2]), math.asin(r[0] / np.linalg.norm(r))
+    swung = rotation_about([1, 0, 0], a) @ rotation_about([0, 1, 0], b)
+    return np.concatenate([[a, b], turn(_, E @ swung, r)])
+
+
+def slid(*axes):
+    """Slides along some axes, then a ball."""
+    return lambda _, E, r: np.concatenate([r[list(axes)], turn(_, E, r)])
+
+
+COUNTERPARTS = {  # besides "fixed", which merges two bodies into one
+    "revolute": (lambda _: pin.JointModelRZ(), scalars),
+    "prismatic": (lambda _: pin.JointModelPZ(), scalars),
+    "helical": (lambda screw: pin.JointModelHZ(screw.parameter), scalars),
+    "cylindrical": (lambda _: composite(pin.JointModelRZ(), pin.JointModelPZ()), scalars),
+    "planar": (lambda _: pin.JointModelPlanar(), planar_position),
+    "spherical": (lambda _: pin.JointModelSpherical(), turn),
+    "universal": (lambda _: pin.JointModelUniversal(*np.eye(3)[:2]), scalars),
+    "free": (lambda _: pin.JointModelFreeFlyer(), slid(0, 1, 2)),
+    "point-on-line": (lambda _: composite(pin.JointModelPZ(), pin.JointModelSpherical()), slid(2)),
+    "point-on-plane": (
         lambda _: composite(pin.JointModelPX(), pin.JointModelPY(), pin.JointModelSpherical()),
-        lambda joint: np.concatenate([joint[2][:2], turn(joint[1].T)]),
-        slides_then_ball(0, 1),
+        slid(0, 1),
     ),
-    "constant-distance": Counterpart(rod, rod_position, rod_subspace),
-}  # besides "fixed", which merges two bodies into one
+    "constant-distance": (rod, rod_position),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +96,6 @@ class Solution:
 
     velocity: np.ndarray  # (n_bodies, 6)
     acceleration: np.ndarray  # (n_bodies, 6)
-
-
-def motion(vector):
-    return np.concatenate([vector.angular, vector.linear])
 
 
 class PinocchioModel:
@@ -234,7 +167,7 @@ class PinocchioModel:
             anchor = base.then(joint[1].T, joint[2])
             anchor = Anchor(anchor.joint, anchor.placement * to_com)
         else:
-            model = COUNTERPARTS[joint[0].name].model(joint[0])
+            model = COUNTERPARTS[joint[0].name][0](joint[0])
             name = f"{self.system.joint_names[j]} {len(self.model.joints)}"
             index = self.model.addJoint(base.joint, model, base.placement, name)
             self.of_joint[j] = index
@@ -255,16 +188,17 @@ class PinocchioModel:
         q = pin.neutral(self.model)
         for j, index in self.of_joint.items():
             part, joint = self.model.joints[index], self._joint(j)
-            q[part.idx_q : part.idx_q + part.nq] = COUNTERPARTS[joint[0].name].position(joint)
+            q[part.idx_q : part.idx_q + part.nq] = COUNTERPARTS[joint[0].name][1](*joint)
         return q
 
-    def _along_joints(self, wrench, velocity):
-        """Pinocchio's v from v_J, or its tau from wrenches in S: (n_joints, 6) both."""
+    def along_joints(self, wrench, *, is_velocity=False):
+        """Pinocchio's tau of wrenches in S, or its v of v_J: (n_joints, 6) both."""
+        pin.forwardKinematics(self.model, self.data, self.position())
         result = np.zeros(self.model.nv)
         for j, index in self.of_joint.items():
-            part, joint = self.model.joints[index], self._joint(j)
-            S = COUNTERPARTS[joint[0].name].subspace(joint)
-            value = np.linalg.pinv(S) @ wrench[j] if velocity else S.T @ wrench[j]
+            part = self.model.joints[index]
+            S = self.data.joints[index].S.reshape(6, -1)[ANGULAR_FIRST]
+            value = np.linalg.pinv(S) @ wrench[j] if is_velocity else S.T @ wrench[j]
             result[part.idx_v : part.idx_v + part.nv] = value
         return result
 
@@ -276,8 +210,8 @@ class PinocchioModel:
         if self.model.nv == 0:  # Pinocchio crashes where all bodies are fixed
             at_rest = np.zeros((self.system.n_bodies, 6))
             return Solution(at_rest, at_rest)
-        q, v = self.position(), self._along_joints(self.joint_motion.velocity, velocity=True)
-        tau = self._along_joints(active, velocity=False) + self._generalized(q, body_force)
+        q, v = self.position(), self.along_joints(self.joint_motion.velocity, is_velocity=True)
+        tau = self.along_joints(active) + self._generalized(q, body_force)
         contacts, contact_data = self._contacts()
         if contacts:
             pin.initConstraintDynamics(self.model, self.data, contacts, contact_data)
@@ -293,7 +227,8 @@ class PinocchioModel:
     def _of_bodies(self, vectors):
         """Motion vectors of joints, seen from the com frames of the bodies."""
         anchors = [self.anchors[i] for i in range(self.system.n_bodies)]
-        return np.array([motion(a.placement.actInv(vectors[a.joint])) for a in anchors])
+        moved = [a.placement.actInv(vectors[a.joint]).vector for a in anchors]
+        return np.array(moved)[:, ANGULAR_FIRST]
 
     def _generalized(self, q, body_force):
         """J' f of wrenches (n_bodies, 6) in com frames."""

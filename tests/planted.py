@@ -10,19 +10,19 @@ import numpy as np
 from overconstrained import add_twin
 from random_mechanisms import (
     TREE_TYPES,
+    add_loop,
+    add_random_body,
     pose,
     random_frame,
-    random_inertia,
     random_loops,
     random_rotation,
     random_tree,
 )
 
 import sparsebody as sb
-from sparsebody.spatial import quaternion_from_rotation, rotation_about
+from sparsebody.spatial import rotation_about
 
 RANDOM_LOOP = "random loop"
-Points = np.ndarray  # (n, 3)
 
 
 @dataclass(frozen=True)
@@ -43,31 +43,27 @@ class Garden:
     n_dependent: int = 0
     n_plants: int = 0
 
-    def host(self):
-        """A body at random, or the world."""
-        return str(self.rng.choice([sb.WORLD, *self.mechanism.bodies]))
+    def site(self):
+        """A body at random or the world, and random axes (columns) and a point near it."""
+        host = str(self.rng.choice([sb.WORLD, *self.mechanism.bodies]))
+        return host, *self.axes(host)
 
     def axes(self, host):
-        """Random axes (columns) and a random point near a body, in the world."""
-        return random_rotation(self.rng), pose(self.mechanism, host)[1] + self.rng.normal(size=3)
+        x = pose(self.mechanism, host)[1]
+        return random_rotation(self.rng), x + self.rng.normal(size=3)
 
     def name(self):
         self.n_plants += 1
         return f"plant {self.n_plants}"
 
     def body(self, name, place, size):
-        """Add a body of about that size, its center of mass not quite at `place`."""
-        mass = float(self.rng.uniform(0.5, 2.0)) * size**3
-        self.mechanism.add_body(
-            name,
-            mass=mass,
-            inertia=size**2 * random_inertia(self.rng, mass),
-            position=place,
-            orientation=quaternion_from_rotation(random_rotation(self.rng)),
-            center_of_mass=0.2 * size * self.rng.normal(size=3),
-            linear_velocity=size * self.rng.normal(size=3),
-            angular_velocity=self.rng.normal(size=3),
-        )
+        rng = self.rng
+        velocities = {
+            "linear_velocity": size * rng.normal(size=3),
+            "angular_velocity": rng.normal(size=3),
+        }
+        axes = random_rotation(rng)
+        add_random_body(self.mechanism, rng, name, (axes, place), size=size, **velocities)
         return name
 
     def join(self, kind, first, second, point, axis):
@@ -75,183 +71,123 @@ class Garden:
         self.mechanism.add_joint(name, kind, first, second, point=point, axis=axis)
 
     def loop(self, host, corners, axes, size):
-        """Hinge bars from corner to corner, the first and the last one to the host."""
-        plant, joints = self.name(), len(corners)
-        bars = [
-            self.body(f"{plant} bar {i}", (corners[i] + corners[i + 1]) / 2, size)
-            for i in range(joints - 1)
-        ]
-        names = [host, *bars, host]
-        for i in range(joints):
-            self.join(sb.Revolute(), names[i], names[i + 1], corners[i], axes[i])
-        return bars
+        return add_loop(self.mechanism, self.rng, self.name(), host, corners, axes, size)
+
+    def guest(self, kind, points, size):
+        """A body on several joints at points (n, 3) along the same axis."""
+        host, R, x = self.site()
+        body = self.body(self.name(), x, size)
+        for point in np.asarray(points):
+            self.join(kind, host, body, x + size * R @ point, R[:, 2])
 
 
-# ---- plants: each adds to the mechanism and returns how many rows it makes dependent -----------
+class Plants(Garden):
+    """Each adds to the mechanism and returns how many rows it makes dependent."""
+
+    def twin(self, size):
+        """A joint declared twice."""
+        name = str(self.rng.choice(list(self.mechanism.joints)))
+        add_twin(self.mechanism, name, self.name())
+        return self.mechanism.joints[name].type.n_constraints
+
+    def double_weld(self, size):
+        """A body welded to another at two places."""
+        self.guest(sb.Fixed(), self.rng.normal(size=(2, 3)), size)
+        return 6
+
+    def double_slide(self, size):
+        """A body on two parallel slides."""
+        self.guest(sb.Prismatic(), self.rng.normal(size=(2, 3)), size)
+        return 5
+
+    def coaxial_hinges(self, size):
+        """A door on three hinges."""
+        self.guest(sb.Revolute(), [[0, 0, 0], [0, 0, 1], [0, 0, 2.5]], size)
+        return 10
+
+    def four_spheres(self, size):
+        """A body on four spheres, where two and a rod would do."""
+        self.guest(sb.Spherical(), self.rng.normal(size=(4, 3)), size)
+        return 6
+
+    def planar_loop(self, size, host=None):
+        """Four to six bars hinged in a plane."""
+        host, R, x = self.site() if host is None else (host, *self.axes(host))
+        n = int(self.rng.integers(3, 6))
+        angle = np.linspace(0.0, 1.6 * np.pi, n + 1) + self.rng.uniform(-0.25, 0.25, n + 1)
+        corner = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+        corner *= self.rng.uniform(0.6, 1.4, (n + 1, 1))
+        self.loop(host, x + size * corner @ R.T, np.tile(R[:, 2], (n + 1, 1)), size)
+        return 3
+
+    def nested_loops(self, size):
+        """A planar loop on a bar of another one, whose joint is declared twice."""
+        first = self.planar_loop(size)
+        bar = list(self.mechanism.bodies)[-1]
+        return first + self.planar_loop(size / 3, bar) + self.twin(size)
+
+    def spherical_loop(self, size):
+        """Five hinges whose axes meet in a point."""
+        host, R, x = self.site()
+        angle = np.linspace(0.0, 1.6 * np.pi, 5) + self.rng.uniform(-0.2, 0.2, 5)
+        axis = np.stack([np.cos(angle), np.sin(angle), self.rng.uniform(0.4, 1.0, 5)], axis=1)
+        axis = axis @ R.T
+        self.loop(host, x + size * axis, axis, size)
+        return 3
+
+    def translational_loop(self, size):
+        """Slides in four directions between bodies that never turn."""
+        host, R, x = self.site()
+        bodies = [self.body(self.name(), x + size * R[:, k], size) for k in range(3)]
+        names = [host, *bodies, host]
+        for i, axis in enumerate([*R.T, R @ np.array([0.5, -0.6, 0.7])]):
+            point = x + size * self.rng.normal(size=3)
+            self.join(sb.Prismatic(), *names[i : i + 2], point, axis)
+        return 3
+
+    def parallel_cranks(self, size):
+        """A coupler on three or four equal and parallel cranks: more than its symmetry needs."""
+        (host, R, x), n = self.site(), int(self.rng.integers(3, 5))
+        plant, turn = self.name(), self.rng.uniform(0.5, 2.5)
+        crank = size * R @ np.array([np.cos(turn), np.sin(turn), 0.0])
+        coupler = self.body(f"{plant} coupler", x + crank, size)
+        for i in range(n):
+            foot = x + size * R @ np.array([1.3 * i, 0.4 * i * (-1) ** i, 0.0])
+            bar = self.body(f"{plant} crank {i}", foot + crank / 2, size)
+            self.join(sb.Revolute(), host, bar, foot, R[:, 2])
+            self.join(sb.Revolute(), bar, coupler, foot + crank, R[:, 2])
+        return 4 * n - 5
+
+    def sarrus(self, size):
+        """A platform on two or three folding legs, each of which keeps it level in one way."""
+        (host, R, x), n = self.site(), int(self.rng.integers(2, 4))
+        plant = self.name()
+        platform = self.body(f"{plant} platform", x + size * R[:, 2], size)
+        for i in range(n):
+            out = R @ rotation_about(np.array([0.0, 0.0, 1.0]), 1.9 * i + 0.3)[:, 0]
+            foot = x + size * out
+            knee = foot + size * (self.rng.uniform(0.4, 0.9) * out + 0.45 * R[:, 2])
+            corners = np.array([foot, knee, x + size * (0.8 * out + R[:, 2])])
+            shins = [
+                self.body(f"{plant} bar {i} {k}", corners[k : k + 2].mean(axis=0), size)
+                for k in (0, 1)
+            ]
+            names = [host, *shins, platform]
+            for k, point in enumerate(corners):
+                self.join(sb.Revolute(), *names[k : k + 2], point, np.cross(R[:, 2], out))
+        return 3 * n - 5
+
+    def bricard(self, size):
+        """Six hinges along edges of a cube, each across the next: one row too many in space."""
+        host, R, x = self.site()
+        corner = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1.0]])
+        edge = np.roll(corner, -1, axis=0) - corner
+        axis = np.cross(np.roll(edge, 1, axis=0), edge)
+        self.loop(host, x + size * corner @ R.T, axis @ R.T, size)
+        return 1
 
 
-def twin(garden, size):
-    """A joint declared twice."""
-    name = str(garden.rng.choice(list(garden.mechanism.joints)))
-    add_twin(garden.mechanism, name, garden.name())
-    return garden.mechanism.joints[name].type.n_constraints
-
-
-def double_weld(garden, size):
-    """A body welded to another at two places."""
-    host = garden.host()
-    _, x = garden.axes(host)
-    body = garden.body(garden.name(), x, size)
-    for k in range(2):
-        point = x + size * garden.rng.normal(size=3)
-        garden.join(sb.Fixed(), host, body, point, random_rotation(garden.rng)[:, k])
-    return 6
-
-
-def double_slide(garden, size):
-    """A body on two parallel slides."""
-    host = garden.host()
-    R, x = garden.axes(host)
-    body = garden.body(garden.name(), x, size)
-    for _ in range(2):
-        garden.join(sb.Prismatic(), host, body, x + size * garden.rng.normal(size=3), R[:, 0])
-    return 5
-
-
-def coaxial_hinges(garden, size):
-    """A door on three hinges."""
-    host = garden.host()
-    R, x = garden.axes(host)
-    body = garden.body(garden.name(), x, size)
-    for height in (0.0, 1.0, 2.5):
-        garden.join(sb.Revolute(), host, body, x + size * height * R[:, 2], R[:, 2])
-    return 10
-
-
-def planar_loop(garden, size):
-    """Four to six bars hinged in a plane."""
-    return _planar_loop(garden, garden.host(), size)
-
-
-def _planar_loop(garden, host, size):
-    R, x = garden.axes(host)
-    n = int(garden.rng.integers(3, 6))
-    angle = np.linspace(0.0, 1.6 * np.pi, n + 1) + garden.rng.uniform(-0.25, 0.25, n + 1)
-    corner = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
-    corner *= garden.rng.uniform(0.6, 1.4, (n + 1, 1))
-    garden.loop(host, x + size * corner @ R.T, np.tile(R[:, 2], (n + 1, 1)), size)
-    return 3
-
-
-def nested_loops(garden, size):
-    """A planar loop on a bar of another one, whose joint is declared twice."""
-    first = _planar_loop(garden, garden.host(), size)
-    bar = list(garden.mechanism.bodies)[-1]
-    return first + _planar_loop(garden, bar, size / 3) + twin(garden, size)
-
-
-def spherical_loop(garden, size):
-    """Five hinges whose axes meet in a point."""
-    host = garden.host()
-    R, x = garden.axes(host)
-    angle = np.linspace(0.0, 1.6 * np.pi, 5) + garden.rng.uniform(-0.2, 0.2, 5)
-    axis = np.stack([np.cos(angle), np.sin(angle), garden.rng.uniform(0.4, 1.0, 5)], axis=1)
-    axis = axis @ R.T
-    garden.loop(host, x + size * axis, axis, size)
-    return 3
-
-
-def translational_loop(garden, size):
-    """Slides in four directions between bodies that never turn."""
-    host = garden.host()
-    R, x = garden.axes(host)
-    bodies = [garden.body(garden.name(), x + size * R[:, k], size) for k in range(3)]
-    names = [host, *bodies, host]
-    axes = [*R.T, R @ np.array([0.5, -0.6, 0.7])]
-    for i, axis in enumerate(axes):
-        garden.join(
-            sb.Prismatic(), names[i], names[i + 1], x + size * garden.rng.normal(size=3), axis
-        )
-    return 3
-
-
-def parallel_cranks(garden, size):
-    """A coupler on three or four equal and parallel cranks: more than its symmetry needs."""
-    host, n = garden.host(), int(garden.rng.integers(3, 5))
-    R, x = garden.axes(host)
-    plant, turn = garden.name(), garden.rng.uniform(0.5, 2.5)
-    crank = size * R @ np.array([np.cos(turn), np.sin(turn), 0.0])
-    coupler = garden.body(f"{plant} coupler", x + crank, size)
-    for i in range(n):
-        foot = x + size * R @ np.array([1.3 * i, 0.4 * i * (-1) ** i, 0.0])
-        bar = garden.body(f"{plant} crank {i}", foot + crank / 2, size)
-        garden.join(sb.Revolute(), host, bar, foot, R[:, 2])
-        garden.join(sb.Revolute(), bar, coupler, foot + crank, R[:, 2])
-    return 4 * n - 5
-
-
-def sarrus(garden, size):
-    """A platform on two or three folding legs, each of which keeps it level in one direction."""
-    host, n = garden.host(), int(garden.rng.integers(2, 4))
-    R, x = garden.axes(host)
-    plant = garden.name()
-    platform = garden.body(f"{plant} platform", x + size * R[:, 2], size)
-    for i in range(n):
-        out = R @ rotation_about(np.array([0.0, 0.0, 1.0]), 1.9 * i + 0.3)[:, 0]
-        axis = np.cross(R[:, 2], out)
-        foot = x + size * out
-        knee = foot + size * (garden.rng.uniform(0.4, 0.9) * out + 0.45 * R[:, 2])
-        top = x + size * (0.8 * out + R[:, 2])
-        corners = np.array([foot, knee, top])
-        shins = [
-            garden.body(f"{plant} bar {i} {k}", corners[k : k + 2].mean(axis=0), size)
-            for k in (0, 1)
-        ]
-        for point, ends in zip(
-            corners, ((host, shins[0]), tuple(shins), (shins[1], platform)), strict=True
-        ):
-            garden.join(sb.Revolute(), ends[0], ends[1], point, axis)
-    return 3 * n - 5
-
-
-def bricard(garden, size):
-    """Six hinges along edges of a cube, each across the next: one row too many, but not locally."""
-    host = garden.host()
-    R, x = garden.axes(host)
-    corner = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1.0]])
-    edge = np.roll(corner, -1, axis=0) - corner
-    axis = np.cross(np.roll(edge, 1, axis=0), edge)
-    garden.loop(host, x + size * corner @ R.T, axis @ R.T, size)
-    return 1
-
-
-def four_spheres(garden, size):
-    """A body on four spheres, where two and a rod would do."""
-    host = garden.host()
-    R, x = garden.axes(host)
-    body = garden.body(garden.name(), x, size)
-    for _ in range(4):
-        garden.join(sb.Spherical(), host, body, x + size * garden.rng.normal(size=3), R[:, 2])
-    return 6
-
-
-PLANTS = {
-    function.__name__: function
-    for function in (
-        twin,
-        double_weld,
-        double_slide,
-        coaxial_hinges,
-        planar_loop,
-        nested_loops,
-        spherical_loop,
-        translational_loop,
-        parallel_cranks,
-        sarrus,
-        bricard,
-        four_spheres,
-    )
-}
+PLANTS = {name: plant for name, plant in vars(Plants).items() if not name.startswith("_")}
 
 
 # ---- mechanisms --------------------------------------------------------------------------------
@@ -268,7 +204,7 @@ def planted(seed):
     if names == (RANDOM_LOOP,):
         loops = random_loops(rng, int(rng.integers(3, 7)), 1, loop_names=TREE_TYPES, moving=True)
         return Planted(_rescaled(loops.compile(), rng), None, RANDOM_LOOP)
-    garden = Garden(rng, random_tree(rng, int(rng.integers(1, 5)), moving=True))
+    garden = Plants(rng, random_tree(rng, int(rng.integers(1, 5)), moving=True))
     for name in names:
         size = float(10.0 ** rng.uniform(-2.0, 1.0)) if rng.random() < 0.5 else 1.0
         garden.n_dependent += PLANTS[name](garden, size)

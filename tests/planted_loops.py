@@ -1,10 +1,10 @@
 """Loops whose joints all move within one displacement subgroup, planted in other mechanisms."""
 
 import numpy as np
-from random_mechanisms import frame_at, pose, random_inertia, random_rotation
+from random_mechanisms import add_joint, add_random_body, frame_at, pose, random_rotation
 
 import sparsebody as sb
-from sparsebody.spatial import quaternion_from_rotation, rotation_about
+from sparsebody.spatial import rotation_about
 
 TYPES = {
     "rigid": ("fixed",),
@@ -19,18 +19,6 @@ TYPES = {
     "Schoenflies": ("revolute", "helical", "cylindrical", "planar", "prismatic", "prismatic"),
 }
 FREEDOMS = dict(zip(TYPES, (0, 1, 1, 1, 2, 2, 3, 3, 3, 4), strict=True))
-
-
-def add_random_body(mechanism, rng, name):
-    mass = float(rng.uniform(0.5, 2.0))
-    mechanism.add_body(
-        name,
-        mass=mass,
-        inertia=random_inertia(rng, mass),
-        position=rng.normal(size=3),
-        orientation=quaternion_from_rotation(random_rotation(rng)),
-        center_of_mass=0.2 * rng.normal(size=3),
-    )
 
 
 def joint_axes(rng, kind, name, Q):
@@ -59,7 +47,7 @@ def add_joint_within(mechanism, rng, name, ends, kind, Q, center):
     if is_about_center and type_name not in ("spherical", "universal"):
         x = x + rng.normal() * R[:, 2]
     near, far = (frame_at(pose(mechanism, body), R, x) for body in ends)
-    mechanism.add_joint(name, joint_type, *ends, predecessor_frame=near, successor_frame=far)
+    add_joint(mechanism, name, joint_type, ends, near, far)
 
 
 def plant(mechanism, rng, name, kind, base, bodies, loops=1):
@@ -68,7 +56,8 @@ def plant(mechanism, rng, name, kind, base, bodies, loops=1):
     members = [base]
     for i in range(bodies):
         member = f"{name} {i}"
-        add_random_body(mechanism, rng, member)
+        place = random_rotation(rng), rng.normal(size=3)
+        add_random_body(mechanism, rng, member, place)
         ends = members[-1 if rng.random() < 0.7 else int(rng.integers(len(members)))], member
         add_joint_within(mechanism, rng, f"{name} joint {i}", ends, kind, Q, center)
         members.append(member)
@@ -87,22 +76,12 @@ def planted(seed):
     for k in range(int(rng.integers(1, 5))):
         base = str(rng.choice([sb.WORLD, *mechanism.bodies]))
         kind = str(rng.choice(list(TYPES)))
-        plant(
-            mechanism, rng, f"{kind} {k}", kind, base, int(rng.integers(1, 4)), int(rng.integers(3))
-        )
+        counts = int(rng.integers(1, 4)), int(rng.integers(3))
+        plant(mechanism, rng, f"{kind} {k}", kind, base, *counts)
     bodies = [sb.WORLD, *mechanism.bodies]
     for k in range(int(rng.integers(3))):
-        if len(bodies) < 2:
-            break
-        ends = rng.choice(len(bodies), size=2, replace=False)
+        ends = [str(body) for body in rng.choice(bodies, size=2, replace=False)]
         kind = str(rng.choice(["spherical", "planar", "Schoenflies"]))
-        add_joint_within(
-            mechanism,
-            rng,
-            f"other {k}",
-            (bodies[ends[0]], bodies[ends[1]]),
-            kind,
-            random_rotation(rng),
-            rng.normal(size=3),
-        )
+        Q, center = random_rotation(rng), rng.normal(size=3)
+        add_joint_within(mechanism, rng, f"other {k}", ends, kind, Q, center)
     return mechanism

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+from pinocchio_models import PinocchioModel
 from random_mechanisms import random_inertia
 
 from sparsebody.classical import Arm
@@ -53,34 +54,20 @@ class PinocchioArm:
     """The same links, numbered depth first as Pinocchio wants them."""
 
     def __init__(self, arm):
-        self.model = pin.Model()
-        self.model.gravity = pin.Motion(np.array(arm.gravity), np.zeros(3))
-        self.index = np.zeros(arm.n, dtype=int)  # our link -> Pinocchio's joint
-        rest = np.zeros(arm.n)
-        self.zero = arm.motion(rest, rest, rest)
-        self._add_children(arm, -1, 0)
-        self.data = self.model.createData()
+        system = arm.mechanism().compile()
+        peer = PinocchioModel(system, system.initial_state)
+        self.model, self.data = peer.model, peer.data
+        self.index = np.array([peer.of_joint[i] for i in range(arm.n)])  # of Pinocchio's joints
         self.order = self.index - 1  # our joint -> Pinocchio's velocity
 
-    def _add_children(self, arm, parent, joint):
-        for i in np.flatnonzero(arm.parent == parent):
-            kind = pin.JointModelRZ() if arm.revolute[i] else pin.JointModelPZ()
-            place = pin.SE3(self.zero.rotation[i], self.zero.translation[i])
-            self.index[i] = self.model.addJoint(joint, kind, place, f"joint-{i}")
-            inertia = pin.Inertia(float(arm.mass[i]), arm.com[i], arm.inertia[i])
-            self.model.appendBodyToJoint(int(self.index[i]), inertia, pin.SE3.Identity())
-            self._add_children(arm, int(i), int(self.index[i]))
-
     def _theirs(self, ours):
-        result = np.empty(len(ours))
-        result[self.order] = ours
-        return result
+        return ours[np.argsort(self.order)]
 
     def _forces(self, wrench):
         forces = pin.StdVec_Force()
         forces.extend([pin.Force.Zero() for _ in range(self.model.njoints)])
-        for i, f in enumerate([] if wrench is None else wrench):
-            forces[int(self.index[i])] = pin.Force(f[3:], f[:3])
+        for index, f in zip(self.index, [] if wrench is None else wrench, strict=False):
+            forces[int(index)] = pin.Force(f[3:], f[:3])
         return forces
 
     def rnea(self, at, wrench=None):

@@ -33,12 +33,12 @@ def copied(mechanism, *, masses=1.0, without=(), prescribed=None, rng=None, reve
     for j in range(len(joints)) if rng is None else rng.permutation(len(joints)):
         name, joint = joints[j]
         if name not in without:
-            frames = (joint.predecessor_frame, joint.successor_frame)[::end]
-            copy.add_joint(
+            add_joint(
+                copy,
                 name,
                 joint.type,
-                *(joint.predecessor, joint.successor)[::end],
-                **dict(zip(("predecessor_frame", "successor_frame"), frames, strict=True)),
+                (joint.predecessor, joint.successor)[::end],
+                *(joint.predecessor_frame, joint.successor_frame)[::end],
                 prescribed=drives.get(name, joint.prescribed),
             )
     return copy
@@ -74,45 +74,67 @@ def random_position(rng, joint_type):
     return q
 
 
+def add_random_body(
+    mechanism, rng, name, body_pose, *, size=1.0, arm=0.2, mass=(0.5, 2.0), **velocities
+):
+    """Add a body of about that size, its center of mass not quite at the origin of its frame."""
+    R, x = body_pose
+    m = float(rng.uniform(*mass)) * size**3
+    mechanism.add_body(
+        name,
+        mass=m,
+        inertia=size**2 * random_inertia(rng, m),
+        center_of_mass=arm * size * rng.normal(size=3),
+        position=x,
+        orientation=quaternion_from_rotation(R),
+        **velocities,
+    )
+
+
+def add_joint(mechanism, name, joint_type, ends, near, far, **options):
+    """Add a joint between frames in the predecessor and the successor."""
+    frames = {"predecessor_frame": near, "successor_frame": far}
+    mechanism.add_joint(name, joint_type, *ends, **frames, **options)
+
+
+def add_loop(mechanism, rng, name, host, corners, axes, size=1.0):
+    """Hinge bars from corner to corner, the first and the last one to the host; return them."""
+    bars = [f"{name} bar {i}" for i in range(len(corners) - 1)]
+    for bar, middle in zip(bars, (corners[:-1] + corners[1:]) / 2, strict=True):
+        velocities = {
+            "linear_velocity": size * rng.normal(size=3),
+            "angular_velocity": rng.normal(size=3),
+        }
+        add_random_body(
+            mechanism, rng, bar, (random_rotation(rng), middle), size=size, **velocities
+        )
+    names = [host, *bars, host]
+    for i, (point, axis) in enumerate(zip(corners, axes, strict=True)):
+        ends = names[i : i + 2]
+        mechanism.add_joint(f"{name} hinge {i}", sb.Revolute(), *ends, point=point, axis=axis)
+    return bars
+
+
 def random_tree(rng, n_bodies, names=TREE_TYPES, *, moving=True, mass=(0.5, 2.0)):
     """A random tree in a random consistent pose; joint frames, types and velocities at random."""
     mechanism = sb.Mechanism("random tree", gravity=rng.normal(size=3))
     poses = {sb.WORLD: (np.eye(3), np.zeros(3))}
-    twists = {
-        sb.WORLD: (np.zeros(3), np.zeros(3))
-    }  # angular; linear of the frame's origin, in world
+    twists = {sb.WORLD: np.zeros((2, 3))}  # angular; linear of the frame's origin, in world
     for i in range(n_bodies):
         parent = sb.WORLD if i == 0 else str(rng.choice(list(poses)))
         joint_type = random_type(rng, str(rng.choice(names)))
-        frames = random_frame(rng), random_frame(rng)
+        near, far = random_frame(rng), random_frame(rng)
         q = random_position(rng, joint_type)
-        E, r = plucker_parts(joint_type.transform(q))
-        R_P, x_P = (
-            poses[parent][0] @ frames[0].rotation,
-            poses[parent][1] + poses[parent][0] @ frames[0].origin,
-        )
-        R_S, x_S = R_P @ E.T, x_P + R_P @ r
-        R = R_S @ frames[1].rotation.T
-        x = x_S - R @ frames[1].origin
+        R_S, x_S = other_end(poses[parent], near, joint_type, q)
+        R = R_S @ far.rotation.T
+        x = x_S - R @ far.origin
         v_J = joint_type.motion_subspace(q) @ rng.normal(size=joint_type.n_velocities) * moving
-        w_p, u_p = twists[parent]
+        (w_p, u_p), name = twists[parent], f"b{i}"
         w = w_p + R_S @ v_J[:3]
-        u_S = u_p + np.cross(w_p, x_S - poses[parent][1]) + R_S @ v_J[3:]
-        u = u_S + np.cross(w, x - x_S)
-        name = f"b{i}"
-        m = float(rng.uniform(*mass))
-        mechanism.add_body(
-            name,
-            mass=m,
-            inertia=random_inertia(rng, m),
-            center_of_mass=0.2 * rng.normal(size=3),
-            position=x,
-            orientation=quaternion_from_rotation(R),
-            linear_velocity=u,
-            angular_velocity=w,
-        )
-        ends = {"predecessor_frame": frames[0], "successor_frame": frames[1]}
-        mechanism.add_joint(f"j{i}", joint_type, parent, name, **ends)
+        u = u_p + np.cross(w_p, x_S - poses[parent][1]) + R_S @ v_J[3:] + np.cross(w, x - x_S)
+        velocities = {"linear_velocity": u, "angular_velocity": w}
+        add_random_body(mechanism, rng, name, (R, x), mass=mass, **velocities)
+        add_joint(mechanism, f"j{i}", joint_type, (parent, name), near, far)
         poses[name], twists[name] = (R, x), (w, u)
     return mechanism
 
@@ -131,15 +153,19 @@ def frame_at(body_pose, R, x):
     return sb.Frame(R_b.T @ (x - x_b), quaternion_from_rotation(R_b.T @ R))
 
 
-def close_loop(mechanism, rng, name, joint_type_name, predecessor, successor):
+def other_end(body_pose, near, joint_type, q):
+    """Axes and origin of S in the world, where P is a frame of a body at a pose (R, x)."""
+    (R, x), (E, r) = body_pose, plucker_parts(joint_type.transform(q))
+    return R @ near.rotation @ E.T, x + R @ (near.origin + near.rotation @ r)
+
+
+def close_loop(mechanism, rng, name, joint_type, ends, near=None):
     """Add a loop joint that is closed in the present pose (its velocity error may be anything)."""
-    joint_type = random_type(rng, joint_type_name)
-    E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
-    near, (R_p, x_p) = random_frame(rng), pose(mechanism, predecessor)
-    R_S, x_S = R_p @ near.rotation @ E.T, x_p + R_p @ (near.origin + near.rotation @ r)
-    far = frame_at(pose(mechanism, successor), R_S, x_S)
-    frames = {"predecessor_frame": near, "successor_frame": far}
-    mechanism.add_joint(name, joint_type, predecessor, successor, **frames)
+    q = random_position(rng, joint_type)
+    near = near or random_frame(rng)
+    first, second = (pose(mechanism, body) for body in ends)
+    far = frame_at(second, *other_end(first, near, joint_type, q))
+    add_joint(mechanism, name, joint_type, ends, near, far)
 
 
 def random_loops(
@@ -149,8 +175,7 @@ def random_loops(
     mechanism = random_tree(rng, n_bodies, tree_names, moving=moving)
     bodies = [sb.WORLD, *mechanism.bodies]
     for k in range(n_loops):
-        first, second = rng.choice(len(bodies), size=2, replace=False)
-        close_loop(
-            mechanism, rng, f"loop{k}", str(rng.choice(loop_names)), bodies[first], bodies[second]
-        )
+        ends = [bodies[i] for i in rng.choice(len(bodies), size=2, replace=False)]
+        joint_type = random_type(rng, str(rng.choice(loop_names)))
+        close_loop(mechanism, rng, f"loop{k}", joint_type, ends)
     return mechanism

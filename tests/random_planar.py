@@ -2,15 +2,18 @@
 
 import numpy as np
 from random_mechanisms import (
-    frame_at,
-    random_inertia,
+    add_joint,
+    add_random_body,
+    close_loop,
+    other_end,
+    pose,
     random_position,
     random_rotation,
     random_type,
 )
 
 import sparsebody as sb
-from sparsebody.spatial import plucker_parts, quaternion_from_rotation, rotation_about
+from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 HOLDING = ("revolute", "prismatic", "fixed", "planar")
 CLOSING = (
@@ -35,7 +38,6 @@ class Builder:
         self.rng = rng
         self.Q = random_rotation(rng)
         self.mechanism = sb.Mechanism("planar", gravity=3.0 * rng.normal(size=3))
-        self.pose = {sb.WORLD: (np.eye(3), np.zeros(3))}
 
     def joint_axes(self, name):
         """Axes in the world of a joint frame that suits the plane."""
@@ -46,63 +48,45 @@ class Builder:
             turn = turn @ about("x", np.pi)
         return self.Q @ turn
 
-    def body_axes(self):
-        return self.Q @ about("z", self.rng.uniform(-3, 3)) @ random_rotation(self.rng)
+    def frame(self, body, axes):
+        """A joint frame at a random place of a body, with these axes in the world."""
+        R = pose(self.mechanism, body)[0]
+        return sb.Frame(self.rng.normal(size=3), quaternion_from_rotation(R.T @ axes))
 
     def add_body(self, name, joint, prescribed=None):
         rng = self.rng
-        parent = str(rng.choice(list(self.pose)))
+        hosts = self.mechanism.body_names or [sb.WORLD]  # so that not all hang on the world
+        parent = str(rng.choice(hosts))
         joint_type = random_type(rng, joint)
-        R_p, x_p = self.pose[parent]
-        near = sb.Frame(
-            rng.normal(size=3), quaternion_from_rotation(R_p.T @ self.joint_axes(joint))
-        )
-        E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
-        R_P, x_P = R_p @ near.rotation, x_p + R_p @ near.origin
-        R_S, x_S, R = R_P @ E.T, x_P + R_P @ r, self.body_axes()
+        near = self.frame(parent, self.joint_axes(joint))
+        q = random_position(rng, joint_type)
+        R_S, x_S = other_end(pose(self.mechanism, parent), near, joint_type, q)
+        R = self.Q @ about("z", rng.uniform(-3, 3)) @ random_rotation(rng)
         far = sb.Frame(rng.normal(size=3), quaternion_from_rotation(R.T @ R_S))
-        self.place(name, R, x_S - R @ far.origin)
-        given = {"predecessor_frame": near, "successor_frame": far, "prescribed": prescribed}
-        self.mechanism.add_joint(f"to {name}", joint_type, parent, name, **given)
-
-    def place(self, name, R, x):
-        rng, mass = self.rng, float(self.rng.uniform(0.5, 2.0))
-        self.mechanism.add_body(
-            name,
-            mass=mass,
-            inertia=random_inertia(rng, mass),
-            center_of_mass=0.2 * rng.normal(size=3),
-            position=x,
-            orientation=quaternion_from_rotation(R),
-            linear_velocity=self.Q @ [*rng.normal(size=2), 0.0],
-            angular_velocity=self.Q @ [0.0, 0.0, rng.normal()],
-        )
-        self.pose[name] = R, x
+        velocities = {
+            "linear_velocity": self.Q @ [*rng.normal(size=2), 0.0],
+            "angular_velocity": self.Q @ [0.0, 0.0, rng.normal()],
+        }
+        add_random_body(self.mechanism, rng, name, (R, x_S - R @ far.origin), **velocities)
+        ends = parent, name
+        add_joint(self.mechanism, f"to {name}", joint_type, ends, near, far, prescribed=prescribed)
 
     def close(self, name, joint):
-        rng = self.rng
+        rng, bodies = self.rng, [*self.mechanism.body_names, sb.WORLD]
         joint_type = random_type(rng, joint)
-        first, second = rng.choice(list(self.pose), size=2, replace=False)
-        (R_p, x_p), (R_s, x_s) = self.pose[first], self.pose[second]
+        ends = [str(body) for body in rng.choice(bodies, size=2, replace=False)]
         axes = self.joint_axes(joint) if joint in HOLDING else random_rotation(rng)
         if joint == "point-on-plane" and rng.random() < 0.7:  # a line in the plane
             axes = self.joint_axes("prismatic")
-        near = sb.Frame(rng.normal(size=3), quaternion_from_rotation(R_p.T @ axes))
-        E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
-        R_P, x_P = R_p @ near.rotation, x_p + R_p @ near.origin
-        frames = {"predecessor_frame": near}
-        frames["successor_frame"] = frame_at((R_s, x_s), R_P @ E.T, x_P + R_P @ r)
-        self.mechanism.add_joint(name, joint_type, str(first), str(second), **frames)
+        close_loop(self.mechanism, rng, name, joint_type, ends, self.frame(ends[0], axes))
 
 
 def random_planar(seed, closing=CLOSING):
     rng = np.random.default_rng(seed)
     builder = Builder(rng)
     builder.add_body("b0", "revolute")  # which says which plane it is
-    builder.pose.pop(sb.WORLD)  # so that not all bodies hang on the world
     for i in range(1, int(rng.integers(3, 9))):
         builder.add_body(f"b{i}", str(rng.choice(HOLDING, p=[0.7, 0.15, 0.05, 0.1])))
-    builder.pose[sb.WORLD] = (np.eye(3), np.zeros(3))
     for k in range(int(rng.integers(0, 3))):
         builder.close(f"loop{k}", str(rng.choice(closing)))
     return builder.mechanism

@@ -7,7 +7,7 @@ moments about the world's origin lose digits on large mechanisms.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import block_array, block_diag, csc_array
+from scipy.sparse import block_array, block_diag, csc_array, kron
 
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import applied_forces
@@ -34,66 +34,45 @@ def assemble(system, state):
     The solution is [a; -lambda] in world coordinates. Featherstone (2008), sec. 8.13.
     """
     n, m = system.n_bodies, system.n_joints
-    rotation = body_rotations(state)
-    X = np.array([plucker_transform(R.T, x) for R, x in zip(rotation, state.position, strict=True)])
+    rotation = [*body_rotations(state), np.eye(3)]  # the last of all is the world
+    position = [*state.position, np.zeros(3)]
+    X = np.array([plucker_transform(R.T, x) for R, x in zip(rotation, position, strict=True)])
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
     constraint = constraint_rows(system, state, motion, coordinates)
 
-    world_inertia = X.transpose(0, 2, 1) @ system.spatial_inertia @ X
-    inertia = block_diag(list(world_inertia), format="csc")
-    blocks = [[None] * m for _ in range(n)]
-    for j in range(m):
-        if system.predecessor[j] >= 0:
-            blocks[system.predecessor[j]][j] = csc_array(-np.eye(6))
-        if system.successor[j] >= 0:
-            blocks[system.successor[j]][j] = csc_array(np.eye(6))
-    for i in range(n):  # a body without a joint still has its rows
-        if m and all(block is None for block in blocks[i]):
-            blocks[i][0] = csc_array((6, 6))
-    incidence = block_array(blocks, format="csc") if m else csc_array((6 * n, 0))
+    world_inertia = X[:n].transpose(0, 2, 1) @ system.spatial_inertia @ X[:n]
+    sign = np.zeros((n + 1, m))
+    sign[system.successor, np.arange(m)] = 1.0
+    sign[system.predecessor, np.arange(m)] = -1.0
+    incidence = kron(csc_array(sign[:n]), np.eye(6), format="csc")
 
-    X_S = [_world_to_joint(system, rotation, state, j) for j in range(m)]
-    T = [X_S[j].T @ constraint.subspace[system.rows(j)].T for j in range(m)]
+    T = []
+    for j, s in enumerate(system.successor):
+        R, x = system.successor_rotation[j], system.successor_point[j]
+        X_S = plucker_transform((rotation[s] @ R).T, position[s] + rotation[s] @ x)
+        T.append(X_S.T @ constraint.subspace[system.rows(j)].T)
+    inertia = block_diag(list(world_inertia), format="csc")
     subspace = block_diag(T, format="csc") if m else csc_array((0, 0))
     PT = csc_array(incidence @ subspace)
     matrix = block_array([[inertia, PT], [PT.T, None]], format="csc")
 
-    velocity = np.einsum("nij,nj->ni", np.linalg.inv(X), state.velocity)  # in world coordinates
+    velocity = np.zeros((n + 1, 6))  # in world coordinates
+    velocity[:n] = np.einsum("nij,nj->ni", np.linalg.inv(X[:n]), state.velocity)
     applied = applied_forces(system, state, motion, coordinates)
-    force = np.empty((n, 6))
-    for i in range(n):
-        v = velocity[i]
-        force[i] = X[i].T @ applied[i] - force_cross(v) @ world_inertia[i] @ v
+    force = [
+        X[i].T @ applied[i] - force_cross(velocity[i]) @ world_inertia[i] @ velocity[i]
+        for i in range(n)
+    ]
+    acceleration = -constraint.drift  # dT/dt = v_s x* T + what changes within S, the drift
+    for j, (p, s) in enumerate(zip(system.predecessor, system.successor, strict=True)):
+        relative = velocity[s] - velocity[p]
+        acceleration[system.rows(j)] -= (force_cross(velocity[s]) @ T[j]).T @ relative
     return TextbookSystem(
         inertia=csc_array(inertia),
         incidence=csc_array(incidence),
         subspace=csc_array(subspace),
         matrix=csc_array(matrix),
-        right_hand_side=np.concatenate(
-            [force.ravel(), _accelerations(system, constraint.drift, velocity, T)]
-        ),
-        world_to_body=X,
+        right_hand_side=np.concatenate([*force, acceleration]),
+        world_to_body=X[:n],
     )
-
-
-def _world_to_joint(system, rotation, state, j):
-    """X (6, 6) from world to S coordinates."""
-    s = system.successor[j]
-    R = system.successor_rotation[j]
-    point = system.successor_point[j]
-    if s < 0:
-        return plucker_transform(R.T, point)
-    return plucker_transform((rotation[s] @ R).T, state.position[s] + rotation[s] @ point)
-
-
-def _accelerations(system, drift, velocity, T):
-    """Return -(dT/dt)' P' v + d sigma/dt, where dT/dt = v_s x* T + what changes within S."""
-    zero = np.zeros(6)
-    acceleration = -drift
-    for j, T_j in enumerate(T):
-        p, s = system.predecessor[j], system.successor[j]
-        v_p = velocity[p] if p >= 0 else zero
-        v_s = velocity[s] if s >= 0 else zero
-        acceleration[system.rows(j)] -= (force_cross(v_s) @ T_j).T @ (v_s - v_p)
-    return acceleration

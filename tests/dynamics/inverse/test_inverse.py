@@ -79,16 +79,14 @@ def test_on_trees_it_is_pinocchio_s_recursive_newton_euler_algorithm(method):
         active = on_joints(system, actuators, rows, rng.normal(size=len(actuators)))
         required = peer.solve(active, np.zeros((system.n_bodies, 6))).acceleration
         q = peer.position()
-        v = peer._along_joints(peer.joint_motion.velocity, velocity=True)
-        tau = peer._along_joints(active, velocity=False)
+        v = peer.along_joints(peer.joint_motion.velocity, is_velocity=True)
+        tau = peer.along_joints(active)
         qdd = pin.aba(peer.model, peer.data, q, v, tau)
         expected = pin.rnea(peer.model, peer.data, q, v, qdd)
         result = sb.inverse_dynamics(system, state, required, method=method)
         assert result.actuation.is_proper
-        assert_close(
-            peer._along_joints(on_joints(system, actuators, rows, result.force), velocity=False),
-            expected,
-        )
+        efforts = on_joints(system, actuators, rows, result.force)
+        assert_close(peer.along_joints(efforts), expected)
 
 
 def on_joints(system, actuators, rows, u):
@@ -326,7 +324,7 @@ BAD[1, 2] = np.nan
         ({"acceleration": BAD}, ModelError, "the acceleration of 'coupler' is not finite"),
         ({"body_force": BAD}, ModelError, "body_force of 'coupler' is not finite"),
         ({"weights": [1.0]}, ShapeError, "weights has shape"),
-        ({"weights": [1.0, -2.0, 1.0, 1.0]}, ModelError, "weight of 'crank-pin' is -2"),
+        ({"weights": [1.0, -2.0, 1.0, 1.0]}, ModelError, "'crank-pin': weight is -2"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(arguments, error, message):
