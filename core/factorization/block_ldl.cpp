@@ -544,19 +544,28 @@ SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const double*
   });
 }
 
-// Calls run(steps, begin, end) for the pivots of a part. Of two threads one goes ahead with the first steps.
+// Calls run(steps, begin, end) for the pivots of a part. Of two threads one goes ahead with the first steps, and does both
+// where there is time for it.
 template <class Run>
 void run_steps(const Part& part, Index threads, bool is_backward, const Run& run) {
-  if (threads < 2) return run(std::integral_constant<Steps, both_steps>{}, part.begin, part.end);
+  const std::integral_constant<Steps, both_steps> both;
+  if (threads < 2) return run(both, part.begin, part.end);
   const Index n_chunks = (part.end - part.begin + pipeline_length - 1) / pipeline_length;
   const auto run_chunk = [&](auto steps, Index i) {
     const Index begin = part.begin + pipeline_length * (is_backward ? n_chunks - 1 - i : i);
     run(steps, begin, std::min(begin + pipeline_length, part.end));
   };
+  std::vector<std::uint8_t> is_done(n_chunks);
   run_pipeline(
       n_chunks, threads, chunks_ahead,
-      [&](Index i, Index) { run_chunk(std::integral_constant<Steps, first_step>{}, i); },
-      [&](Index i) { run_chunk(std::integral_constant<Steps, second_step>{}, i); });
+      [&](Index i, Index n_ahead) {
+        is_done[i] = n_ahead > chunks_ahead / 2;
+        if (is_done[i]) run_chunk(both, i);
+        else run_chunk(std::integral_constant<Steps, first_step>{}, i);
+      },
+      [&](Index i) {
+        if (!is_done[i]) run_chunk(std::integral_constant<Steps, second_step>{}, i);
+      });
 }
 
 // The first half of a solution, L D y = rhs, in a part: fills x in padded order. The second step applies inverses.
@@ -594,8 +603,9 @@ void solve_forward(const Layout& layout, Rows rows, const Storage& storage, View
 // The second half, L' x = y; returns the largest entries of the primal part.
 Vec<8> solve_backward(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, double share,
                       bool adds, View<double> solution, const Part& part, Index threads) {
-  Vec<8> largest;
+  Vec<8> largest_of_threads[2];
   run_steps(part, threads, true, [&](auto steps, Index begin, Index end) {
+    Vec<8>& largest = largest_of_threads[steps == second_step];
     substitute_back<steps, false>(layout, FillRows(rows), storage, rhs.data(), share, solution.data(), begin, end,
                                   [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
       double* const result = solution.data() + pivot.natural;
@@ -607,7 +617,7 @@ Vec<8> solve_backward(const Layout& layout, Rows rows, const Storage& storage, V
       total.template store<size>(result);
     });
   });
-  return largest;
+  return larger(largest_of_threads[0], largest_of_threads[1]);
 }
 
 }  // namespace

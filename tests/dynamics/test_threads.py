@@ -98,6 +98,7 @@ def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it():
 
 LARGE = [
     ("ladder", {"rungs": 8000}),
+    ("chain", {"bodies": 20_000}),
     ("tree", {"bodies": 20_000}),
     ("tube", {"rings": 1500, "rails": 6}),
     ("scissor", {"pairs": 8000}),
