@@ -31,6 +31,7 @@ bool import_numpy() {
 NB_MODULE(SPARSEBODY_MODULE, module) {
   if (!import_numpy()) throw nb::python_error();
   module.doc() = "The native kernels of sparsebody.";
+  nb::set_leak_warnings(false);  // at exit others may still hold modules, which is no leak
 #define SB_BIND(part)                                        \
   {                                                          \
     nb::module_ submodule = module.def_submodule(#part);     \

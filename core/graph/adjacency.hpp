@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <vector>
 
 #include "base/array.hpp"
@@ -80,20 +81,16 @@ inline Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world
   return {std::move(start), std::move(edges), std::move(others)};
 }
 
-// The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`; or all
-// items in theirs. Items of key -1 are in no group.
-inline GraphArrays grouped(Index n, Indices key, Indices order) {
+// Items by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `items`; all of them in theirs.
+// Items of key -1 are in no group.
+template <class Items>
+GraphArrays grouped(Index n, Indices key, const Items& items) {
   return listed(n, [&](auto&& add) {
-    for (const Index item : order)
+    for (const Index item : items)
       if (key[item] >= 0) add(key[item], item);
   });
 }
-inline GraphArrays grouped(Index n, Indices key) {
-  return listed(n, [&](auto&& add) {
-    for (Index item = 0; item < key.size(); ++item)
-      if (key[item] >= 0) add(key[item], item);
-  });
-}
+inline GraphArrays grouped(Index n, Indices key) { return grouped(n, key, std::views::iota(Index(0), key.size())); }
 
 // The edges at every node, those before the others whose first end it is. ends (2, n_edges); an edge with both ends at
 // one node is listed twice.
@@ -135,16 +132,27 @@ inline GraphArrays dual_graph(const Graph& quotient, Index n_primal) {
   return {std::move(start), std::move(indices)};
 }
 
+// The entries of the rows of a graph, those of every node sorted by key(neighbour), equal ones as they are listed.
+template <class Key>
+std::vector<Index> sorted_entries(const Graph& graph, Key key) {
+  std::vector<std::pair<decltype(key(Index())), Index>> keyed;
+  keyed.reserve(graph.indices.size());
+  for (const Index other : graph.indices) keyed.emplace_back(key(other), Index(keyed.size()));
+  for (Index node = 0; node < graph.size(); ++node)
+    std::sort(keyed.begin() + graph.start[node], keyed.begin() + graph.start[node + 1]);
+  std::vector<Index> entries(keyed.size());
+  std::ranges::transform(keyed, entries.begin(), [](const auto& entry) { return entry.second; });
+  return entries;
+}
+
 // The same graph in positions: node order[p] becomes p. Rows are not sorted.
 inline GraphArrays reordered(const Graph& graph, Indices order) {
   const std::vector<Index> position = positions(order);
   std::vector<Index> start(graph.start.size()), indices(graph.indices.size());
-  Index to = 0;
-  for (Index p = 0; p < order.size(); ++p) {
-    start[p] = to;
+  for (Index p = 0, to = 0; p < order.size(); ++p) {
     for (const Index other : graph[order[p]]) indices[to++] = position[other];
+    start[p + 1] = to;
   }
-  start[order.size()] = to;
   return {std::move(start), std::move(indices)};
 }
 

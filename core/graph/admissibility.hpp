@@ -2,32 +2,37 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
 
+// The primal blocks in a sequence, each dual one right after the later of its own; those of the same in their sequence.
+inline Array<Index> duals_after_primals(Indices primals, Indices duals, View<const Index, 2> ends) {
+  const std::vector<Index> position = positions(primals);
+  std::vector<Index> later(ends.rows());  // counted from one; the world comes before all
+  for (Index j = 0; j < ends.rows(); ++j)
+    for (Index side = 0; side < 2; ++side)
+      if (ends(j, side) >= 0) later[j] = std::max(later[j], position[ends(j, side)] + 1);
+  const GraphArrays after = grouped(primals.size() + 1, later, duals);
+  Array<Index> order(primals.size() + duals.size());
+  auto to = order.begin();
+  for (Index k = 0; k <= primals.size(); ++k) {
+    if (k > 0) *to++ = primals[k - 1];
+    for (const Index dual : after[k]) *to++ = primals.size() + dual;
+  }
+  return order;
+}
+
 // `order` with each dual block moved to right after the later of its primal ones.
 inline Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends) {
-  const Index n_dual = ends.rows(), n_primal = order.size() - n_dual;
-  std::vector<Index> rank(n_primal), later(n_dual);  // of bodies among bodies; of the later end, -1 for none
-  Index n_bodies = 0;
+  const Index n_primal = order.size() - ends.rows();
+  std::vector<Index> primals(n_primal), duals(ends.rows());
+  auto primal = primals.begin(), dual = duals.begin();
   for (const Index block : order)
-    if (block < n_primal) rank[block] = n_bodies++;
-  std::vector<Index> next(n_primal + 2);  // the next free position after k bodies
-  for (Index j = 0; j < n_dual; ++j) {
-    later[j] = -1;
-    for (Index side = 0; side < 2; ++side)
-      if (ends(j, side) >= 0) later[j] = std::max(later[j], rank[ends(j, side)]);
-    ++next[later[j] + 2];
-  }
-  for (Index k = 1; k < n_primal + 2; ++k) next[k] += next[k - 1] + 1;
-  Array<Index> repaired(order.size());
-  for (Index body = 0; body < n_primal; ++body) repaired[next[rank[body] + 1] - 1] = body;
-  for (const Index block : order)
-    if (block >= n_primal) repaired[next[later[block - n_primal] + 1]++] = block;
-  return repaired;
+    if (block < n_primal) *primal++ = block;
+    else *dual++ = block - n_primal;
+  return duals_after_primals(primals, duals, ends);
 }
 
 // The primal blocks in a sequence, each dual one right after the later of its own. Of several, that one comes first that
@@ -39,11 +44,7 @@ inline Array<Index> with_dual_blocks(Indices sequence, View<const Index, 2> ends
     const auto [a, b] = std::minmax(ends(j, 0), ends(j, 1));
     earlier[j] = a < 0 ? 0 : 1 + std::min(position[a], position[b]);
   }
-  Array<Index> order(sequence.size() + ends.rows());
-  std::copy(sequence.begin(), sequence.end(), order.begin());
-  std::ranges::transform(grouped(sequence.size() + 1, earlier).indices, order.begin() + sequence.size(),
-                         [&](Index j) { return sequence.size() + j; });
-  return joints_after_bodies(order, ends);
+  return duals_after_primals(sequence, grouped(sequence.size() + 1, earlier).indices, ends);
 }
 
 // Strips leaves: primal blocks with one dual block left that follows them and has no more rows than they.
@@ -57,12 +58,8 @@ inline std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph&
   for (std::size_t head = 0; head < leaves.size(); ++head) {
     const Index body = leaves[head];
     if (joints_left[body] == 0) continue;  // its last joint went with the body at the other end
-    Index block = -1;
-    for (const Index b : quotient[body])
-      if (outer[b - n_primal] < 0) {
-        block = b;
-        break;
-      }
+    const Indices blocks = quotient[body];
+    const Index block = *std::ranges::find_if(blocks, [&](Index b) { return outer[b - n_primal] < 0; });
     const Index joint = block - n_primal;
     if (position[block] < position[body] || size[block] > size[body]) continue;
     outer[joint] = body;

@@ -31,28 +31,20 @@ inline std::vector<Index> elimination_tree(const Graph& graph) {
   });
 }
 
-// The nodes of a forest, every node after all of its descendants, children in increasing order.
+// The nodes of a forest, every node after all of its descendants, children in increasing order; a parent is numbered
+// after its children.
 inline Array<Index> postorder(Indices parent) {
   const Index n = parent.size();
-  std::vector<Index> first_child(n, -1), sibling(n, -1), path(n);
-  for (Index i = n - 1; i >= 0; --i)
-    if (parent[i] >= 0) sibling[i] = std::exchange(first_child[parent[i]], i);
   Array<Index> sequence(n);
-  Index n_done = 0;
-  for (Index root = 0; root < n; ++root) {
-    if (parent[root] >= 0) continue;
-    Index depth = 1;
-    path[0] = root;
-    while (depth > 0) {
-      const Index node = path[depth - 1], child = first_child[node];
-      if (child >= 0) {
-        first_child[node] = sibling[child];
-        path[depth++] = child;
-      } else {
-        sequence[n_done++] = node;
-        --depth;
-      }
-    }
+  std::vector<Index> size(n, 1), end(n);  // of subtrees; where what is not placed yet of each one ends
+  for (Index i = 0; i < n; ++i)
+    if (parent[i] >= 0) size[parent[i]] += size[i];
+  Index end_of_roots = n;
+  for (Index i = n - 1; i >= 0; --i) {
+    Index& last = parent[i] >= 0 ? end[parent[i]] : end_of_roots;
+    end[i] = last - 1;
+    sequence[end[i]] = i;
+    last -= size[i];
   }
   return sequence;
 }

@@ -9,74 +9,28 @@
 
 namespace sparsebody {
 
-struct Levels {
-  Index end;         // of the queue
-  Index depth;       // of the last level
-  Index last_level;  // where it begins
-};
-
-// Appends the component of `start`; new neighbours of a node come by their degrees, then as they are listed.
-inline Levels search_by_degree(const Graph& graph, Index start, std::vector<bool>& seen, View<Index> queue,
-                               Index begin) {
-  Index depth = 0, level = begin, level_end = begin + 1;
-  queue[begin] = start;
-  seen[start] = true;
-  const Index end = breadth_first(
-      graph, queue, begin, begin + 1,
-      [&](Index, Index other, Index) {
-        if (seen[other]) return false;
-        seen[other] = true;
-        return true;
-      },
-      [&](Index head, Index first, Index end) {
-        for (Index i = first + 1; i < end; ++i) {  // stable insertion: a node has few neighbours, mostly
-          const Index node = queue[i], degree = graph.degree(node);
-          Index k = i;
-          for (; k > first && graph.degree(queue[k - 1]) > degree; --k) queue[k] = queue[k - 1];
-          queue[k] = node;
-        }
-        if (head + 1 == level_end && end > level_end) {
-          level = level_end;
-          level_end = end;
-          ++depth;
-        }
-      });
-  return {end, depth, level};
-}
-
 // The nodes breadth first, one connected component after the other; each begins with a node at its periphery,
-// and neighbours of few edges come first. Cuthill and McKee (1969); George and Liu (1979) for the periphery. With
-// `towards_world` it begins at the other end if the edges to the world, -1, are nearer to this one.
-inline Array<Index> cuthill_mckee(const Graph& graph, bool towards_world) {
+// and neighbours of few edges come first. Cuthill and McKee (1969). With `towards_world` it begins at the other end if
+// the edges to the world, -1, are nearer to this one.
+inline Array<Index> cuthill_mckee(const Graph& listed, bool towards_world) {
   constexpr int most_searches = 8;  // for a node at the periphery
-  const Index n = graph.size();
+  const Index n = listed.size();
+  std::vector<Index> indices = sorted_entries(listed, [&](Index other) { return other < 0 ? 0 : listed.degree(other); });
+  for (Index& other : indices) other = listed.indices[other];
+  std::vector<Index> distance(n, -1);
+  const Graph graph{listed.start, indices};
   Array<Index> order(n);
-  std::vector<bool> seen(n);
   Index begin = 0;
   for (Index seed = 0; seed < n; ++seed) {
-    if (seen[seed]) continue;
-    Index start = seed, depth = -1;
-    const auto forget = [&](const Levels& levels) {  // returns a node at the end of a search
-      for (Index i = begin; i < levels.end; ++i) seen[order[i]] = false;
-      return *std::min_element(order.begin() + levels.last_level, order.begin() + levels.end,
-                               [&](Index a, Index b) { return graph.degree(a) < graph.degree(b); });
-    };
-    for (int k = 0; k < most_searches; ++k) {
-      const Levels levels = search_by_degree(graph, start, seen, order, begin);
-      const Index end = forget(levels);
-      if (levels.depth <= depth) break;
-      depth = levels.depth;
-      start = end;
-    }
-    Levels levels = search_by_degree(graph, start, seen, order, begin);
+    if (distance[seed] >= 0) continue;
+    const View<Index> queue = order.view().slice(begin, n);
+    const Index start = peripheral_node(seed, graph, most_searches, queue, distance);
+    const View<Index> part = search_from(start, graph, queue, distance);
     Index balance = 0;  // of edges to the world: how far they are beyond the middle
-    for (Index i = begin; i < levels.end; ++i)
-      balance += std::ranges::count(graph[order[i]], -1) * (2 * i - (begin + levels.end - 1));
-    if (towards_world && balance < 0) {
-      const Index end = forget(levels);
-      levels = search_by_degree(graph, end, seen, order, begin);
-    }
-    begin = levels.end;
+    for (Index i = 0; i < part.size(); ++i)
+      balance += std::ranges::count(graph[part[i]], -1) * (2 * i - (part.size() - 1));
+    if (towards_world && balance < 0) search_from(forget(graph, part, distance), graph, queue, distance);
+    begin += part.size();
   }
   return order;
 }
@@ -84,7 +38,7 @@ inline Array<Index> cuthill_mckee(const Graph& graph, bool towards_world) {
 // Distances from one node; -1 where there is no path.
 inline std::vector<Index> distances(const Graph& graph, Index source) {
   std::vector<Index> distance(graph.size(), -1), queue(graph.size());
-  distances_from(source, graph, queue, 0, distance);
+  search_from(source, graph, queue, distance);
   return distance;
 }
 
@@ -98,8 +52,9 @@ inline Array<double, 2> landmark_distances(const Graph& graph, Indices sequence,
   for (Index begin = 0, end = 0; begin < n; begin = end) {
     Index source = sequence[begin], farthest = 0;
     for (Index k = 0; k < n_landmarks; ++k) {
-      end = distances_from(source, graph, queue, begin, distance);
-      farthest = std::max(farthest, distance[queue[end - 1]]);
+      const View<Index> part = search_from(source, graph, queue, distance);
+      end = begin + part.size();
+      farthest = std::max(farthest, distance[part[part.size() - 1]]);
       source = sequence[begin];
       for (const Index node : sequence.slice(begin, end))
         nearest[node] = k == 0 ? distance[node] : std::min(nearest[node], distance[node]);

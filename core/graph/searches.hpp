@@ -1,6 +1,8 @@
 // Breadth-first and depth-first search, the only ones of this package.
 #pragma once
 
+#include <algorithm>
+
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
@@ -23,15 +25,39 @@ Index breadth_first(const Graph& graph, View<Index> queue, Index begin, Index en
   return end;
 }
 
-// Searches from one root, and writes the distance of every node from it; -1 marks those not reached yet.
-inline Index distances_from(Index root, const Graph& graph, View<Index> queue, Index begin, View<Index> distance) {
-  queue[begin] = root;
-  distance[root] = 0;
-  return breadth_first(graph, queue, begin, begin + 1, [&](Index node, Index other, Index) {
+// The nodes that can be reached from roots at the head of the queue, which they follow, and their distances from them;
+// -1 marks nodes not reached yet.
+inline View<Index> search(const Graph& graph, Index n_roots, View<Index> queue, View<Index> distance) {
+  for (const Index root : queue.slice(0, n_roots)) distance[root] = 0;
+  return queue.slice(0, breadth_first(graph, queue, 0, n_roots, [&](Index node, Index other, Index) {
     if (distance[other] >= 0) return false;
     distance[other] = distance[node] + 1;
     return true;
-  });
+  }));
+}
+inline View<Index> search_from(Index root, const Graph& graph, View<Index> queue, View<Index> distance) {
+  queue[0] = root;
+  return search(graph, 1, queue, distance);
+}
+// Forgets a search; returns the first node of its last level that has the fewest edges.
+inline Index forget(const Graph& graph, Indices reached, View<Index> distance) {
+  const Index depth = distance[reached[reached.size() - 1]];
+  const auto last_level = std::ranges::lower_bound(reached, depth, {}, [&](Index node) { return distance[node]; });
+  for (const Index node : reached) distance[node] = -1;
+  return *std::ranges::min_element(last_level, reached.end(), {}, [&](Index node) { return graph.degree(node); });
+}
+// A node of nearly the greatest eccentricity, of few edges: searches begin at the end of the one before as long as they
+// get deeper. George and Liu (1979).
+inline Index peripheral_node(Index seed, const Graph& graph, int most_searches, View<Index> queue, View<Index> distance) {
+  Index node = seed, eccentricity = -1;
+  for (int k = 0; k < most_searches; ++k) {
+    const View<Index> reached = search_from(node, graph, queue, distance);
+    const Index depth = distance[reached[reached.size() - 1]], end = forget(graph, reached, distance);
+    if (depth <= eccentricity) break;
+    eccentricity = depth;
+    node = end;
+  }
+  return node;
 }
 
 // ---- Depth-first search without recursion, the only one of this package.

@@ -31,8 +31,8 @@ void bind_model(nb::module_& m) {
   def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
-  def<"momentum(mass, inertia, position, orientation, velocity)">(
-      m, &momentum, "Kinetic energy, and the momentum (6,) about the world's origin.");
+  def<"momentum(mass, inertia, gravity, position, orientation, velocity)">(
+      m, &momentum, "Kinetic energy, that of gravity, and the momentum (6,) about the world's origin.");
   def_kernel<"add_point_forces(springs, effort, bodies, force)">(m, &add_point_forces,
                                                         "-1, or the first spring whose points coincide.");
   def_kernel<"elastic_motion(elements, bodies)">(

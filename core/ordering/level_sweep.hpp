@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <tuple>
 
 #include "graph/adjacency.hpp"
 #include "graph/searches.hpp"
@@ -14,11 +14,8 @@ namespace sparsebody {
 class LevelSweep {
  public:
   LevelSweep(Index n_primal, View<const Index, 2> ends)
-      : n_(n_primal), n_blocks_(n_primal + ends.rows()), at_(incidence(n_primal, ends)), bodies_(at_.graph()),
-        rank_(n_primal, -1), level_(n_primal), queue_(n_primal), trial_(n_blocks_), position_(n_blocks_),
-        first_(n_blocks_) {
-    sort_links(ends.rows());
-  }
+      : n_(n_primal), n_blocks_(n_primal + ends.rows()), at_(sorted(incidence(n_primal, ends))), bodies_(at_.graph()),
+        level_(n_primal, -1), queue_(n_primal), trial_(n_blocks_), position_(n_blocks_), first_(n_blocks_) {}
 
   Array<Index> order(View<const Index, 2> ends) {
     Array<Index> order(n_blocks_);
@@ -26,20 +23,19 @@ class LevelSweep {
     auto to = order.begin();
     for (Index seed = 0; seed < n_; ++seed) {
       if (is_swept[seed]) continue;
-      const Index outermost = peripheral_body(seed);
+      const Index outermost = peripheral_node(seed, bodies_, most_searches, queue_, level_);
       std::pair<Index, Index> narrowest(-1, -1);  // bandwidth and profile
       Index n_placed = 0;
       for (const Index partner : partners(outermost)) {
-        const Index n_bodies = search(outermost, partner);
-        n_placed = list_blocks(n_bodies);
-        forget(n_bodies);
+        queue_[0] = outermost, queue_[1 % n_] = partner;
+        const View<Index> bodies = search(bodies_, partner == outermost ? 1 : 2, queue_, level_);
+        n_placed = list_blocks(bodies);
+        for (const Index body : bodies) is_swept[body] = true, level_[body] = -1;
         const auto width = bandwidth_and_profile(n_placed);
         if (narrowest.first >= 0 && width >= narrowest) continue;
         narrowest = width;
         std::copy_n(trial_.begin(), n_placed, to);
       }
-      for (Index k = 0; k < n_placed; ++k)
-        if (trial_[k] < n_) is_swept[trial_[k]] = true;
       to += n_placed;
     }
     for (Index j = 0; j < ends.rows(); ++j)  // joints without any body
@@ -52,59 +48,19 @@ class LevelSweep {
   static constexpr Index fewest_trials = 4;
   static constexpr int most_searches = 12;  // for a body at the periphery
 
-  // Sorts the joints of every body by the number of joints of the body beyond, then by that body; those to the world
+  // The joints of every body sorted by the number of joints of the body beyond, then by that body; those to the world
   // come last.
-  void sort_links(Index n_joints) {
-    std::vector<std::tuple<Index, Index, Index>> links;
-    for (Index body = 0; body < n_; ++body) {
-      links.clear();
-      for (Index k = at_.start[body]; k < at_.start[body + 1]; ++k)
-        links.emplace_back(at_.other[k] >= 0 ? bodies_.degree(at_.other[k]) : n_joints + 1, at_.other[k], at_.edge[k]);
-      std::sort(links.begin(), links.end());
-      for (Index k = at_.start[body]; const auto& [degree, other, joint] : links) {
-        at_.other[k] = other;
-        at_.edge[k++] = joint;
-      }
-    }
-  }
-
-  // Fills queue_, rank_ and level_ from one body, or from two; returns the number of bodies reached.
-  Index search(Index first, Index second) {
-    const auto enter = [&](Index body, Index rank, Index level) {
-      rank_[body] = rank;
-      level_[body] = level;
-      queue_[rank] = body;
+  static Incidence sorted(const Incidence& at) {
+    const Graph bodies = at.graph();
+    const auto key = [&](Index other) {
+      return std::pair(other < 0 ? std::numeric_limits<Index>::max() : bodies.degree(other), other);
     };
-    Index end = 0;
-    enter(first, end++, 0);
-    if (second != first) enter(second, end++, 0);
-    Index rank = end;
-    return breadth_first(bodies_, queue_, 0, end, [&](Index body, Index other, Index) {
-      if (rank_[other] >= 0) return false;
-      enter(other, rank++, level_[body] + 1);
-      return true;
-    });
-  }
-
-  void forget(Index n_bodies) {
-    for (Index k = 0; k < n_bodies; ++k) rank_[queue_[k]] = -1;
-  }
-
-  // A body with nearly the greatest eccentricity, of the fewest joints where it can be.
-  Index peripheral_body(Index seed) {
-    Index outermost = seed, eccentricity = -1;
-    for (int k = 0; k < most_searches; ++k) {
-      const Index n_bodies = search(outermost, outermost);
-      forget(n_bodies);
-      Index farthest = queue_[n_bodies - 1];
-      const Index depth = level_[farthest];
-      if (depth <= eccentricity) break;
-      eccentricity = depth;
-      for (Index i = n_bodies - 1; i >= 0 && level_[queue_[i]] == depth; --i)
-        if (bodies_.degree(queue_[i]) <= bodies_.degree(farthest)) farthest = queue_[i];
-      outermost = farthest;
+    Incidence result = at;
+    for (Index k = 0; const Index entry : sorted_entries(bodies, key)) {
+      result.other[k] = at.other[entry];
+      result.edge[k++] = at.edge[entry];
     }
-    return outermost;
+    return result;
   }
 
   // Neighbours to start from beside the outermost body, which comes last, alone; in large mechanisms only some.
@@ -118,22 +74,23 @@ class LevelSweep {
   }
 
   // Fills trial_ with the blocks of a component, level by level; returns their number.
-  Index list_blocks(Index n_bodies) {
+  Index list_blocks(Indices queue) {
     Index n_listed = 0;
-    for (Index begin = 0, end = 0; begin < n_bodies; begin = end) {
-      const Index level = level_[queue_[begin]];
-      for (; end < n_bodies && level_[queue_[end]] == level; ++end) {
-        const Index body = queue_[end];
+    for (Index begin = 0, end = 0; begin < queue.size(); begin = end) {
+      const Index level = level_[queue[begin]];
+      for (; end < queue.size() && level_[queue[end]] == level; ++end) {
+        const Index body = queue[end];
+        position_[body] = n_listed;
         trial_[n_listed++] = body;
         for (Index entry = bodies_.start[body]; entry < bodies_.start[body + 1]; ++entry)
           if (at_.other[entry] < 0) trial_[n_listed++] = n_ + at_.edge[entry];  // a joint to the world
       }
       for (const bool is_outward : {false, true})
         for (Index k = begin; k < end; ++k)
-          for (Index entry = bodies_.start[queue_[k]]; entry < bodies_.start[queue_[k] + 1]; ++entry) {
+          for (Index entry = bodies_.start[queue[k]]; entry < bodies_.start[queue[k] + 1]; ++entry) {
             const Index other = at_.other[entry];
             if (other < 0) continue;
-            if (is_outward ? level_[other] > level : level_[other] == level && rank_[other] < k)
+            if (is_outward ? level_[other] > level : level_[other] == level && position_[other] < position_[queue[k]])
               trial_[n_listed++] = n_ + at_.edge[entry];
           }
     }
@@ -159,10 +116,10 @@ class LevelSweep {
   }
 
   const Index n_, n_blocks_;
-  Incidence at_;
+  const Incidence at_;
   const Graph bodies_;
-  std::vector<Index> rank_;   // in the queue, -1 outside a search
-  std::vector<Index> level_, queue_, trial_, position_, first_;
+  std::vector<Index> level_;  // -1 outside a search
+  std::vector<Index> queue_, trial_, position_, first_;
 };
 
 // All blocks, level by level.

@@ -9,15 +9,6 @@
 
 namespace sparsebody {
 
-// Where the component ends that begins at `first` of a sequence.
-inline Index end_of_component(const Graph& bodies, Indices sequence, Indices position, Index first) {
-  for (Index end = first + 1; end < sequence.size(); ++end) {
-    const auto is_earlier = [&](Index other) { return other >= 0 && position[other] < end; };
-    if (std::ranges::none_of(bodies[sequence[end]], is_earlier)) return end;
-  }
-  return sequence.size();
-}
-
 // The bodies so that few rows are in flight. In `sequence` every component is in one piece; the sweep of a component
 // begins at `start` of n_starts bodies, from its first to its last.
 inline Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_size, Indices sequence, Index start,
@@ -25,17 +16,17 @@ inline Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_siz
   const Index n = sequence.size();
   const Incidence at = incidence(n, ends);
   const Graph bodies = at.graph();
-  const std::vector<Index> position = positions(sequence);
   Array<Index> order(n);
   std::vector<bool> is_taken(n), is_near(n);
+  std::vector<Index> queue(n), distance(n, -1);
   std::vector<Index> growth(n);  // of the rows in flight, when a body is taken
   for (Index body = 0; body < n; ++body)
     for (Index entry = bodies.start[body]; entry < bodies.start[body + 1]; ++entry)
       if (bodies.indices[entry] >= 0) growth[body] += joint_size[at.edge[entry]];
   std::vector<Index> near;
   for (Index n_placed = 0; n_placed < n;) {
-    const Index end = end_of_component(bodies, sequence, position, n_placed);
-    near.push_back(sequence[n_placed + (end - n_placed - 1) * start / (n_starts - 1)]);
+    const Index size = search_from(sequence[n_placed], bodies, queue, distance).size();
+    near.push_back(sequence[n_placed + (size - 1) * start / (n_starts - 1)]);
     is_near[near[0]] = true;
     while (!near.empty()) {
       const auto best = std::ranges::min_element(near, {}, [&](Index body) { return growth[body]; });
@@ -79,12 +70,10 @@ inline Array<Index> sloan(const Graph& bodies, Indices sequence) {
   for (Index n_placed = 0; n_placed < n;) {
     // Distances from the far end of the component: its sequence ends with a body as far as any from its beginning.
     const Index first = sequence[n_placed];
-    const Index end = distances_from(first, bodies, queue, n_placed, priority);
-    for (Index k = n_placed; k < end; ++k) priority[queue[k]] = -1;
-    distances_from(sequence[end - 1], bodies, queue, n_placed, priority);
-    for (Index k = n_placed; k < end; ++k)
-      priority[queue[k]] =
-          weight_of_distance * priority[queue[k]] - weight_of_joints * (bodies.degree(queue[k]) + 1);
+    const View<Index> part = search_from(first, bodies, queue, priority);
+    for (const Index body : part) priority[body] = -1;
+    for (const Index body : search_from(sequence[n_placed + part.size() - 1], bodies, queue, priority))
+      priority[body] = weight_of_distance * priority[body] - weight_of_joints * (bodies.degree(body) + 1);
     candidates.push_back(first);
     state[first] = near;
     while (!candidates.empty()) {

@@ -7,8 +7,7 @@ namespace sparsebody::simulation {
 
 namespace {
 
-template <class Motions>
-void fill_errors(const model::JointTable& joints, const Motions& motions, Index begin, Index end, View<double> delta,
+void fill_errors(const model::JointTable& joints, const model::MotionList& motions, Index begin, Index end, View<double> delta,
                  View<double> velocity) {
   const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
   visit_joints(joints.kind.slice(begin, end), joints.parameter.slice(begin, end), [&]<class J>(Index i, const J& joint) {
@@ -31,9 +30,11 @@ void fill_errors(const model::JointTable& joints, const Motions& motions, Index 
 }  // namespace
 
 RowErrors JointErrors::operator()(const model::BodyMotions& bodies, Index threads) const {
+  model::MotionList motions(bodies.position.rows());
+  motions = bodies;
   RowErrors out{Array<double>::uninitialized({n_rows()}), Array<double>::uninitialized({n_rows()})};
   run_ranges(joints.size(), threads, [&](Index first, Index last) {
-    fill_errors(joints, bodies, first, last, out.position, out.velocity);
+    fill_errors(joints, motions, first, last, out.position, out.velocity);
   });
   return out;
 }

@@ -16,23 +16,9 @@ from sparsebody.model.time_functions import TimeFunctions
 
 
 def bias_forces(system: System, velocity: FloatArray) -> FloatArray:
-    """Return the velocity-product force of every body, p = v x* (I v).
+    """Return p = v x* (I v) (n_bodies, 6), moment first [N m, N], for v angular first [rad/s, m/s].
 
-    Parameters
-    ----------
-    system : System
-        Inertias diag(I_c, m 1) in body coordinates.
-    velocity : (n_bodies, 6) float array
-        Spatial velocities in body coordinates, angular part first [rad/s, m/s].
-
-    Returns
-    -------
-    (n_bodies, 6) float array
-        Bias forces in body coordinates, moment first [N m, N].
-
-    References
-    ----------
-    Featherstone (2008), eq. (2.32) for x*.
+    All in body coordinates, with I = diag(I_c, m 1). Featherstone (2008), eq. (2.32) for x*.
     """
     return model.bias_forces(system.inertia, system.mass, velocity)
 

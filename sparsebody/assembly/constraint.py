@@ -11,7 +11,6 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import (
     CoordinateMotion,
     JointMotion,
-    joint_poses,
     prescribed_motion,
 )
 from sparsebody.model.system import State, System
@@ -59,8 +58,9 @@ def _subspaces(
     if len(items) or len(varying):
         subspace = subspace.copy()
     if len(varying):
-        poses = joint_poses(system, motion), motion.velocity
-        joints.fill_subspaces(varying, system.first_row, *poses, subspace, drift)
+        poses = system.joint_kind, motion.rotation, motion.translation, system.parameter
+        of_joints = system.first_row, poses, motion.velocity
+        joints.fill_subspaces(varying, *of_joints, subspace, drift)
     if len(items):
         row = system.coordinates.row[items]
         subspace[row] = coordinates.dual[items]

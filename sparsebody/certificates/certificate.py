@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,7 @@ def asymptotic(n: FloatArray, y: FloatArray) -> Growth | None:
 
 def local_exponents(n: FloatArray, y: FloatArray) -> list[float]:
     """Return the slopes between neighbouring sizes, in logarithms."""
-    rises = np.diff(np.log(y)) / np.diff(np.log(n))
-    return [float(slope) for slope in rises]
+    return (np.diff(np.log(y)) / np.diff(np.log(n))).tolist()
 
 
 def law(fit: Growth) -> str:
@@ -101,7 +101,7 @@ class Measured:
     @property
     def least_flops(self) -> float:
         """Operations that every order takes: a front of so many rows fills in completely."""
-        return float(pivot_flops(float(self.front_bound or 0)))
+        return pivot_flops(float(self.front_bound or 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +152,13 @@ class Certificate:
     @property
     def excess(self) -> float | None:
         """The largest front over its lower bound, at the largest size where that is known."""
-        known = [one for one in self.sizes if one.front_bound]
-        return known[-1].largest_front / (known[-1].front_bound or 1) if known else None
+        last = self._last_bounded
+        return None if last is None else last.largest_front / (last.front_bound or 1)
+
+    @property
+    def _last_bounded(self) -> Measured | None:
+        """The largest member with a lower bound of its fronts."""
+        return next((one for one in reversed(self.sizes) if one.front_bound), None)
 
     def __str__(self) -> str:
         """In a few words: "O(n), width 15"."""
@@ -166,7 +171,7 @@ class Certificate:
 
     def lines(self) -> Iterator[str]:
         """Yield the whole certificate for people, but for its table of sizes."""
-        chosen = "" if self.requested == self.ordering else f" ({self.requested})"
+        chosen = f" ({self.requested})" if self.requested != self.ordering else ""
         yield f"{self.family}, {self.method}, {self.ordering}{chosen}: {self}"
         if self.proof is not None:
             yield f"proof by {self.proof.kind}: {self.proof.statement}"
@@ -184,13 +189,9 @@ class Certificate:
                 f"{fill.error:.1%}, a power of n by {fill.power_error:.1%}"
                 + (": n log n" if fill.is_better else "")
             )
-        yield from self._bound_lines()
-
-    def _bound_lines(self) -> Iterator[str]:
-        known = [one for one in self.sizes if one.front_bound]
-        if not known:
+        last = self._last_bounded
+        if last is None:
             return
-        last = known[-1]
         yield (
             f"no {self.bound_is_for} has fronts of less than {last.front_bound} rows at "
             f"{last.n_bodies} bodies: {self.excess:.2f} times as wide here"
@@ -206,23 +207,19 @@ class Certificate:
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return header and rows of its sizes, for people."""
-        timed = any(one.seconds is not None for one in self.sizes)
-        header = ("bodies", "front", "every order", "nnz(L)", "flops", "local exponents")
-        slopes = np.array(list(self.local_exponents.values())).T
+        header = ["bodies", "front", "every order", "nnz(L)", "flops", "local exponents"]
+        slopes = zip(*self.local_exponents.values(), strict=True)
         local = ["- - -", *(" ".join(map("{:.2f}".format, row)) for row in slopes)]
-        rows = [
-            (
-                f"{one.n_bodies}",
-                f"{one.largest_front}",
-                "-" if one.front_bound is None else f"{one.front_bound}",
-                f"{one.nnz_l}",
-                f"{one.flops:.4g}",
-                exponents,
-                *([f"{1e6 * (one.seconds or 0.0):.4g} us"] if timed else []),
-            )
-            for one, exponents in zip(self.sizes, local, strict=True)
-        ]
-        return (*header, "time") if timed else header, rows
+        rows = []
+        for one, exponents in zip(self.sizes, local, strict=True):
+            bound = "-" if one.front_bound is None else one.front_bound
+            cells = one.n_bodies, one.largest_front, bound, one.nnz_l, f"{one.flops:.4g}", exponents
+            rows.append([*map(str, cells)])
+        if any(one.seconds is not None for one in self.sizes):
+            header.append("time")
+            for one, row in zip(self.sizes, rows, strict=True):
+                row.append(f"{1e6 * (one.seconds or 0.0):.4g} us")
+        return tuple(header), [*map(tuple, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
@@ -230,9 +227,16 @@ class Certificate:
         return asdict(self) | {"text": str(self)} | {name: getattr(self, name) for name in derived}
 
 
-def column(sizes: Sequence[Measured], name: str) -> FloatArray:
+def column(sizes: Sequence[Measured | InertiaSize], name: str) -> FloatArray:
     """Return one number of all sizes."""
     return np.array([getattr(one, name) for one in sizes], dtype=float)
+
+
+def power_laws(n: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Growth]:
+    """Return the power laws of those columns that have one; NaN is what is not known."""
+    known = {name: np.isfinite(y) for name, y in columns.items()}
+    fits = {name: asymptotic(n[known[name]], y[known[name]]) for name, y in columns.items()}
+    return {name: fit for name, fit in fits.items() if fit is not None}
 
 
 # ---- the joint-space inertia ----------------------------------------------------------------
@@ -305,12 +309,9 @@ class InertiaCertificate:
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return header and rows of its sizes, for people."""
-        counts = [
-            (one.n_bodies, one.widest_layer, one.every_tree, one.from_world, *one.nonzeros.values())
-            for one in self.sizes
-        ]
-        header = ("bodies", "layer", "every tree", "from world", *TREES)
-        return header, [tuple(map(str, row)) for row in counts]
+        names = attrgetter("n_bodies", "widest_layer", "every_tree", "from_world")
+        rows = [tuple(map(str, (*names(one), *one.nonzeros.values()))) for one in self.sizes]
+        return ("bodies", "layer", "every tree", "from world", *TREES), rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""

@@ -18,9 +18,9 @@ from sparsebody.certificates.certificate import (
     InertiaCertificate,
     InertiaSize,
     Measured,
-    asymptotic,
     column,
     logarithmic_growth,
+    power_laws,
 )
 from sparsebody.certificates.eliminations import (
     FEWEST,
@@ -137,19 +137,16 @@ def certify(
     proof = proof_of_bounded_fronts(lambda value: eliminate(grown.member(value)), FIRST, eliminated)
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
     sizes = tuple(_measured(one, most, seconds) for one in eliminated)
-    known = {name: [one for one in sizes if getattr(one, name) is not None] for name in FITTED}
-    fits = {
-        name: asymptotic(column(some, "n_bodies"), column(some, name))
-        for name, some in known.items()
-    }
+    columns = {name: column(sizes, name) for name in ("n_bodies", *FITTED)}
+    n_bodies = columns.pop("n_bodies")
     return Certificate(
         family=grown.name,
         method=method,
         ordering=_name(choice),
         requested=requested,
         sizes=sizes,
-        growth={name: fit for name, fit in fits.items() if fit is not None},
-        fill=logarithmic_growth(*(column(sizes, name) for name in ("n_bodies", "nnz_l"))),
+        growth=power_laws(n_bodies, columns),
+        fill=logarithmic_growth(n_bodies, columns["nnz_l"]),
         proof=proof,
         bound_is_for="admissible order" if _is_admissible(eliminated[-1]) else "order",
         automatic=automatic,
@@ -182,31 +179,15 @@ def _measured(one: Eliminated, most: int, seconds: Timer) -> Measured:
     if one.order is not None and member.n_bodies <= most:
         bound_of = admissible_front_bound if _is_admissible(one) else front_bound
         bound = int(bound_of(member.pattern))
-    return Measured(
-        n_bodies=member.n_bodies,
-        largest_front=one.largest_front,
-        nnz_l=one.nnz_l,
-        flops=one.flops,
-        front_bound=bound,
-        seconds=seconds(member),
-    )
+    cost = one.largest_front, one.nnz_l, one.flops
+    return Measured(member.n_bodies, *cost, bound, seconds(member))
 
 
 def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> InertiaCertificate:
-    """Return how the nonzeros of H grow on every spanning tree of a family.
+    """Return how the nonzeros of H grow on every spanning tree of a family, as of `certify`.
 
-    Parameters
-    ----------
-    family : Family, str or callable
-        As of `certify`, of mechanisms.
-    largest : int, optional
-        Bodies of the largest member, up to 2,000: distances between all of them are looked at;
-        default 1024.
-
-    Raises
-    ------
-    ModelError
-        If the family does not grow to four sizes up to the largest, or that is too large.
+    The largest member has up to 2,000 bodies, between all of which distances are looked at; default
+    1024. ModelError if the family does not grow to four sizes up to the largest.
     """
     largest = LARGEST["crba"] if largest is None else largest
     if largest > MOST_BODIES:
@@ -216,13 +197,10 @@ def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> Inerti
         )
     grown = as_growing(family)
     sizes = tuple(_inertia_size(grown.member(value)) for value in measured_values(grown, largest))
-    n = np.array([one.n_bodies for one in sizes], dtype=float)
-    columns = {"every_tree": [one.every_tree for one in sizes]}
-    columns |= {name: [one.nonzeros[name] for one in sizes] for name in TREES}
-    fits = {name: asymptotic(n, np.array(values, float)) for name, values in columns.items()}
-    return InertiaCertificate(
-        grown.name, sizes, {name: fit for name, fit in fits.items() if fit is not None}
-    )
+    columns = {"every_tree": column(sizes, "every_tree")}
+    columns |= {name: np.array([one.nonzeros[name] for one in sizes], float) for name in TREES}
+    laws = power_laws(column(sizes, "n_bodies"), columns)
+    return InertiaCertificate(grown.name, sizes, laws)
 
 
 def _inertia_size(member: Member) -> InertiaSize:
@@ -255,13 +233,12 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
     def seconds(member: Member) -> float:
         assert member.system is not None
         system, state = member.system, member.system.initial_state
-        problem = Problem(system.name, system, state)
         if method == "sparse":
-            sparse = ForwardDynamics(system, state, ordering=choice, reactions="basic")
-            prepared: Any = SparsePrepared(problem, sparse)
+            dynamics: Any = ForwardDynamics(system, state, ordering=choice, reactions="basic")
         else:
-            of_tree = tree_dynamics(method, system, choice, reactions="basic")
-            prepared = TreePrepared(problem, of_tree)
+            dynamics = tree_dynamics(method, system, choice, reactions="basic")
+        of_school: Any = SparsePrepared if method == "sparse" else TreePrepared
+        prepared = of_school(Problem(system.name, system, state), dynamics)
         return float(timings(prepared, _SETTINGS)["seconds_min"])
 
     return seconds
@@ -299,21 +276,14 @@ class AlgorithmGrowth:
 def growing_family(mechanism: str, parameters: Mapping[str, Any]) -> Family:
     """Return the family of a gallery mechanism whose size parameters above one grow together.
 
-    A lattice of one layer stays in its plane. What is one everywhere grows as a whole.
-
-    Raises
-    ------
-    UnknownNameError
-        If the gallery has no such mechanism.
-    ModelError
-        If it does not grow.
+    A lattice of one layer stays in its plane. What is one everywhere grows as a whole. Raises
+    UnknownNameError if the gallery has no such mechanism, ModelError if it does not grow.
     """
     build(mechanism, **parameters)
     entry = GALLERY[mechanism]
-    size = {
-        name: float(parameters.get(name, entry.defaults[name])) for name in entry.size_parameters
-    }
-    grows = tuple(name for name, value in size.items() if value > 1.0) or tuple(size)
+    value = {**entry.defaults, **parameters}
+    known = entry.size_parameters
+    grows = tuple(name for name in known if float(value[name]) > 1.0) or known
     fixed = {name: value for name, value in parameters.items() if name not in grows}
     family = Family(mechanism, mechanism, fixed, grows)
     check_family(family)
@@ -325,25 +295,11 @@ def algorithm_growth(
 ) -> tuple[AlgorithmGrowth, ...]:
     """Return the growth of the predicted flops with all constraint rows, dependent ones too.
 
-    Parameters
-    ----------
-    family : Family
-        A gallery mechanism that grows.
-    sizes : sequence of int
-        Wanted numbers of bodies; the nearest that the family has are taken.
-    names : sequence of str
-        Keys of ALGORITHMS; default: all.
-
-    Raises
-    ------
-    ShapeError
-        If there is no size, or one that is not positive.
-    UnknownNameError
-        For an algorithm that is not there.
-    ModelError
-        If the family cannot be built.
+    Of the members nearest to `sizes`, numbers of bodies, and of algorithms by their names in
+    ALGORITHMS, by default all. Raises ShapeError if there is no size, or one that is not positive;
+    UnknownNameError for an algorithm that is not there; ModelError if the family cannot be built.
     """
-    if len(sizes) == 0 or min(sizes) < 1:
+    if min(sizes, default=0) < 1:
         raise ShapeError(f"sizes are {list(sizes)}; give numbers of bodies, such as 64, 256, 1024")
     check_family(family)
     values = sorted({family.parameter(size) for size in sizes})
@@ -351,8 +307,7 @@ def algorithm_growth(
     n_bodies = np.array([pattern.n_primal for pattern in patterns], dtype=float)
     growths = []
     for name in dict.fromkeys(names or ALGORITHMS):
-        orders = (algorithm_order(pattern, name) for pattern in patterns)
-        metrics = map(ordering_metrics, patterns, orders)
+        metrics = (ordering_metrics(one, algorithm_order(one, name)) for one in patterns)
         flops = np.array([one.flops for one in metrics])
         growths.append(AlgorithmGrowth(name, n_bodies, flops, growth(n_bodies, flops)))
     return tuple(growths)

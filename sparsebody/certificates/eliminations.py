@@ -102,12 +102,7 @@ def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Fa
 def as_growing(family: FamilyLike) -> GrowingFamily:
     """Return a family, a gallery mechanism by name, or a function of a whole number, as one.
 
-    Raises
-    ------
-    UnknownNameError
-        If the gallery has no such mechanism.
-    ModelError
-        If it does not grow.
+    Raises UnknownNameError if the gallery has no such mechanism, ModelError if it does not grow.
     """
     if isinstance(family, str):
         family = gallery_family(family)

@@ -53,7 +53,12 @@ def _family(name: str, summary: str, mechanism: str = "", **options: Any) -> Cor
     return CorpusFamily(family, summary, least)
 
 
-# Where a pose is singular, rest is the only motion that accelerations are sure to go with.
+def _lattice(name: str, summary: str, **options: Any) -> CorpusFamily:
+    """Where a pose is singular, rest is the only motion that accelerations are sure to go with."""
+    summary = f"rank-deficient in this pose: {summary}"
+    return _family(name, summary, "lattice", motion="rest", **options)
+
+
 FAMILIES = {
     entry.family.name: entry
     for entry in (
@@ -67,27 +72,9 @@ FAMILIES = {
         _family("four-bar-torus", "rank-deficient: rows and columns closed to rings", least=3),
         _family("rotating-squares", "rank-deficient beyond counting: a sheet of hinged squares"),
         _family("ring", "one long loop"),
-        _family(
-            "four-rails",
-            "rank-deficient in this pose: a band four bodies wide",
-            "lattice",
-            rows=4,
-            layers=1,
-            grows=("columns",),
-            motion="rest",
-        ),
-        _family(
-            "lattice",
-            "rank-deficient in this pose: a square lattice, fill n log n",
-            layers=1,
-            motion="rest",
-        ),
-        _family(
-            "cube",
-            "rank-deficient in this pose: a cubic lattice, fill n^(4/3)",
-            "lattice",
-            motion="rest",
-        ),
+        _lattice("four-rails", "a band four bodies wide", rows=4, layers=1, grows=("columns",)),
+        _lattice("lattice", "a square lattice, fill n log n", layers=1),
+        _lattice("cube", "a cubic lattice, fill n^(4/3)"),
         _family("bricard", "one loop that moves against all counting: one redundant row"),
         _family("stewart", "a platform on six legs: a small dense core", motion="rest"),
         _family("andrews", "Andrews' squeezer: three loops in a plane"),
@@ -99,12 +86,8 @@ FAMILIES = {
 class CorpusPlan:
     """Families, sizes and forms; every problem once.
 
-    Raises
-    ------
-    UnknownNameError
-        For a name that is not in FAMILIES or FORMS.
-    StudyError
-        For an entry twice, a size or a seed out of range.
+    Raises UnknownNameError for a name that is not in FAMILIES or FORMS, StudyError for an entry
+    twice, a size or a seed out of range.
     """
 
     families: tuple[str, ...] = ()  # of FAMILIES; default: all

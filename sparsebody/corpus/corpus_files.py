@@ -23,7 +23,7 @@ from sparsebody.corpus.records import Record, digests, header, matrix_record, pr
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
 from sparsebody.schemas import schema_fault
-from sparsebody.sparse.matrix_files import lines_of, write_array, write_matrix
+from sparsebody.sparse.matrix_files import read_json, write_array, write_matrix
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.writing import check_writable, replaced, write_errors
@@ -197,17 +197,15 @@ def _write_text(text: str, path: Path) -> None:
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
     """Write A, the kept rows and the graphs; return the names of the files."""
-    kinds = {"constraints": "A.mtx", "kept_rows": "kept.mtx"}
-    kinds |= {"graph": "graph.graphml", "quotient_graph": "quotient.graph"}
-    files = {kind: f"{problem.name}_{ending}" for kind, ending in kinds.items()}
-    rows = constraint_matrix(problem.matrix("all"))
+    endings = ("A.mtx", "kept.mtx", "graph.graphml", "quotient.graph")
+    names = (f"{problem.name}_{ending}" for ending in endings)
+    kinds = ("constraints", "kept_rows", "graph", "quotient_graph")
+    files = dict(zip(kinds, names, strict=True))
+    rows, kept = constraint_matrix(problem.matrix("all")), problem.decision.keep
     what = header(facts, "constraint rows A on the bodies, all of them")
     write_matrix(rows, folder / files["constraints"], what)
-    kept = np.flatnonzero(problem.decision.keep) + 1
-    what = header(
-        facts, f"independent rows of A, counted from 1: {facts['rank']} of {rows.shape[0]}"
-    )
-    write_array(kept, folder / files["kept_rows"], what)
+    counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(kept)}"
+    write_array(np.flatnonzero(kept) + 1, folder / files["kept_rows"], header(facts, counted))
     text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
     _write_text(text, folder / files["graph"])
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
@@ -277,11 +275,9 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
 
 def write_metis(pattern: BlockPattern, path: Path) -> None:
     """Save the quotient graph, bodies before joints, for METIS; vertices weigh their rows."""
-    indptr, indices = pattern.adjacency
-    sizes, neighbours = pattern.block_sizes.tolist(), (indices + 1).tolist()
-    lines = [f"{pattern.n_blocks} {len(indices) // 2} 010 1"]
-    for i, size in enumerate(sizes):
-        lines.append(" ".join(map(str, [size, *neighbours[indptr[i] : indptr[i + 1]]])))
+    lines = [f"{pattern.n_blocks} {len(pattern.adjacency[1]) // 2} 010 1"]
+    for i, size in enumerate(pattern.block_sizes.tolist()):
+        lines.append(" ".join(map(str, [size, *(pattern.neighbours(i) + 1).tolist()])))
     _write_text("\n".join(lines), path)
 
 
@@ -291,16 +287,10 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
 def read_corpus(directory: str | os.PathLike[str]) -> Record:
     """Return the index of a corpus, with "problems" and "matrices" as lists of dicts.
 
-    Raises
-    ------
-    FileFormatError
-        If there is none, or it is broken.
+    FileFormatError if there is none, or it is broken.
     """
     path = Path(directory) / INDEX
-    try:
-        index = json.loads("\n".join(lines_of(path)))
-    except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}: not JSON: {error}; write the corpus again") from error
+    index = read_json(path, "write the corpus again")
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not the index of a corpus; give the directory of one")
     fault = schema_fault(index, "sparsebody.corpus")

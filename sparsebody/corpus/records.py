@@ -21,7 +21,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.corpus.corpus_families import GENERATOR, LICENSE
 from sparsebody.corpus.corpus_problem import CorpusProblem, Form
 from sparsebody.corpus.reference_solution import EPSILON
-from sparsebody.sparse.saddle import constraint_matrix, largest_eigenvalue
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, largest_eigenvalue
 from sparsebody.study.study_references import symmetric_condition
 
 DENSE = 2000  # rows up to which all singular values are computed
@@ -162,10 +162,10 @@ def condition(form: Form) -> Condition:
     n, zeros = form.matrix.shape[0], form.inertia[2]
     if n <= DENSE:
         values = np.linalg.eigvalsh(form.matrix.toarray())
-        size = np.sort(np.abs(values))
+        values = values[np.argsort(np.abs(values))]
+        size, counted = np.abs(values), values[zeros:]
         kappa = float(size[-1] / size[zeros]) if size[zeros] > 0.0 else np.inf
         is_clear = zeros == 0 or size[zeros] > GAP * size[zeros - 1]
-        counted = values[np.argsort(np.abs(values))[zeros:]]
         signs = int(np.sum(counted > 0.0)), int(np.sum(counted < 0.0)), zeros
         agreed = "rank and eigenvalues" if is_clear and signs == form.inertia else "rank"
         return Condition(kappa, "2-norm, eigenvalues", agreed)
@@ -201,7 +201,6 @@ def unit_rows(problem: CorpusProblem) -> csr_array:
     factor = np.linalg.cholesky(saddle.inverse)  # of M^-1 = L L', A L
     body = problem.structure("all").pattern.ends[saddle.row_block]
     rows = np.einsum("ksi,ksij->ksj", saddle.rows, factor[body])
-    scaled = type(saddle)(saddle.pattern, saddle.diagonal, saddle.inverse, rows)
-    scaled_rows = csr_array(constraint_matrix(scaled))
+    scaled_rows = csr_array(constraint_matrix(SaddleMatrix.of_rows(saddle.pattern, rows)))
     norm: FloatArray = np.sqrt(np.asarray(scaled_rows.power(2).sum(axis=1)).ravel())
     return csr_array(diags_array(1.0 / norm) @ scaled_rows)

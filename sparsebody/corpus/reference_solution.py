@@ -66,7 +66,7 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
         if last < CORRECTION_TOLERANCE or not last < SHRINKS * before:
             break
     x = high.copy()
-    for part in (x[:split], x[split:]):  # what is too small for any of its digits to be right
+    for part in np.split(x, [split]):  # what is too small for any of its digits to be right
         part[np.abs(part) < ENTRY_TOLERANCE * np.abs(part).max(initial=0.0)] = 0.0
     error = EPSILON / 2 + 2.0 * last
     return Reference(x, "unique", error, backward_error(K, right, x, split))
@@ -85,13 +85,11 @@ def scaled_solver(K: csr_array) -> Product:
 def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 0) -> float:
     """Return the largest |b - K x| relative to |K| |x| + |b|; of zeros, to K with large x.
 
-    References
-    ----------
     Oettli and Prager (1964); Arioli, Demmel and Duff (1989), SIAM J. Matrix Anal. 10, 165.
     """
     size_of_residual = np.abs(residual(K, right, x, np.zeros(len(x))))
     size = abs(K) @ np.abs(x) + np.abs(right)
-    halves = (np.abs(x[:split]), np.abs(x[split:]))
+    halves = np.split(np.abs(x), [split])
     largest = np.concatenate([np.full(len(half), half.max(initial=0.0)) for half in halves])
     could_be = abs(K) @ largest + np.abs(right)
     size = np.where(size > ROW_TOLERANCE * could_be, size, could_be)
@@ -119,11 +117,8 @@ def _added(high: FloatArray, low: FloatArray, step: FloatArray) -> tuple[FloatAr
 
 def _relative(step: FloatArray, x: FloatArray, split: int) -> float:
     """Return the largest entry of a correction relative to that of x, the worse of two parts."""
-    ratios = []
-    for part in (slice(None, split), slice(split, None)):
-        change, size = (np.abs(of[part]).max(initial=0.0) for of in (step, x))
-        ratios.append(float(change / (size or 1.0)))
-    return max(ratios)
+    parts = zip(np.split(np.abs(step), [split]), np.split(np.abs(x), [split]), strict=True)
+    return max(float(one.max(initial=0.0) / (of.max(initial=0.0) or 1.0)) for one, of in parts)
 
 
 def _scales(K: csr_array) -> FloatArray:
@@ -149,17 +144,18 @@ def least_multipliers(
     """
     n, rough, dependent = A.shape[1], scaled_solver(K), A[~keep]
 
-    def solve(right: FloatArray) -> FloatArray:
-        x = rough(right)
-        return x + rough(residual(K, right, x, np.zeros(len(x))))
+    def solve(*right: FloatArray) -> list[FloatArray]:
+        """Return accelerations and multipliers."""
+        x = rough(whole := np.concatenate(right))
+        return np.split(x + rough(residual(K, whole, x, np.zeros(len(x)))), [n])
 
     def transposed_product(t: FloatArray) -> FloatArray:
         """Return C' t."""
-        return np.asarray(solve(np.concatenate([dependent.T @ t, np.zeros(len(multiplier))]))[n:])
+        return solve(dependent.T @ t, np.zeros(len(multiplier)))[1]
 
     def product(v: FloatArray) -> FloatArray:
         """Return C v."""
-        return np.asarray(dependent @ solve(np.concatenate([np.zeros(n), v]))[:n])
+        return np.asarray(dependent @ solve(np.zeros(n), v)[0])
 
     shape = (dependent.shape[0], dependent.shape[0])
     matrix = LinearOperator(shape, lambda s: s + product(transposed_product(s)), dtype=float)

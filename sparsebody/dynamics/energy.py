@@ -33,8 +33,12 @@ def energy(system: System, state: State) -> Energy:
 
 def potential_energy(system: System, state: State) -> float:
     """Return the energy of gravity and of all springs [J]; joints use `state.coordinate`."""
+    return _momentum(system, state)[1] + _spring_energy(system, state)
+
+
+def _spring_energy(system: System, state: State) -> float:
     joint, point = system.joint_forces, system.point_forces
-    total = gravity_energy(system, state) + elastic_energy(system, state)
+    total = elastic_energy(system, state)
     if len(joint.item):
         stretch = state.coordinate[joint.item] - joint.rest
         total += 0.5 * float(np.sum(joint.stiffness * stretch**2))
@@ -52,11 +56,6 @@ def kinetic_energy(system: System, state: State) -> float:
     return _momentum(system, state)[0]
 
 
-def gravity_energy(system: System, state: State) -> float:
-    """Return -sum(m g' c) [J], c the centers of mass: zero with all masses at the origin."""
-    return -float(system.mass @ (state.position @ system.gravity))
-
-
 def elastic_energy(system: System, state: State) -> float:
     """Return the energy of compliant joints, bushings and beams [J]."""
     return elastic_motion(system, state).energy if system.elastic.kind.size else 0.0
@@ -67,13 +66,13 @@ def total_momentum(system: System, state: State) -> FloatArray:
 
     Angular momentum first [kg m^2/s, kg m/s].
     """
-    return _momentum(system, state)[1]
+    return _momentum(system, state)[2]
 
 
 def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArray]:
     """Return what `energy` and `total_momentum` do, in one pass over the bodies."""
-    kinetic, momentum = _momentum(system, state)
-    return Energy(kinetic, potential_energy(system, state)), momentum
+    kinetic, gravity, momentum = _momentum(system, state)
+    return Energy(kinetic, gravity + _spring_energy(system, state)), momentum
 
 
 def is_conservative(system: System) -> bool:
@@ -93,10 +92,10 @@ def _is_constant(function: object) -> bool:
     return coefficients is not None and not any(coefficients[1:])
 
 
-def _momentum(system: System, state: State) -> tuple[float, FloatArray]:
-    return model.momentum(
-        system.mass, system.inertia, state.position, state.orientation, state.velocity
-    )
+def _momentum(system: System, state: State) -> tuple[float, float, FloatArray]:
+    """Return kinetic energy, that of gravity, -sum(m g' c), and momentum of all bodies."""
+    bodies = system.mass, system.inertia, system.gravity
+    return model.momentum(*bodies, state.position, state.orientation, state.velocity)
 
 
 def _in_world(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:

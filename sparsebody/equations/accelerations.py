@@ -117,7 +117,7 @@ def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray 
     force = rows.T @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
     noise = MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
-    for method in (_by_proximal_steps, _by_krylov_steps):
+    for method in (_by_proximal_steps, lambda A, f: least_norm(_Transposed(A), f, largest).x):
         smallest = method(rows, force)
         residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
         if residual <= FORCE_TOLERANCE * largest + noise:
@@ -142,10 +142,6 @@ def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
             break
         smallest, size = trial, trial_size
     return smallest
-
-
-def _by_krylov_steps(rows: csc_array, force: FloatArray) -> FloatArray:
-    return least_norm(_Transposed(rows), force, float(np.abs(force).max())).x
 
 
 class _Transposed:

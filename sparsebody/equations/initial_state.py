@@ -17,11 +17,7 @@ from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, pre
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
-from sparsebody.spatial import (
-    quaternion_conjugate,
-    quaternion_logarithm,
-    quaternion_product,
-)
+from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
 from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]

@@ -21,6 +21,7 @@ from sparsebody.equations.accelerations import check_reactions, joint_wrenches, 
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError
 from sparsebody.kinematics.joint_motion import JointMotion, coordinate_poses
+from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tolerances import MOTION_TOLERANCE
@@ -68,17 +69,8 @@ class ActuatorRows(NamedTuple):
 def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> Actuators:
     """Return the actuated coordinates in the order given, or every freedom of every joint.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    actuated : iterable of str or (str, int), optional
-        Joints, all of whose freedoms are meant, or joints with one of their velocity coordinates.
-
-    Raises
-    ------
-    ModelError
-        For a joint that is not there or has no such freedom, and for one that is named twice.
+    Given are joints, all of whose freedoms are meant, or joints with one of their velocity
+    coordinates. ModelError if one is not there, has no such freedom, or is named twice.
     """
     freedoms = np.array([kind.n_velocities for kind in system.joint_types], dtype=np.intp)
     if actuated is None:
@@ -209,8 +201,8 @@ def row_gaps(
     if len(rows) == 0:
         return np.zeros(0), 1.0
     terms = rows * padded(acceleration)[joint_ends(moving.system, joint)]
-    free_fall = np.abs(moving.applied / freedom_inertia(moving.system)).max()
-    free = max(float(np.abs(acceleration).max()), float(free_fall))  # a rigid loop rests
+    fall = moving.applied / freedom_inertia(moving.system)  # in a rigid loop at rest
+    free = max(np.abs(acceleration).max(), np.abs(fall).max())
     scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, TINY)
     return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(scale)
 
@@ -336,24 +328,14 @@ class InverseMethod(ABC):
         self.actuators = actuators_of(system, actuated)
         self._released, self._replaced_by = released_drives(system, self.actuators)
         self.system = without_drives(system, self._released)
-        self.weights = self._checked_weights(weights)
-        self.reactions = reactions
-        self.tolerance = tolerance
-
-    def _checked_weights(self, weights: ArrayLike | None) -> FloatArray:
+        self.reactions, self.tolerance = reactions, tolerance
         p = len(self.actuators)
-        if weights is None:
-            return np.ones(p)
-        w = np.array(weights, dtype=float)
+        w = np.ones(p) if weights is None else np.array(weights, dtype=float)
         if w.shape != (p,):
             raise ShapeError(f"weights has shape {w.shape}; there are {p} actuated coordinates")
-        is_valid = np.isfinite(w) & (w > 0.0)
-        if not is_valid.all():
-            bad = int(np.argmin(is_valid))
-            raise ModelError(
-                f"the weight of {self.actuators.names[bad]!r} is {w[bad]}; it must be positive"
-            )
-        return w
+        for name, weight in zip(self.actuators.names, w, strict=True):
+            positive(weight, f"actuator {name!r}", "weight")
+        self.weights = w
 
     @abstractmethod
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:

@@ -118,9 +118,10 @@ def joint_errors(system: System) -> simulation.JointErrors:
 
     It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
     """
-    if system not in _JOINT_ERRORS:
-        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
-    return _JOINT_ERRORS[system]
+    errors = _JOINT_ERRORS.get(system)
+    if errors is None:
+        errors = _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
+    return errors
 
 
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
@@ -131,16 +132,8 @@ def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
 class SystemMotion:
     """A system at a state; joint motion, constraint rows and forces are computed when needed.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State
-        Poses and velocities.
-    body_force : (n_bodies, 6) array, optional
-        Additional wrenches about the centers of mass in body axes [N m, N].
-    threads : int
-        That joint motion and constraint rows may use.
+    `body_force` (n_bodies, 6) are additional wrenches about the centers of mass in body axes [N m,
+    N]; joint motion and constraint rows may use `threads`.
     """
 
     def __init__(

@@ -41,13 +41,8 @@ def body_rotations(state: State) -> FloatArray:
 Poses = tuple[IntArray, FloatArray, FloatArray, FloatArray]
 
 
-def joint_poses(system: System, motion: JointMotion) -> Poses:
-    """Return kinds, E, r and parameters of the joints, as kernels take them."""
-    return system.joint_kind, motion.rotation, motion.translation, system.parameter
-
-
 def coordinate_poses(system: System, motion: JointMotion) -> Poses:
-    """Return the same with the types that state the coordinates, of compliant joints too."""
+    """Return kinds, E, r and parameters of the types that state the joints' coordinates."""
     kind, parameter = system.coordinate_types
     return kind, motion.rotation, motion.translation, parameter
 

@@ -97,12 +97,6 @@ def distinct(array: NDArray[Any]) -> NDArray[Any]:
     return array[:1] if array.strides[0] == 0 else array
 
 
-def stored_once(array: FloatArray) -> FloatArray:
-    """Return the array, its first row repeated without storing it again where all are equal."""
-    same = len(array) > 0 and (array == array[0]).all()
-    return np.broadcast_to(array[0], array.shape) if same else array
-
-
 def first_wrong(n: int, are_right: Callable[[slice], bool]) -> int:
     """Return the first of n rows with something wrong, by halves, where not all are right."""
     first, last = 0, n

@@ -18,7 +18,6 @@ from sparsebody.model.columns import (
     objects,
     repeated,
     shown,
-    stored_once,
     vector,
 )
 from sparsebody.model.elasticity import check_joints, row_matrices
@@ -262,7 +261,9 @@ def frames_of_world(
             one(i)
     frames = []
     for position, orientation in poses:
-        to_body = np.swapaxes(rotations(stored_once(orientation)), 1, 2)
+        if (orientation == orientation[0]).all():
+            orientation = repeated(orientation[0], n)
+        to_body = np.swapaxes(rotations(orientation), 1, 2)
         turn = quaternion_from_rotation(distinct(to_body) @ distinct(turned))
         turn = turn if len(turn) == n else repeated(turn[0], n)
         frames.append(Frames.trusted(np.einsum("nij,nj->ni", to_body, origin - position), turn))

@@ -24,7 +24,6 @@ _NONE = np.broadcast_to(0.0, (1, 6, 6))  # of one joint, stored once whatever it
 _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
 # Of these, rigid rows close exactly if those of the joint do.
 
-
 FRAMES = (  # of joints and elements, as kernels take them
     *("predecessor", "successor", "predecessor_rotation", "predecessor_point"),
     *("successor_rotation", "successor_point"),
@@ -89,11 +88,9 @@ def row_matrices(
         )
     if is_same and (rows == rows[0]).all():
         return repeated(_row_matrix(f"joint {names[0]!r}", entries[0], int(rows[0]), what), n)
-    matrices = [
-        _row_matrix(f"joint {name!r}", entries[0 if is_same else j], int(size), what)
-        for j, (name, size) in enumerate(zip(names, rows, strict=True))
-    ]
-    return np.array(matrices)
+    entries = [entries[0]] * n if is_same else entries
+    each = zip(names, entries, rows.tolist(), strict=True)
+    return np.array([_row_matrix(f"joint {name!r}", one, size, what) for name, one, size in each])
 
 
 def _row_matrix(who: str, given: Any, size: int, what: str) -> FloatArray:

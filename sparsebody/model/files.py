@@ -64,10 +64,7 @@ class Unfit(ModelError):
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Return the mechanism of a file: .json as saved here, or .xml, .mjcf, .urdf of a robot.
 
-    Raises
-    ------
-    FileFormatError
-        If the suffix is unknown or the file is broken.
+    FileFormatError if the suffix is unknown or the file is broken.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
@@ -84,21 +81,9 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
 def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """Save a mechanism as NetworkX node-link JSON, exactly.
 
-    The file is replaced as a whole, or not at all.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Its time functions must be of the table TIME_FUNCTIONS.
-    path : path-like
-        Where to; usually ending in .json.
-
-    Raises
-    ------
-    ModelError
-        If something in the mechanism cannot be saved; the message names it.
-    OutputError
-        If the file cannot be written.
+    The file is replaced as a whole, or not at all. Raises ModelError that names what cannot be
+    saved, such as a time function outside of TIME_FUNCTIONS; OutputError if `path`, which usually
+    ends in .json, cannot be written.
     """
     with _without_garbage_collection():
         document = mechanism_document(mechanism)
@@ -123,10 +108,7 @@ def _line(value: Any) -> str:
 def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Return the mechanism saved in a file by `write_mechanism`.
 
-    Raises
-    ------
-    FileFormatError
-        Telling the file, the place in it, what was found there and the remedy.
+    FileFormatError tells the file, the place in it, what was found there and the remedy.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -92,8 +92,8 @@ class Frames:
     @classmethod
     def of(cls, frames: Sequence[Frame]) -> Frames:
         """Frames from one object each."""
-        parts = [[frame.origin for frame in frames], [frame.orientation for frame in frames]]
-        return _trusted(cls, *map(np.array, parts))
+        origins = np.array([frame.origin for frame in frames]).reshape(-1, 3)
+        return _trusted(cls, origins, np.reshape([f.orientation for f in frames], (-1, 4)))
 
     @classmethod
     def repeated(cls, frame: Frame, n: int) -> Frames:

@@ -62,14 +62,9 @@ def _alike(one: str, other: str) -> bool:
 
 
 def numbered(template: str, *numbers: Any) -> Sequence[str]:
-    """Return names made of a template and whole numbers.
+    """Return names made of a template with a field {} for each of `numbers`.
 
-    Parameters
-    ----------
-    template : str
-        With a field {} for each of the numbers.
-    *numbers : (n,) int arrays
-        What stands in the fields; a single number holds for all names.
+    These are (n,) int arrays; a single number holds for all names.
 
     Examples
     --------

@@ -76,10 +76,11 @@ class Hosts:
     rotation: FloatArray  # (n + 1, 3, 3) from the axes of bodies to those of their hosts
     offset: FloatArray  # (n + 1, 3) of the origins of the bodies' frames there [m]
 
-    def moved(self, body: int, frame: Frame) -> Frame:
-        """Return a frame on a body in the frame of its host."""
-        turn = quaternion_from_rotation(self.rotation[body] @ frame.rotation)
-        return Frame(self.point(body, frame.origin), turn)
+    def moved(self, body: IntArray, frames: Frames) -> Frames:
+        """Return frames on bodies in the frames of their hosts."""
+        turn = self.rotation[body]
+        origin = self.offset[body] + np.einsum("nij,nj->ni", turn, frames.origins)
+        return Frames.trusted(origin, quaternion_from_rotation(turn @ frames.rotations))
 
     def point(self, body: int, point: ArrayLike) -> FloatArray:
         """Return a point (3,) on a body in the frame of its host [m]."""
@@ -119,19 +120,13 @@ def _on_hosts(mechanism: Mechanism, hosts: Hosts) -> Mechanism:
     ends = np.stack([joints.predecessor, joints.successor])
     kept = np.flatnonzero(host[ends[0]] != host[ends[1]])
     on_hosts = number[host[ends[:, kept]]]
-    frames = []
-    for body, of_side in zip(ends, (joints.predecessor_frame, joints.successor_frame), strict=True):
-        turn, body = hosts.rotation[body[kept]], body[kept]
-        origin = hosts.offset[body] + np.einsum("nij,nj->ni", turn, of_side.origins[kept])
-        quaternion = quaternion_from_rotation(turn @ of_side.rotations[kept])
-        frames.append(Frames.trusted(origin, quaternion))
-    chosen = np.flatnonzero(is_body)
+    chosen, of_kept = np.flatnonzero(is_body), joints.take(kept)
     of_kept = replace(
-        joints.take(kept),
+        of_kept,
         predecessor=on_hosts[0],
         successor=on_hosts[1],
-        predecessor_frame=frames[0],
-        successor_frame=frames[1],
+        predecessor_frame=hosts.moved(of_kept.predecessor, of_kept.predecessor_frame),
+        successor_frame=hosts.moved(of_kept.successor, of_kept.successor_frame),
     )
     moved = (_moved(force, mechanism, hosts) for force in mechanism.forces.values())
     return Mechanism.of_columns(
@@ -167,19 +162,15 @@ def _moved(force: Force, mechanism: Mechanism, hosts: Hosts) -> Force | None:
         ends.append(host)
         changes[name] = WORLD if host == n else mechanism.body_names[host]
         if isinstance(point, Frame):
-            changes[place] = hosts.moved(body, point)
+            changes[place] = hosts.moved(np.array([body]), Frames.repeated(point, 1))[0]
         else:
             center = mechanism.columns()[0].center_of_mass[body] if point is None else point
             changes[place] = hosts.point(body, center)
     if isinstance(force, ExternalForce):
         ends.append(n)
         turn = hosts.rotation[body] if force.axes == "body" else np.eye(3)
-        changes |= {
-            "force": turn @ np.asarray(force.force),
-            "moment": turn @ np.asarray(force.moment),
-        }
-    is_within = len(set(ends)) == 1
-    return None if is_within else replace(force, **changes)
+        changes |= {name: turn @ np.asarray(getattr(force, name)) for name in ("force", "moment")}
+    return None if len(set(ends)) == 1 else replace(force, **changes)
 
 
 # ---- point masses ---------------------------------------------------------------------------
@@ -235,10 +226,8 @@ def _turned(mechanism: Mechanism) -> BoolArray:
     act(joints.successor, joints.successor_frame.origins, has_moment[:, 1])
     for force in forces:
         for name, place in ENDS.get(type(force), ()):
-            body, point = (
-                mechanism.body_names.find_all([getattr(force, name)]),
-                getattr(force, place),
-            )
+            body = mechanism.body_names.find_all([getattr(force, name)])
+            point = getattr(force, place)
             is_moment = isinstance(point, Frame) or np.any(getattr(force, "moment", 0.0))
             at_center = center[body] if isinstance(point, Frame) or point is None else point[None]
             act(body, at_center, np.array([is_moment]))

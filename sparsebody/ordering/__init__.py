@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from networkx.algorithms.approximation import treewidth_min_degree, treewidth_min_fill_in
-from scipy.sparse import csc_matrix, csgraph, csr_array, identity
+from scipy.sparse import csgraph
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
@@ -211,14 +211,9 @@ def available_orderings(n_blocks: int = 0) -> list[str]:
 def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
-    `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them.
-
-    Raises
-    ------
-    UnknownNameError, MissingDependencyError
-        If there is no ordering of this name, or it needs a package that is not installed.
-    OrderingError
-        If the pattern is too large for it, or a registered function returns no order.
+    `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them. Raises
+    UnknownNameError or MissingDependencyError if the ordering is not there, OrderingError if the
+    pattern is too large for it, or a registered function returns no order.
     """
     entry = installed_entry(ORDERINGS, name)
     if pattern.n_blocks > entry.largest:
@@ -226,9 +221,8 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
             f"the ordering {name} takes {entry.largest} bodies and joints at most, not "
             f"{pattern.n_blocks}; take minimum-fill or nested-dissection"
         )
-    if entry.takes_positions and positions is not None:
-        return entry.function(pattern, positions)
-    return entry.function(pattern)
+    takes_them = entry.takes_positions and positions is not None
+    return entry.function(pattern, *[positions] * takes_them)
 
 
 def register_ordering(
@@ -311,10 +305,9 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
     n_in_loops = np.count_nonzero(core_joints(pattern))
-    names = available_orderings(pattern.n_blocks)
     return [
         name
-        for name in names
+        for name in available_orderings(pattern.n_blocks)
         if ORDERINGS[name].smallest_automatic <= n_in_loops
         and size <= ORDERINGS[name].largest_automatic
     ]
@@ -325,45 +318,27 @@ def quickest(names: list[str]) -> str:
     return min(names, key=lambda name: ORDERINGS[name].microseconds)
 
 
-def _graph(pattern: Blocks) -> csr_array:
-    """Return the adjacency of the blocks."""
-    indptr, indices = pattern.adjacency
-    at = indices.astype(np.int32), indptr.astype(np.int32)
-    return csr_array((np.ones(len(indices)), *at), shape=(pattern.n_blocks,) * 2)
-
-
-def _by_cholmod(method: str) -> Ordering:
-    """Return the line of an ordering that comes with CHOLMOD, on blocks as heavy as their rows."""
-
-    def ordered(pattern: Blocks) -> IntArray:
-        sizes = pattern.block_sizes
-        block = np.repeat(np.arange(pattern.n_blocks), sizes // np.gcd.reduce(sizes))
-        whole = csc_matrix(_graph(pattern) + identity(pattern.n_blocks, format="csr"))
-        return heuristics.blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
-
-    return Ordering(ordered, f"{method.upper()}, by CHOLMOD", admissible=False, needs="sksparse")
-
-
 def _by_bandwidth(pattern: Blocks) -> IntArray:
-    return csgraph.reverse_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp)
+    graph = heuristics.quotient_graph(pattern)
+    return csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
 
 
+_general = partial(Ordering, admissible=False)
 GENERAL_ORDERINGS = {
-    "minimum-degree": Ordering(
-        heuristics.unconstrained_minimum_degree,
-        "the block that couples to the fewest rows",
-        admissible=False,
+    "minimum-degree": _general(
+        heuristics.unconstrained_minimum_degree, "the block that couples to the fewest rows"
     ),
-    "cholmod-amd": _by_cholmod("amd"),
-    "cholmod-metis": _by_cholmod("metis"),
-    "cholmod-nesdis": _by_cholmod("nesdis"),
-    "reverse-cuthill-mckee": Ordering(_by_bandwidth, "small bandwidth", admissible=False),
-    "natural": Ordering(heuristics.natural, "as numbered", admissible=False),
-    "random": Ordering(
-        lambda pattern: np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp),
-        "shuffled",
-        admissible=False,
-    ),
+    **{
+        f"cholmod-{method}": _general(
+            partial(heuristics.quotient_ordered_by, method=method),
+            f"{method.upper()}, by CHOLMOD",
+            needs="sksparse",
+        )
+        for method in ("amd", "metis", "nesdis")
+    },
+    "reverse-cuthill-mckee": _general(_by_bandwidth, "small bandwidth"),
+    "natural": _general(heuristics.natural, "as numbered"),
+    "random": _general(reference.shuffled, "shuffled"),
 }
 
 

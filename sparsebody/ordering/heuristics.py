@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csc_matrix, diags_array, identity
+from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, diags_array, identity
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
@@ -16,9 +17,16 @@ from sparsebody._core import graph
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError
-from sparsebody.sparse import pattern as patterns
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered, repair, tree_parts
-from sparsebody.sparse.pattern import BlockPattern, Blocks, cuthill_mckee, primal_graph
+from sparsebody.sparse.pattern import (
+    BlockPattern,
+    Blocks,
+    cuthill_mckee,
+    dual_graph,
+    landmark_distances,
+    primal_graph,
+    with_primal_blocks,
+)
 
 # ---- minimum degree ------------------------------------------------------------------------------
 
@@ -39,18 +47,10 @@ def leaves_then(
     parts = np.column_stack([stripped, joint_of[stripped]]).ravel()
     is_core = np.ones(pattern.n_blocks, dtype=bool)
     is_core[parts] = False
-    core = np.flatnonzero(is_core)
-    order = np.concatenate([parts, core[order_core(restricted(pattern, core), core)]])
+    core, n = np.flatnonzero(is_core), np.count_nonzero(is_core[: pattern.n_primal])
+    inner = pattern.part(core[:n], core[n:] - pattern.n_primal)
+    order = np.concatenate([parts, core[order_core(inner, core)]])
     return postordered(pattern, order)
-
-
-def restricted(pattern: BlockPattern, blocks: IntArray) -> BlockPattern:
-    """Return the pattern of `blocks`, in increasing order; they hold the ends of their joints."""
-    is_dual = blocks >= pattern.n_primal
-    new_label = np.full(pattern.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
-    new_label[blocks[~is_dual]] = np.arange(np.count_nonzero(~is_dual))
-    ends = pattern.ends[blocks[is_dual] - pattern.n_primal]
-    return BlockPattern(pattern.block_sizes[blocks], new_label[ends])
 
 
 def natural(pattern: BlockPattern) -> IntArray:
@@ -139,8 +139,12 @@ def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:
 
 def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
     """Return the order along `bodies` or along their reverse, whichever predicts less work."""
-    ways = [with_joints(pattern, way) for way in (bodies, bodies[::-1])]
-    return min(ways, key=lambda order: ordering_metrics(pattern, order).flops)
+    return fewest_flops(pattern, *(with_joints(pattern, way) for way in (bodies, bodies[::-1])))
+
+
+def fewest_flops(pattern: BlockPattern, *orders: IntArray) -> IntArray:
+    """Return the order that predicts the least work, the first of several."""
+    return min(orders, key=lambda order: ordering_metrics(pattern, order).flops)
 
 
 def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
@@ -158,8 +162,7 @@ def sloan(pattern: BlockPattern) -> IntArray:
 
     Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
     """
-    sequence = kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern))
-    return better_way(pattern, sequence)
+    return better_way(pattern, kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern)))
 
 
 _STARTS = 4  # bodies to start from in each connected part
@@ -173,14 +176,9 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     joint follows its bodies: admissible. Kinnersley (1992) for pathwidth as vertex separation;
     Diaz, Petit and Serna (2002) for surveys of layouts; the greedy rule is King's (1970), for rows.
     """
-    joint_sizes, sequence = pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
-    orders = [
-        better_way(
-            pattern, kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS)
-        )
-        for start in range(_STARTS)
-    ]
-    return min(orders, key=lambda order: ordering_metrics(pattern, order).flops)
+    joints = pattern.ends, pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
+    sweeps = (kernels.pathwidth_sweep(*joints, start, _STARTS) for start in range(_STARTS))
+    return fewest_flops(pattern, *(better_way(pattern, sweep) for sweep in sweeps))
 
 
 def level_sweep(pattern: BlockPattern) -> IntArray:
@@ -209,7 +207,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)
-    distance = patterns.landmark_distances(pattern, 1)[:, 0]
+    distance = landmark_distances(pattern, 1)[:, 0]
     key = np.empty(pattern.n_primal)
     for k in range(n_parts):
         bodies = np.flatnonzero(part == k)
@@ -266,14 +264,14 @@ def _core_order(pattern: BlockPattern) -> IntArray:
     """Return an order of the core, joints sorted by distances of their bodies from landmarks."""
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
-    distance = np.pad(patterns.landmark_distances(pattern), ((0, 1), (0, 0)))
+    distance = np.pad(landmark_distances(pattern), ((0, 1), (0, 0)))
     ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
     sequence = np.lexsort(ends.T[::-1]).astype(np.intp)
     size = pattern.block_sizes.copy()
     size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
-    graph = patterns.dual_graph(BlockPattern(size, pattern.ends[sequence]))
-    joints = sequence[kernels.minimum_fill(graph, size[pattern.n_primal :])]
-    return postordered(pattern, patterns.with_primal_blocks(pattern, joints))
+    joint_graph = dual_graph(BlockPattern(size, pattern.ends[sequence]))
+    joints = sequence[kernels.minimum_fill(joint_graph, size[pattern.n_primal :])]
+    return postordered(pattern, with_primal_blocks(pattern, joints))
 
 
 Decompose = Callable[[Any], tuple[int, Any]]
@@ -286,13 +284,11 @@ def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArr
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        indptr, indices = patterns.dual_graph(core)
-        first = np.repeat(np.arange(core.n_dual), np.diff(indptr))
-        graph = nx.Graph()
-        graph.add_nodes_from(range(core.n_dual))
-        graph.add_edges_from(zip(first.tolist(), indices.tolist(), strict=True))
+        indptr, indices = (part.tolist() for part in dual_graph(core))
+        slices = pairwise(indptr)
+        graph = nx.Graph({k: indices[first:last] for k, (first, last) in enumerate(slices)})
         joints = elimination_of(decompose(graph)[1]) if core.n_dual else []
-        return postordered(core, patterns.with_primal_blocks(core, np.array(joints, dtype=np.intp)))
+        return postordered(core, with_primal_blocks(core, np.array(joints, dtype=np.intp)))
 
     return leaves_then(pattern, order_core)
 
@@ -300,21 +296,17 @@ def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArr
 def elimination_of(decomposition: Any) -> list[int]:
     """Return an order with fronts in the bags (frozensets of nodes) of a forest, leaves first."""
     tree = decomposition.copy()
-    order: list[int] = []
+    order: dict[int, None] = {}
     leaves = sorted((bag for bag in tree if tree.degree(bag) <= 1), key=sorted)
-    done: set[int] = set()
     while leaves:
         bag = leaves.pop()
         if bag not in tree:
             continue
         inner = list(tree.neighbors(bag))
-        next_bag = inner[0] if inner else frozenset()
-        for node in sorted(bag - next_bag - done):
-            order.append(node)
-            done.add(node)
+        order |= dict.fromkeys(sorted(bag.difference(order, *inner)))
         tree.remove_node(bag)
         leaves.extend(other for other in inner if tree.degree(other) <= 1)
-    return order
+    return list(order)
 
 
 # ---- nested dissection ---------------------------------------------------------------------------
@@ -344,7 +336,7 @@ def nested_dissection(pattern: BlockPattern) -> IntArray:
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        distance = patterns.landmark_distances(core)
+        distance = landmark_distances(core)
         first, second = np.triu_indices(distance.shape[1], 1)
         differences = distance[:, first] - distance[:, second]
         return dissected(core, np.column_stack([differences, distance]))
@@ -382,15 +374,14 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
         if core.n_dual == 0:
             return np.arange(core.n_primal, dtype=np.intp)
-        sizes = core.block_sizes[core.n_primal :]
-        joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
+        joint_of_row = _repeated(core.block_sizes[core.n_primal :])
         ends = core.ends[joint_of_row]
         row, side = np.nonzero(ends >= 0)
         touches = np.ones(len(row)), (row, ends[row, side])
         matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(core.n_primal, 1))))
         if method != "colamd":
             matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
-        return patterns.with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
+        return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
 
     return leaves_then(pattern, order_core)
 
@@ -403,21 +394,32 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        sizes = core.block_sizes
         if core.n_dual == 0:
             return np.arange(core.n_blocks, dtype=np.intp)
-        block = np.repeat(np.arange(core.n_blocks), sizes // np.gcd.reduce(sizes))
-        joint, side = np.nonzero(core.ends >= 0)
-        at = core.n_primal + joint, core.ends[joint, side]
-        pairs = coo_array((np.ones(len(joint)), at), shape=(core.n_blocks, core.n_blocks)).tocsc()
-        whole = (pairs + pairs.T + identity(core.n_blocks, format="csc")).tocsc()
-        blocks = blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
+        blocks = quotient_ordered_by(core, "metis")
         joints = blocks[blocks >= core.n_primal] - core.n_primal
-        bodies_forward = patterns.with_primal_blocks(core, joints)
-        repaired = [repair(core, blocks), bodies_forward]
-        return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
+        return fewest_flops(core, repair(core, blocks), with_primal_blocks(core, joints))
 
     return leaves_then(pattern, order_core)
+
+
+def quotient_ordered_by(pattern: Blocks, method: str) -> IntArray:
+    """Order blocks, as heavy as their rows, as CHOLMOD would eliminate them."""
+    whole = csc_matrix(quotient_graph(pattern) + identity(pattern.n_blocks, format="csr"))
+    block = _repeated(pattern.block_sizes)
+    return blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
+
+
+def quotient_graph(pattern: Blocks) -> csr_array:
+    """Return the adjacency of the blocks."""
+    indptr, indices = pattern.adjacency
+    at = indices.astype(np.int32), indptr.astype(np.int32)
+    return csr_array((np.ones(len(indices)), *at), shape=(pattern.n_blocks,) * 2)
+
+
+def _repeated(sizes: IntArray) -> IntArray:
+    """Return each block as often as it is larger than what divides all of them."""
+    return np.repeat(np.arange(len(sizes)), sizes // np.gcd.reduce(sizes))
 
 
 def blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray:

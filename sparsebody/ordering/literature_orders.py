@@ -53,19 +53,14 @@ def penalty(pattern: BlockPattern) -> IntArray:
     Every pivot of a joint is -eps: in rounding, digits are lost in proportion to 1 / eps.
     """
     is_body = np.arange(pattern.n_blocks) < pattern.n_primal
-    return _grouped(without_waiting(pattern, is_body.astype(np.intp)), ~is_body)
+    order = without_waiting(pattern, is_body.astype(np.intp))
+    return order[np.argsort(is_body[order], kind="stable")]
 
 
 def delassus(pattern: BlockPattern) -> IntArray:
     """Eliminate all bodies, and the joints, which they couple directly then, by minimum degree."""
-    is_body = np.arange(pattern.n_blocks) < pattern.n_primal
-    return _grouped(bodies_first(pattern), is_body)
-
-
-def _grouped(order: IntArray, is_first: BoolArray) -> IntArray:
-    """Return a stable order with the blocks that are first in front."""
-    first = is_first[order]
-    return np.concatenate([order[first], order[~first]])
+    order = bodies_first(pattern)
+    return order[np.argsort(order >= pattern.n_primal, kind="stable")]
 
 
 def baraff(pattern: BlockPattern) -> IntArray:

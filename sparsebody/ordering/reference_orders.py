@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import networkx as nx
 import numpy as np
 
@@ -9,13 +11,14 @@ from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.ordering.heuristics import (
+    fewest_flops,
     leaves_then,
     minimum_fill,
     nested_dissection,
     pathwidth_sweep,
 )
-from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
-from sparsebody.sparse.pattern import BlockPattern, Graph, dual_graph, with_primal_blocks
+from sparsebody.sparse.elimination_tree import postordered
+from sparsebody.sparse.pattern import BlockPattern, Blocks, Graph, dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
 
 
@@ -28,6 +31,11 @@ def random_order(pattern: BlockPattern, seed: int = 0) -> IntArray:
     bodies = generator.permutation(pattern.n_primal)
     joints = pattern.n_primal + generator.permutation(pattern.n_dual)
     return np.concatenate([bodies, joints]).astype(np.intp)
+
+
+def shuffled(pattern: Blocks) -> IntArray:
+    """Eliminate the blocks of any symmetric pattern in a random sequence, always the same one."""
+    return np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp)
 
 
 LARGEST_ANNEALED = 8_000  # blocks; two tables of n^2 for n joints in memory
@@ -45,8 +53,8 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        starts = [minimum_fill(core), nested_dissection(core), pathwidth_sweep(core)]
-        start = min(starts, key=lambda order: ordering_metrics(core, order).flops)
+        starts = minimum_fill(core), nested_dissection(core), pathwidth_sweep(core)
+        start = fewest_flops(core, *starts)
         joints = start[start >= core.n_primal] - core.n_primal
         if len(joints) < 3:
             return start
@@ -96,10 +104,7 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
     Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
-    graph = nx.Graph()
-    graph.add_nodes_from(range(pattern.n_blocks))
-    for block in graph:
-        graph.add_edges_from((block, other) for other in pattern.neighbours(block).tolist())
+    graph = nx.Graph({k: pattern.neighbours(k).tolist() for k in range(pattern.n_blocks)})
     distances: dict[int, dict[int, int]] = dict(nx.all_pairs_shortest_path_length(graph))
     order: list[int] = []
     for part in nx.connected_components(graph):
@@ -123,15 +128,14 @@ def _part_of_least_bandwidth(part: list[int], distances: dict[int, dict[int, int
         for block in part
         for radius in range(1, max(distances[block].values()) + 1)
     )
-    bandwidth = max(density, default=0)
-    while True:
+    for bandwidth in count(max(density, default=0)):
         failed: set[tuple[tuple[int, int], ...]] = set()
         for first in sorted(part, key=lambda block: -max(distances[block].values())):
             last = {block: bandwidth * d for block, d in distances[first].items() if d > 0}
             filled = _filled([first], last, distances, bandwidth, failed)
             if filled is not None:
                 return filled
-        bandwidth += 1
+    raise AssertionError("a large enough bandwidth always does")
 
 
 def _filled(

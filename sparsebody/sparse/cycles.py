@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import networkx as nx
@@ -139,8 +140,7 @@ def _around(bits: int, at: Sequence[Sequence[int]]) -> list[int]:
             of_node.setdefault(node, []).append(e)
     around, node = [edges[0]], at[edges[0]][1]
     while len(around) < len(edges):
-        one, two = of_node[node]
-        around.append(two if one == around[-1] else one)
+        around.append(sum(of_node[node]) - around[-1])  # of its two edges the other one
         node = sum(at[around[-1]]) - node
     return around
 
@@ -196,15 +196,11 @@ def _embedding(graph: nx.Graph, drawing: FloatArray | None) -> nx.PlanarEmbeddin
     if drawing is not None:
         embedding, clockwise = nx.PlanarEmbedding(), {}
         for node in graph:
-            others = list(graph[node])
-            way = drawing[others] - drawing[node]
-            sequence = np.argsort(-np.arctan2(way[:, 1], way[:, 0]), kind="stable")
-            clockwise[node] = [others[k] for k in sequence]
+            others = np.array(graph[node])
+            x, y = (drawing[others] - drawing[node]).T
+            clockwise[node] = others[np.argsort(-np.arctan2(y, x), kind="stable")].tolist()
         embedding.set_data(clockwise)
-        try:
+        with suppress(nx.NetworkXException):
             embedding.check_structure()
-        except nx.NetworkXException:
-            pass
-        else:
             return embedding
     return nx.check_planarity(graph)[1]

@@ -145,6 +145,14 @@ def lines_of(file: Path) -> list[str]:
         raise FileFormatError(f"{file}: not a text file") from error
 
 
+def read_json(file: Path, remedy: str) -> Any:
+    """Return the document in a file; FileFormatError as of `lines_of`, or if it is no JSON."""
+    try:
+        return json.loads("\n".join(lines_of(file)))
+    except ValueError as error:
+        raise FileFormatError(f"{file}: not JSON: {error}; {remedy}") from error
+
+
 def _whole(word: str, file: Path, line: int) -> int:
     """Return a whole number that may be an index."""
     try:
@@ -306,11 +314,7 @@ def _read_blocks(file: Path) -> _BlockStructure:
             read_array(file) if file.suffix.lower() == ".mtx" else np.array(_whole_numbers(file))
         )
         return _BlockStructure(_sizes(sizes, file))
-    text = "\n".join(lines_of(file))
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise FileFormatError(f"{file}: not JSON: {error}; correct it there") from error
+    document = read_json(file, "correct it there")
     if not isinstance(document, dict):
         raise FileFormatError(f"{file}: a {type(document).__name__}; give an object with 'sizes'")
     if not isinstance(document.get("sizes"), list):

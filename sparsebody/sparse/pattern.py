@@ -92,10 +92,22 @@ class BlockPattern:
         indptr, indices = self.adjacency
         return indices[indptr[block] : indptr[block + 1]]
 
+    def part(self, primal: IntArray, dual: IntArray | None = None) -> BlockPattern:
+        """Return the pattern of some primal and some dual blocks, numbered anew in this order.
+
+        By default of all dual blocks that couple to none of the other primal blocks.
+        """
+        label = np.full(self.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
+        label[primal] = np.arange(len(primal))
+        if dual is None:
+            dual = np.flatnonzero(((label[self.ends] >= 0) == (self.ends >= 0)).all(axis=1))
+        sizes = self.block_sizes[np.concatenate([primal, self.n_primal + dual])]
+        return BlockPattern(sizes, label[self.ends[dual]])
+
     def scalar_order(self, order: IntArray) -> IntArray:
         """Expand an order of blocks into the order of their scalar rows."""
         sizes = self.block_sizes[order]
-        start = np.repeat(self.offsets[order] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+        start = np.repeat(self.offsets[order] - np.cumsum(sizes) + sizes, sizes)
         return (start + np.arange(self.n_rows)).astype(np.intp)
 
 
@@ -276,15 +288,7 @@ def sampled(pattern: BlockPattern, n_pieces: int = 4, n_blocks: int = 250) -> Bl
     """
     seeds = np.random.default_rng(0).integers(0, pattern.n_primal, n_pieces)
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
-    primal = kernels.nodes_around(primal_graph(pattern), seeds, n_blocks, label)
-    indptr, indices = pattern.adjacency
-    new = np.append(label, -1)  # the last one answers for -1
-    near = np.unique(np.concatenate([indices[indptr[i] : indptr[i + 1]] for i in primal]))
-    near = near.astype(np.intp) - pattern.n_primal
-    ends = new[pattern.ends[near]]
-    inside = ((ends >= 0) == (pattern.ends[near] >= 0)).all(axis=1)
-    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + near[inside]])]
-    return BlockPattern(sizes, ends[inside])
+    return pattern.part(kernels.nodes_around(primal_graph(pattern), seeds, n_blocks, label))
 
 
 def dual_graph(pattern: BlockPattern) -> Graph:

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -377,20 +376,15 @@ def sweep_fronts(part: PartOfRows) -> Iterator[Fronts]:
 def narrow_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
     """Yield choices for a narrow part: by sweeps in both directions, then by nested halves."""
     for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), sweep_fronts(part), strict=True):
-        yield from _at_once(
-            threads,
-            partial(by_fronts, sweep, part, tolerance, name),
-            partial(by_pivots, sweep, part),
-        )
+        if threads == 1:
+            yield by_fronts(sweep, part, tolerance, name)
+            yield by_pivots(sweep, part)
+            continue
+        with ThreadPoolExecutor(threads) as pool:  # both at the same time
+            pivots = pool.submit(by_pivots, sweep, part)
+            yield by_fronts(sweep, part, tolerance, name)
+            yield pivots.result()
     yield from by_halves(part, tolerance, threads)
-
-
-def _at_once(threads: int, *methods: Callable[[], RowChoice]) -> Iterator[RowChoice]:
-    """Yield the choice of each method, computed at the same time if there are threads."""
-    if threads == 1:
-        return (method() for method in methods)
-    with ThreadPoolExecutor(threads) as pool:
-        return pool.map(lambda method: method(), methods)
 
 
 def wide_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
@@ -411,12 +405,9 @@ def smallest_singular_value(rows: csr_array) -> float:
     if factor is None:
         return 0.0
     x = np.random.default_rng(1).normal(size=rows.shape[0])
-    growth = 1.0
     for _ in range(6):
-        x /= np.linalg.norm(x)
-        x = cho_solve_banded((factor, True), x, check_finite=False)
-        growth = float(np.linalg.norm(x))
-    return float(1.0 / np.sqrt(growth))
+        x = cho_solve_banded((factor, True), x / np.linalg.norm(x), check_finite=False)
+    return float(1.0 / np.sqrt(np.linalg.norm(x)))
 
 
 def _band_factor(matrix: csr_array, order: IntArray) -> FloatArray | None:

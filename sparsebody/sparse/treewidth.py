@@ -6,6 +6,8 @@ couples to. Weighted by scalar rows, the pivot's own included, it bounds the lar
 
 from __future__ import annotations
 
+from itertools import combinations, count
+
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
@@ -39,16 +41,16 @@ def crossing_bound(pattern: BlockPattern) -> int:
         return 0
     distance = _corner_distances(pattern)
     first, second = np.triu_indices(len(distance), 1)
-    families = [_disjoint_paths(pattern, inner, key) for key in distance[first] - distance[second]]
-    touched = [np.zeros((len(paths), pattern.n_primal), dtype=np.int32) for paths in families]
-    for touches, paths in zip(touched, families, strict=True):
-        for k, path in enumerate(paths):
-            touches[k, pattern.ends[path].ravel()] = 1
+    touched = []  # by the paths of each family: (n_paths, n_primal)
+    for key in distance[first] - distance[second]:
+        paths = _disjoint_paths(pattern, inner, key)
+        touched.append(np.zeros((len(paths), pattern.n_primal), dtype=np.int32))
+        for touches, path in zip(touched[-1], paths, strict=True):
+            touches[pattern.ends[path].ravel()] = 1
     bound = 0
-    for a in range(len(families)):
-        for b in range(a):
-            if min(len(touched[a]), len(touched[b])) > bound:
-                bound = max(bound, _fewest_of_a_kind(touched[a] @ touched[b].T > 0))
+    for one, other in combinations(touched, 2):
+        if min(len(one), len(other)) > bound:
+            bound = max(bound, _fewest_of_a_kind(other @ one.T > 0))
     return bound
 
 
@@ -93,21 +95,14 @@ def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> 
     for node, successor, amount in np.stack([flow.row, flow.col, flow.data], axis=1).tolist():
         if amount > 0:
             following.setdefault(node, []).extend([successor] * amount)
-    n_paths = len(following.get(n, []))
-    return [path for path in (_path(following, free, n) for _ in range(n_paths)) if path]
-
-
-def _path(
-    following: dict[int, list[int]], free: dict[tuple[int, int], list[int]], source: int
-) -> list[int]:
-    """Follow the flow from the source to the sink, and use up the dual blocks on the way."""
-    path, node = [], following[source].pop()
-    while node != source + 1:
-        successor = following[node].pop()
-        if successor != source + 1:
+    paths = []
+    for node in reversed(following.get(n, [])):
+        path = []
+        while (successor := following[node].pop()) != n + 1:  # the sink
             path.append(free[min(node, successor), max(node, successor)].pop())
-        node = successor
-    return path
+            node = successor
+        paths.append(path)
+    return [path for path in paths if path]
 
 
 def _fewest_of_a_kind(crosses: BoolArray) -> int:
@@ -150,24 +145,14 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
 
 def _core(pattern: BlockPattern) -> BlockPattern:
     """Return the pattern without the joints of tree parts."""
-    core = np.flatnonzero(core_joints(pattern))
-    bodies = np.arange(pattern.n_primal)
-    return BlockPattern(
-        pattern.block_sizes[np.concatenate([bodies, pattern.n_primal + core])], pattern.ends[core]
-    )
+    return pattern.part(np.arange(pattern.n_primal), np.flatnonzero(core_joints(pattern)))
 
 
 def _part(pattern: BlockPattern) -> BlockPattern:
     """Return the pattern, or a part of a large one for which the bounds, which hold, are quick."""
     if pattern.n_primal <= _LARGEST:
         return pattern
-    label = np.full(pattern.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
-    primal = cuthill_mckee(pattern)[:_LARGEST]
-    label[primal] = np.arange(_LARGEST)
-    ends = label[pattern.ends]
-    inside = np.flatnonzero(((ends >= 0) == (pattern.ends >= 0)).all(axis=1))
-    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + inside])]
-    return BlockPattern(sizes, ends[inside])
+    return pattern.part(cuthill_mckee(pattern)[:_LARGEST])
 
 
 def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[int, IntArray]:
@@ -178,19 +163,14 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
     and its reductions; Bodlaender, Fomin, Koster, Kratsch and Thilikos (2006) for remembering sets.
     """
     n = len(weight)
-    neighbours = [0] * n
-    for i in range(n):
-        for j in indices[indptr[i] : indptr[i + 1]].tolist():
-            neighbours[i] |= (1 << j) & ~(1 << i)
-    weights = [int(w) for w in weight]
-    width = kernels.widest_core((indptr, indices), weight) if n else 0
-    failed: set[int] = set()
-    while True:
-        failed.clear()
-        order = _eliminated(neighbours, weights, width, (1 << n) - 1, failed)
+    neighbours = [
+        sum(1 << j for j in indices[indptr[i] : indptr[i + 1]].tolist() if j != i) for i in range(n)
+    ]
+    for width in count(kernels.widest_core((indptr, indices), weight) if n else 0):
+        order = _eliminated(neighbours, weight.tolist(), width, (1 << n) - 1, set())
         if order is not None:
-            return width, np.array(order, dtype=np.intp)
-        width += 1
+            break
+    return width, np.array(order, dtype=np.intp)
 
 
 def _eliminated(
@@ -257,9 +237,4 @@ def _front(node: int, neighbours: list[int], weights: list[int]) -> int:
 
 def _bits(mask: int) -> list[int]:
     """Return the numbers of the bits that are set."""
-    bits = []
-    while mask:
-        lowest = mask & -mask
-        bits.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return bits
+    return [k for k in range(mask.bit_length()) if mask >> k & 1]

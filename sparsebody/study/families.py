@@ -108,12 +108,11 @@ class Family:
 
     def problem(self, system: System, seed: int = 0) -> Problem:
         """Return a compiled mechanism at its state."""
-        if not self.moves:
-            state = system.initial_state
-        elif self.motion == "random":
+        state = system.initial_state
+        if self.motion == "random":
             velocity = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
             state = moving(system, velocity)
-        else:
+        elif self.moves:
             state = function_named(self.motion)(system, seed)
         return Problem(self.mechanism, system, state)
 
@@ -121,10 +120,7 @@ class Family:
 def moving(system: System, velocity: FloatArray) -> State:
     """Return the initial pose with the consistent velocities nearest to `velocity` (n_bodies, 6).
 
-    Raises
-    ------
-    ModelError
-        If no accelerations go with them: in a singular pose rows may contradict each other.
+    ModelError if no accelerations go with them: in a singular pose rows may contradict each other.
     """
     state = system.initial_state.with_(velocity=_in_plane(system, velocity))
     dynamics = ForwardDynamics(system, state, reactions="basic")
@@ -155,16 +151,15 @@ def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
     rng = np.random.default_rng((seed, 1))
     bodies, joints = mechanism.columns()
     order, joint_order = rng.permutation(len(bodies)), rng.permutation(len(joints))
-    index = np.full(len(bodies) + 1, -1)  # the world stays -1
-    index[order] = np.arange(len(bodies))
+    index = np.append(np.argsort(order), -1)  # the world stays -1
     joints = joints.take(joint_order)
-    ends = index[joints.predecessor], index[joints.successor]
+    p, s = index[joints.predecessor], index[joints.successor]
     return Mechanism.of_columns(
         mechanism,
         ([mechanism.body_names[i] for i in order], bodies.take(order)),
         (
             [mechanism.joint_names[j] for j in joint_order],
-            replace(joints, predecessor=ends[0], successor=ends[1]),
+            replace(joints, predecessor=p, successor=s),
         ),
     )
 

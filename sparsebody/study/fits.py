@@ -42,14 +42,9 @@ class Growth:
 
 
 def growth(n: FloatArray, y: FloatArray, smallest: float = 0.0) -> Growth | None:
-    """Fit log y over log n by least squares; None with fewer than two sizes.
+    """Fit log y over log n, (k,) each, by least squares; None with fewer than two sizes.
 
-    Parameters
-    ----------
-    n, y : (k,) arrays
-        Sizes and positive values; others are left out.
-    smallest : float
-        Sizes from here on count: small ones show overhead.
+    Values that are not positive are left out, and sizes below `smallest`, which show overhead.
     """
     use = (n >= smallest) & (y > 0.0) & np.isfinite(y)
     x, z = np.log(n[use]), np.log(y[use])
@@ -59,15 +54,9 @@ def growth(n: FloatArray, y: FloatArray, smallest: float = 0.0) -> Growth | None
     free = len(x) - 2
     error = fit.stderr if np.ptp(z) > 0.0 else 0.0  # which is 0 / 0 where nothing grows
     half = float(t.ppf(0.5 + _CONFIDENCE / 2, free) * error) if free > 0 else np.nan
-    return Growth(
-        exponent=float(fit.slope),
-        low=float(fit.slope) - half,
-        high=float(fit.slope) + half,
-        constant=float(np.exp(fit.intercept)),
-        n_points=len(x),
-        smallest=float(np.exp(x.min())),
-        largest=float(np.exp(x.max())),
-    )
+    exponent = float(fit.slope)
+    constant, *ends = (float(np.exp(value)) for value in (fit.intercept, x.min(), x.max()))
+    return Growth(exponent, exponent - half, exponent + half, constant, len(x), *ends)
 
 
 @dataclass(frozen=True)
@@ -91,12 +80,9 @@ class Crossover:
 
 
 def crossover(own: Mapping[float, float], other: Mapping[float, float]) -> Crossover | None:
-    """Return where times of one method become, and stay, less than those of another.
+    """Return where times by size of one method become, and stay, less than those of another.
 
-    Parameters
-    ----------
-    own, other : dict of size to time
-        Interpolated between common sizes by a straight line in logarithms; None without any.
+    Interpolated between common sizes by a straight line in logarithms; None without any.
     """
     n = np.array(sorted(set(own) & set(other)), dtype=float)
     if len(n) == 0:
@@ -109,6 +95,6 @@ def crossover(own: Mapping[float, float], other: Mapping[float, float]) -> Cross
     last = int(behind[-1])
     if last == len(n) - 1:
         return Crossover(np.nan, np.nan, np.nan, **ends)
-    part = -lead[last] / (lead[last + 1] - lead[last])
-    size = np.exp((1.0 - part) * np.log(n[last]) + part * np.log(n[last + 1]))
-    return Crossover(float(size), float(n[last]), float(n[last + 1]), **ends)
+    around = slice(last, last + 2)
+    size = np.exp(np.interp(0.0, lead[around], np.log(n[around])))
+    return Crossover(float(size), *n[around].tolist(), **ends)

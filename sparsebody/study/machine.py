@@ -38,11 +38,8 @@ def commit() -> str:
 
 def machine() -> str:
     """Return the name of the processor."""
-    if CPU.exists():
-        match = re.search(r"model name\s*:\s*(.+)", CPU.read_text())
-        if match:
-            return match[1].strip()
-    return platform.processor() or platform.machine()
+    match = re.search(r"model name\s*:\s*(.+)", CPU.read_text() if CPU.exists() else "")
+    return match[1].strip() if match else platform.processor() or platform.machine()
 
 
 def loaded_blas() -> str:
@@ -63,9 +60,8 @@ def package_versions(*names: str) -> str:
 
 def memory(field: str = "VmRSS") -> float:
     """Return the memory of this process [MB]: resident, "VmHWM" its peak, "VmSize" all; or NaN."""
-    if not STATUS.exists():
-        return float("nan")
-    match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
+    text = STATUS.read_text() if STATUS.exists() else ""
+    match = re.search(rf"{field}:\s*(\d+) kB", text)
     return int(match[1]) * 1024 / 1e6 if match else float("nan")
 
 

@@ -239,14 +239,13 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
 
 def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     """Return the problem of a case, and what it took to make it."""
-    before, marks = machine.memory(), [time.perf_counter()]
+    before, start = machine.memory(), time.perf_counter()
     built = study.families[case.series.family].build(case.size, case.series.seed)
-    marks.append(time.perf_counter())
+    middle = time.perf_counter()
     system = built.compile()
-    marks.append(time.perf_counter())
+    spent = {"build_seconds": middle - start, "compile_seconds": time.perf_counter() - middle}
     problem = problem_of(study, case, system, folder)
     gc.collect()
-    spent = {"build_seconds": marks[1] - marks[0], "compile_seconds": marks[2] - marks[1]}
     return problem, {**spent, "system_mb": machine.memory() - before}
 
 

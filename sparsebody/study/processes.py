@@ -164,7 +164,7 @@ def _status(error: Exception) -> str:
 def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
     """Yield what calls `isolated`: threads here, or the workers of a Dask cluster."""
     if scheduler is not None:
-        with _dask(scheduler) as client:
+        with _client(scheduler) as client:
             yield client.get_executor(pure=False)
         return
     pool = ThreadPoolExecutor(jobs)
@@ -177,17 +177,14 @@ def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
         pool.shutdown()
 
 
-@contextmanager
-def _dask(scheduler: str) -> Iterator[Any]:
+def _client(scheduler: str) -> Any:
     try:
         from distributed import Client
+
+        return Client(scheduler)
     except ImportError as error:
         raise MissingDependencyError(
             "--scheduler needs Dask: pip install 'sparsebody[study]'"
         ) from error
-    try:
-        client = Client(scheduler)
     except (OSError, ValueError) as error:
         raise StudyError(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    with client:
-        yield client

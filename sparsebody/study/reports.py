@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,8 @@ _LEAST_POINTS = 3
 _SECONDS = "CPU time of one evaluation [s]"
 _PHASES = ("kinematics_seconds", "factorize_seconds", "solve_seconds", TIME, "forces_seconds")
 _PREPARATION = ("build", "compile", "analyze")
+Lines = Callable[..., Iterator[tuple[str, ...]]]
+"""lines(family, ...): lines of a table about it."""
 
 
 def write_report(
@@ -99,12 +102,9 @@ def write_report(
     with write_errors(output):
         output.mkdir(parents=True, exist_ok=True)
     parts = list(_Report(rows, _study_in(folder), output, smallest).parts(folder, patterns))
-    written = []
-    if "markdown" in formats:
-        written.append(write_markdown(parts, output / "report.md"))
-    if "html" in formats:
-        written.append(write_html(parts, output / "report.html"))
-    return written
+    writers = {"markdown": (write_markdown, "report.md"), "html": (write_html, "report.html")}
+    chosen = [writer for name, writer in writers.items() if name in formats]
+    return [write(parts, output / name) for write, name in chosen]
 
 
 def judged_promises(results: Path) -> list[Finding]:
@@ -138,19 +138,15 @@ class _Report:
     def parts(self, folder: Path, patterns: bool) -> Iterator[Part]:
         """Yield all of them; the environment is that recorded in the folder."""
         yield from self._head(folder)
-        if promises := _findings(self.study, self.rows):
-            yield Heading("Promises")
-            header = ("promise", "bodies: measured", "limit", "verdict")
-            yield Table(header, [*map(astuple, promises)])
+        header: Sequence[str] = ("promise", "bodies: measured", "limit", "verdict")
+        promises = map(astuple, _findings(self.study, self.rows))
+        yield from _section("Promises", "", header, promises)
         yield from self._crossovers()
         yield from self._growth()
-        if table := [line for family in self.families for line in _accuracy(family)]:
-            yield Heading("Accuracy")
-            yield Paragraph(
-                "Error of the accelerations over the largest of them, against references."
-            )
-            columns = (f"within {ACCURATE:g}", "worst (bodies)", "bodies", "error", "kappa")
-            yield Table(("family", "method", *columns, "error of the reference"), table)
+        text = "Error of the accelerations over the largest of them, against references."
+        columns = (f"within {ACCURATE:g}", "worst (bodies)", "bodies", "error", "kappa")
+        header = ("family", "method", *columns, "error of the reference")
+        yield from _section("Accuracy", text, header, self._lines(_accuracy))
         if self.study is not None and self.study.settings.details:
             yield from self._details(self.study)
         yield from self._orderings()
@@ -165,10 +161,12 @@ class _Report:
                 yield Heading(name, 3)
                 for kind, figure in pattern_figures(one):
                     yield self._save(figure, f"{name}-{kind}", f"{kind}, {name}")
-        if table := list(failures(self.rows)):
-            yield Heading("Not measured")
-            yield Paragraph("After a limit was exceeded, larger cases of a series were skipped.")
-            yield Table(("method", "status", "message", "families and sizes"), table)
+        text = "After a limit was exceeded, larger cases of a series were skipped."
+        header = ("method", "status", "message", "families and sizes")
+        yield from _section("Not measured", text, header, failures(self.rows))
+
+    def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[tuple[str, ...]]:
+        return chain.from_iterable(lines_of(family, *arguments) for family in self.families)
 
     def _save(self, figure: Figure, name: str, caption: str) -> Picture:
         return Picture(save_figure(figure, self.output / f"{name}.png"), caption)
@@ -194,10 +192,7 @@ class _Report:
 
     def _crossovers(self) -> Iterator[Part]:
         """Yield from which sizes on the sparse method is faster, at equal accuracy and at any."""
-        equal, of_any = (
-            [line for family in self.families for line in _crossovers(family, accuracy)]
-            for accuracy in (ACCURATE, math.inf)
-        )
+        equal, of_any = (list(self._lines(_crossovers, limit)) for limit in (ACCURATE, math.inf))
         if not of_any:
             return
         header = ("family", "against", "sparse is faster from", "common sizes", "ratio at the end")
@@ -230,9 +225,9 @@ class _Report:
             f"In figures, open marks are measurements whose error is more than {ACCURATE:g}, or "
             "not known. Dotted lines are the fitted powers."
         )
-        ours = [family for family in self.families if OURS in family.methods]
-        if len(ours) > 1:
-            lines = [self._line(family, OURS, TIME, family.name) for family in ours]
+        ours = (family for family in self.families if OURS in family.methods)
+        lines = [self._line(family, OURS, TIME, family.name) for family in ours]
+        if len(lines) > 1:
             figure = plot_growth(lines, _SECONDS, "sparse, all families")
             yield self._save(figure, "overview", "time of the sparse method, all families")
         for family in self.families:
@@ -282,28 +277,25 @@ class _Report:
         n, y = np.array(list(curve)), np.array(list(curve.values()))
         exact = np.array([errors.get(size, np.inf) <= ACCURATE for size in n])
         fit = family.growth(label, column, self._smallest(family.curve(label, TIME)))
-        if fit is None:
-            return Line(name, n, y, np.zeros(0), np.zeros(0), name == OURS, exact)
-        ends = np.array([fit.smallest, fit.largest])
-        return Line(f"{name}  n^{fit.exponent:.2f}", n, y, ends, fit(ends), name == OURS, exact)
+        text, ends, values = name, np.zeros(0), np.zeros(0)
+        if fit is not None:
+            ends = np.array([fit.smallest, fit.largest])
+            text, values = f"{name}  n^{fit.exponent:.2f}", fit(ends)
+        return Line(text, n, y, ends, values, name == OURS, exact)
 
     # ---- every case, of studies with details --------------------------------------------------
 
     def _details(self, study: Study) -> Iterator[Part]:
-        yield Heading("Time and error")
-        yield Paragraph("The last column is a method's time over that of sparse.")
+        text = "The last column is a method's time over that of sparse."
         header = ("family", "bodies", "method", "us", "us per body", "error", "kappa")
-        lines = [line for family in self.families for line in _cases(family)]
-        yield Table((*header, "over sparse"), lines)
-        if profile := [line for family in self.families for line in _profile(family)]:
-            yield Heading("Where the time of sparse goes")
-            yield Paragraph("Microseconds, operations and memory for each body.")
-            phases = ("kinematics and assembly", "factorize", "solve", "all", "with joint forces")
-            work = ("flops", "GFLOP/s of factorize", "kB", *_PREPARATION)
-            yield Table(("family", "bodies", *phases, *work), profile)
-        if shuffled := list(self._shuffled(study)):
-            yield Heading("Shuffled numbering")
-            yield Table(("family", "method", "bodies", "shuffled / ordered"), shuffled)
+        yield from _section("Time and error", text, (*header, "over sparse"), self._lines(_cases))
+        text = "Microseconds, operations and memory for each body."
+        phases = ("kinematics and assembly", "factorize", "solve", "all", "with joint forces")
+        work = ("flops", "GFLOP/s of factorize", "kB", *_PREPARATION)
+        columns: Sequence[str] = ("family", "bodies", *phases, *work)
+        yield from _section("Where the time of sparse goes", text, columns, self._lines(_profile))
+        columns = ("family", "method", "bodies", "shuffled / ordered")
+        yield from _section("Shuffled numbering", "", columns, self._shuffled(study))
 
     def _shuffled(self, study: Study) -> Iterator[tuple[str, ...]]:
         """Yield how many times slower methods are with bodies and joints in a random order."""
@@ -347,15 +339,25 @@ class _Report:
             yield Heading(f"{name}, {n} bodies", 3)
             columns = ("ordering", "with", "nnz(L)", "flops", "front", "time [us]", "time / auto")
             yield Table(columns, _ordering_cells([automatic, *others]))
-            figure = plot_fill(
-                {row["ordering"]: row["nnz_l"] for row in others},
-                {row["ordering"]: row["flops"] for row in others},
-                f"{name}, {n} bodies",
+            nnz_l, flops = (
+                {row["ordering"]: row[key] for row in others} for key in ("nnz_l", "flops")
             )
+            figure = plot_fill(nnz_l, flops, f"{name}, {n} bodies")
             yield self._save(figure, f"{name}-{n}-fill", f"fill against ordering, {name}, {n}")
 
 
 # ---- lines of tables --------------------------------------------------------------------------
+
+
+def _section(
+    title: str, text: str, header: Sequence[str], lines: Iterable[tuple[str, ...]]
+) -> Iterator[Part]:
+    """Yield a heading, a paragraph and a table; nothing where it has no lines."""
+    if table := list(lines):
+        yield Heading(title)
+        if text:
+            yield Paragraph(text)
+        yield Table(header, table)
 
 
 def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]]:
@@ -383,15 +385,10 @@ def _accuracy(family: FamilyRows) -> Iterator[tuple[str, ...]]:
         worst = max(known, key=lambda row: row[ERROR])
         large = max(known, key=lambda row: row["n_bodies"])
         exact = [row["n_bodies"] for row in known if row[ERROR] <= ACCURATE]
-        yield (
-            family.name,
-            label,
-            f"{len(exact)} of {len(known)}" + (f", to {max(exact)}" if exact else ""),
-            f"{worst[ERROR]:.1e} ({worst['n_bodies']})",
-            f"{large['n_bodies']}",
-            *(f"{large[name]:.1e}" for name in (ERROR, "kappa")),
-            f"{large['reference_error']:.0e}",
-        )
+        within = f"{len(exact)} of {len(known)}" + (f", to {max(exact)}" if exact else "")
+        of_worst = f"{worst[ERROR]:.1e} ({worst['n_bodies']})"
+        of_large = f"{large[ERROR]:.1e}", f"{large['kappa']:.1e}", f"{large['reference_error']:.0e}"
+        yield family.name, label, within, of_worst, f"{large['n_bodies']}", *of_large
 
 
 def _cases(family: FamilyRows) -> Iterator[tuple[str, ...]]:
@@ -408,24 +405,20 @@ def _profile(family: FamilyRows) -> Iterator[tuple[str, ...]]:
     rows = [row for row in family.rows.get(OURS, ()) if row["forces_seconds"] > 0.0]
     for row in sorted(rows, key=lambda row: row["n_bodies"]):
         n = row["n_bodies"]
-        yield (
-            family.name,
-            f"{n}",
-            *(f"{1e6 * row[name] / n:.3f}" for name in _PHASES),
-            f"{row['flops'] / n:.0f}",
-            f"{1e-9 * row['flops'] / row['factorize_seconds']:.2f}",
-            f"{1e3 * (row['system_mb'] + row['memory_mb']) / n:.2f}",
-            *(f"{1e6 * row[f'{name}_seconds'] / n:.3g}" for name in _PREPARATION),
-        )
+        phases = (f"{1e6 * row[name] / n:.3f}" for name in _PHASES)
+        flops, memory = row["flops"], row["system_mb"] + row["memory_mb"]
+        rate = 1e-9 * flops / row["factorize_seconds"]
+        work = f"{flops / n:.0f}", f"{rate:.2f}", f"{1e3 * memory / n:.2f}"
+        before = (f"{1e6 * row[f'{name}_seconds'] / n:.3g}" for name in _PREPARATION)
+        yield family.name, f"{n}", *phases, *work, *before
 
 
 def _contests(family: FamilyRows) -> Iterator[tuple[str, int, Row, list[Row]]]:
     """Yield family, bodies, the row of the automatic choice, and those of other orderings alone."""
     sizes: dict[int, dict[str, Row]] = defaultdict(dict)
-    for series in family.rows.values():
-        for row in series:
-            if row["method"] == OURS and row["factorization"] == AUTO:
-                sizes[row["n_bodies"]].setdefault(row["ordering"], row)
+    for row in chain.from_iterable(family.rows.values()):
+        if row["method"] == OURS and row["factorization"] == AUTO:
+            sizes[row["n_bodies"]].setdefault(row["ordering"], row)
     for n, rows in sorted(sizes.items()):
         others = [row for row in rows.values() if row["ordering"] != AUTO and row[RATIO] > 0.0]
         if AUTO in rows and others:
@@ -436,31 +429,21 @@ def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> 
     quickest = min(others, key=_ratio)
     best = next((row["flops"] for row in others if row["ordering"] == BEST), math.nan)
     flops_ratio = automatic["flops"] / best
-    return (
-        name,
-        str(n),
-        f"{automatic['chosen_ordering']}, {automatic['chosen_factorization']}",
-        str(len(others)),
-        f"{quickest['ordering']}, {quickest['chosen_factorization']}",
-        f"{quickest[RATIO]:.2f}",
-        "" if math.isnan(flops_ratio) else f"{flops_ratio:.2f}",
-    )
+    taken = f"{automatic['chosen_ordering']}, {automatic['chosen_factorization']}"
+    other = f"{quickest['ordering']}, {quickest['chosen_factorization']}"
+    ratio = "" if math.isnan(flops_ratio) else f"{flops_ratio:.2f}"
+    return name, str(n), taken, str(len(others)), other, f"{quickest[RATIO]:.2f}", ratio
 
 
 def _ordering_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return the cells of orderings, the quickest first, with times over that of "auto"."""
-    return [
-        (
-            f"auto: {row['chosen_ordering']}" if row["ordering"] == AUTO else row["ordering"],
-            row["chosen_factorization"],
-            f"{row['nnz_l']}",
-            f"{row['flops']:.3g}",
-            f"{row['largest_front']}",
-            f"{1e6 * row[TIME]:.4g}",
-            f"{_ratio(row):.2f}",
-        )
-        for row in sorted(rows, key=_ratio)
-    ]
+    cells: list[tuple[str, ...]] = []
+    for row in sorted(rows, key=_ratio):
+        name = f"auto: {row['chosen_ordering']}" if row["ordering"] == AUTO else row["ordering"]
+        work = f"{row['nnz_l']}", f"{row['flops']:.3g}", f"{row['largest_front']}"
+        us, ratio = f"{1e6 * row[TIME]:.4g}", f"{_ratio(row):.2f}"
+        cells.append((name, row["chosen_factorization"], *work, us, ratio))
+    return cells
 
 
 def _ratio(row: Row) -> float:

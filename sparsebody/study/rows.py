@@ -79,9 +79,8 @@ def blank_row(case: Case, **values: Any) -> Row:
 def case_of_row(row: Mapping[str, Any]) -> Case:
     """Return the case that a row is of."""
     names = ("family", "method", "ordering", "factorization", "peer")
-    family, method, ordering, factorization, peer = (str(row[name]) for name in names)
-    series = Series(family, method, ordering, factorization, peer, int(row["seed"]))
-    return Case(int(row["size"]), series)
+    text = {name: str(row[name]) for name in names}
+    return Case(int(row["size"]), Series(**text, seed=int(row["seed"])))
 
 
 # ---- the journal: one JSON line a row, on the disk before it counts ---------------------------
@@ -100,14 +99,9 @@ class Journal:
     """The rows of a study in a folder, locked while it is open.
 
     The first line names the study by its fingerprint. A last line without an end was cut off when
-    the study was killed: it is dropped, and its case runs again.
-
-    Raises
-    ------
-    StudyError
-        If another process has locked it, or the rows are those of another study.
-    OutputError
-        If the file cannot be written.
+    the study was killed: it is dropped, and its case runs again. Raises StudyError if another
+    process has locked it, or the rows are those of another study; OutputError where they cannot be
+    written.
     """
 
     def __init__(self, folder: Path, study: Study) -> None:
@@ -200,9 +194,9 @@ def write_results(rows: Sequence[Row], path: Path) -> Path:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}" if math.isfinite(value) else ""
-    return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.6g}" if math.isfinite(value) else ""
 
 
 def check_format(file_format: str) -> None:
@@ -229,7 +223,7 @@ def read_results(path: Path) -> list[Row]:
     """
     if path.is_dir():
         files = [path / f"results.{name}" for name in FORMATS]
-        path = next((one for one in files if one.exists()), files[0])
+        path = next(filter(Path.exists, files), files[0])
     try:
         if path.suffix == ".parquet":
             rows = list(_arrow()[1].read_table(path).to_pylist())

@@ -137,15 +137,13 @@ class Progress:
     folder: Path
     known: dict[Case, Row]
     deadline: float = math.inf  # of the monotonic clock, after which no case begins
-    queues: dict[Series, deque[Case]] = field(init=False)
+    queues: dict[Series, deque[Case]] = field(default_factory=lambda: defaultdict(deque))
     stopped: dict[Series, Row] = field(default_factory=dict)
-    awaited: dict[tuple[str, int, int], list[Case]] = field(init=False)
+    awaited: dict[tuple[str, int, int], list[Case]] = field(default_factory=dict)
     reach: dict[Series, int] = field(init=False)  # largest size
     ready: list[tuple[int, Case, str]] = field(default_factory=list)  # heap of jobs
 
     def __post_init__(self) -> None:
-        self.queues = defaultdict(deque)
-        self.awaited = {}
         for case in self.study.cases:
             row = self.known.get(case)
             if row is None:

@@ -6,16 +6,14 @@ from random_mechanisms import TREE_TYPES, random_tree
 from textbook import assemble
 
 import sparsebody as sb
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
 
 
 def rows_and_errors(system, state):
     moving = SystemMotion(system, state)
-    return (moving.constraint, moving.position_error)
+    return moving.constraint, moving.position_error
 
 
 def random_system(name, seed):
@@ -64,10 +62,8 @@ def test_asked_acceleration_is_what_keeps_the_velocity_consistent(name, seed):
 def test_fast_and_textbook_form_have_the_same_solution(name):
     system = random_system(name, seed=7)
     state = system.initial_state
-    moving = SystemMotion(system, state)
-    constraint = moving.constraint
-    structure = kkt_structure(system)
-    force = moving.applied - bias_forces(system, state.velocity)
+    moving, structure = SystemMotion(system, state), kkt_structure(system)
+    constraint, force = moving.constraint, moving.applied - moving.bias
     x = np.linalg.solve(
         saddle_csc(structure.matrix(constraint)).toarray(),
         structure.right_hand_side(force, constraint.acceleration),
@@ -82,26 +78,14 @@ def test_fast_and_textbook_form_have_the_same_solution(name):
 
 def test_point_springs_pull_along_their_line():
     mechanism = sb.Mechanism(gravity=[0, 0, 0])
-    mechanism.add_body("a", mass=2.0, inertia=[1, 1, 1], position=[1, 0, 0])
-    mechanism.add_body(
-        "b", mass=1.0, inertia=[1, 1, 1], position=[1, 3, 0], linear_velocity=[0, 1, 0]
-    )
-    mechanism.add_point_force(
-        "spring",
-        "a",
-        "b",
-        first_point=[0.5, 0, 0],
-        second_point=[0.5, 0, 0],
-        stiffness=10.0,
-        rest_length=2.0,
-        damping=4.0,
-        effort=3.0,
-    )
+    place = {"position": [[1, 0, 0], [1, 3, 0]], "linear_velocity": [[0, 0, 0], [0, 1, 0]]}
+    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], **place)
+    points = {"first_point": [0.5, 0, 0], "second_point": [0.5, 0, 0]}
+    spring = {"stiffness": 10.0, "rest_length": 2.0, "damping": 4.0, "effort": 3.0}
+    mechanism.add_point_force("spring", "a", "b", **points, **spring)
     mechanism.add_point_force("tie", sb.WORLD, "a", stiffness=1.0, rest_length=0.25)
     system = mechanism.compile()
-    state = system.initial_state
-    motion = joint_motion(system, state)
-    force = applied_forces(system, state, motion, coordinate_motion(system, state, motion))
+    force = SystemMotion(system, system.initial_state).applied
     pull = 10.0 * (3.0 - 2.0) + 4.0 * 1.0 - 3.0
     np.testing.assert_allclose(force[0], [0, 0, 0.5 * pull, -0.75, pull, 0], atol=1e-14)
     np.testing.assert_allclose(force[1], [0, 0, -0.5 * pull, 0, -pull, 0], atol=1e-14)
@@ -109,15 +93,12 @@ def test_point_springs_pull_along_their_line():
 
 def test_external_forces_act_at_their_point_in_their_axes():
     mechanism = sb.Mechanism(gravity=[0, 0, 0])
-    half = np.sqrt(0.5)
-    mechanism.add_body(
-        "a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0], orientation=[half, 0, 0, half]
-    )
+    pose = {"center_of_mass": [1, 0, 0], "orientation": np.array([1, 0, 0, 1]) / np.sqrt(2)}
+    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], **pose)
     mechanism.add_external_force("world", "a", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
     mechanism.add_external_force("body", "a", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
     system = mechanism.compile()
-    moving = SystemMotion(system, system.initial_state)
-    force = moving.applied
+    force = SystemMotion(system, system.initial_state).applied
     np.testing.assert_allclose(force[0], [1, 0, -2, 2, 0, 5], atol=1e-14)
 
 

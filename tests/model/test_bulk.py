@@ -201,22 +201,14 @@ def message_of(action):
     return str(caught.value)
 
 
+VECTORS = ("position", "center_of_mass", "linear_velocity", "angular_velocity")
 WRONG_BODIES = [
-    {"mass": -2.0},
-    {"mass": nan},
-    {"inertia": [[1, 0, 0], [0, 1, 0], [0, 0, nan]]},
+    *({"mass": mass} for mass in (-2.0, nan)),
+    *({"inertia": np.diag(moments)} for moments in ([1, 1, nan], [1, 1, -1], [1, 1, 3])),
     {"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]},
-    {"inertia": np.diag([1, 1, -1])},
-    {"inertia": np.diag([1, 1, 3])},
-    {"position": [0, nan, 0]},
-    {"center_of_mass": [np.inf, 0, 0]},
-    {"linear_velocity": [nan, 0, 0]},
-    {"angular_velocity": [nan, 0, 0]},
-    {"orientation": [1, 1, 0, 0]},
-    {"orientation": [0, 0, 0, 0]},
-    {"orientation": [nan, 0, 0, 0]},
-    {"shape": "box"},
-    {"mass": -1.0, "position": [0, nan, 0]},
+    *({name: [0, number, 0]} for name in VECTORS for number in (nan, np.inf)),
+    *({"orientation": [w, 0, 0, 0]} for w in (2, 0, nan)),
+    *({"shape": "box"}, {"mass": -1.0, "position": [0, nan, 0]}),
 ]
 
 
@@ -255,15 +247,13 @@ def test_names_are_words_of_their_own_and_arrays_fit_the_number_of_bodies(wrong,
     assert many.n_bodies == 12
 
 
+ENDS = "predecessor", "successor"
 WRONG_JOINTS = [
     ({"joint_type": [sb.Revolute(), sb.Revolute]}, {"joint_type": sb.Revolute}),
     ({"successor": ["b1", "z"]}, {"successor": "z"}),
     ({"predecessor": ["b1", "z"]}, {"predecessor": "z"}),
     ({"successor": [3, 0]}, {"successor": "b0"}),
-    (
-        {"predecessor": [1, -1], "successor": [2, -1]},
-        {"predecessor": sb.WORLD, "successor": sb.WORLD},
-    ),
+    ({"predecessor": [1, -1], "successor": [2, -1]}, dict.fromkeys(ENDS, sb.WORLD)),
     ({"axis": [[0, 0, 1], [0, 0, 0]]}, {"axis": [0, 0, 0]}),
     ({"axis": [[0, 0, 1], [0, nan, 0]]}, {"axis": [0, nan, 0]}),
     ({"x_axis": [[1, 0, 0], [0, 0, 2]]}, {"x_axis": [0, 0, 2]}),
@@ -302,12 +292,8 @@ def test_the_first_wrong_joint_is_named_as_if_it_came_alone(wrong, alone):
 )
 def test_arrays_fit_the_number_of_joints(wrong, message):
     many = two_ways(0)[2]
-    right = {
-        "names": ["n0", "n1"],
-        "joint_type": sb.Revolute(),
-        "predecessor": 0,
-        "successor": [1, 2],
-    }
+    right = {"names": ["n0", "n1"], "joint_type": sb.Revolute(), "predecessor": 0}
+    right["successor"] = [1, 2]
     assert message in message_of(lambda: many.add_joints(**(right | wrong)))
     assert many.n_joints == 0
 

@@ -199,6 +199,7 @@ def example():
 NODE, EDGE, FORCE = ("nodes", 1), ("edges", 0), ("graph", "forces", 0)
 PRESCRIBED, ORIENTATION = (*EDGE, "prescribed"), (*EDGE, "successor_frame", "orientation")
 REMOVED = object()
+STEP = {"type": "smooth-step", "start": 0, "end": 1}
 
 
 def motion(coordinate=0, **entries):
@@ -213,7 +214,6 @@ BROKEN = [
     (("graph", "name"), REMOVED, r"graph: 'name' is a required property; add it"),
     (("graph", "gravity"), [0, 9.81], r"graph\.gravity: \[0, 9\.81\] is too short; give 3 entries"),
     (("directed",), False, "directed: True was expected"),
-    (("nodes",), REMOVED, "the document: 'nodes' is a required property; add it"),
     (("links",), [], r"the document: .*'links' was unexpected.*; the entries are directed, "),
     ((*NODE, "mass"), REMOVED, r"nodes\[1\]: 'mass' is a required property; add it"),
     ((*NODE, "mass"), "heavy", r"nodes\[1\]\.mass: 'heavy' is not of type 'number'; give one of"),
@@ -223,8 +223,6 @@ BROKEN = [
     ((*NODE, "masse"), 1.0, r"nodes\[1\]: .*'masse' was unexpected.*; the entries are id, mass"),
     ((*NODE, "inertia"), [1, 1, 1], r"nodes\[1\]\.inertia\[0\]: 1 is not of type 'array'"),
     ((*NODE, "inertia", 0, 0), 9, r"nodes\[1\]: body 'bar': no body has principal moments 1, 1, 9"),
-    ((*NODE, "orientation"), [1, 1, 0, 0], r"nodes\[1\]: body 'bar': quaternion .* has norm 1\.41"),
-    ((*NODE, "position"), [0, 0, "x"], r"nodes\[1\]\.position\[2\]: 'x' is not of type 'number'"),
     ((*NODE, "position"), [0, 0, 10**305], r"nodes\[1\]\.position\[2\]: found 1000.*; give a fin"),
     ((*NODE, "shape"), None, r"nodes\[1\]\.shape: None is not of type 'object'"),
     (NODE, "bar", r"nodes\[1\]: 'bar' is not of type 'object'"),
@@ -237,33 +235,19 @@ BROKEN = [
     ((*NODE, "shape"), {"type": "sphere", "radius": "x"}, "radius is 'x'; give a number"),
     ((*NODE, "shape"), {"type": "box", "sides": [1, 2]}, r"sides has shape \(2,\); give 3 numbers"),
     ((*NODE, "shape"), {"type": "box", "sides": 1}, r"sides has shape \(\); give 3 numbers"),
-    (
-        (*EDGE, "type"),
-        "hinge",
-        r"edges\[0\]: joint 'hinge': unknown type 'hinge'; the types are re",
-    ),
+    ((*EDGE, "type"), "hinge", r"edges\[0\]: joint 'hinge': unknown type 'hinge'; the types ar"),
     ((*EDGE, "type"), "helical", r"joint 'hinge' \(helical\): 'pitch' is missing; add it"),
     ((*EDGE, "options"), {"pitch": 1}, r"\(revolute\): unknown entry 'pitch'; the entries are"),
     ((*EDGE, "options"), {"x": float("inf")}, r"edges\[0\]\.options\.x: found inf; give a finite"),
     ((*EDGE, "predecessor_frame"), [0, 0], r"edges\[0\]\.predecessor_frame: \[0, 0\] is not of"),
     (PRESCRIBED, motion("x"), r"\.prescribed\[0\]\.coordinate: 'x' is not of type 'integer'"),
-    (
-        PRESCRIBED,
-        motion(1, coefficients=[1]),
-        r"'hinge': coordinate is 1, but a revolute joint has 1",
-    ),
+    (PRESCRIBED, motion(1, coefficients=[1]), r"'hinge': coordinate is 1, but a revolute joint h"),
     (PRESCRIBED, motion(coefficients=1), "coefficients is 1; give a list"),
     (PRESCRIBED, motion(type="spline"), r"prescribed: unknown type 'spline'; the types are poly"),
-    (
-        PRESCRIBED,
-        motion(type="smooth-step", start=0, end=1, duration=0),
-        r"edges\[0\]: .*duration of a smooth step is 0\.0; it must be positive",
-    ),
+    (PRESCRIBED, motion(**STEP, duration=0), r"edges\[0\]: .*smooth step is 0\.0; it must be pos"),
     ((*EDGE, "source"), "bare", r"edges\[0\]: joint 'hinge': source 'bare' is no node; add that"),
     ((*EDGE, "target"), "world", r"edges\[0\]: joint 'hinge': connects 'world' to itself"),
-    ((*EDGE, "key"), REMOVED, r"edges\[0\]: 'key' is a required property; add it"),
     (ORIENTATION, [2, 0, 0, 0], r"'hinge', successor_frame: frame: quaternion .* has norm 2"),
-    (ORIENTATION, [1, 0, 0], r"\.orientation: \[1, 0, 0\] is too short; give 4 entries"),
     ((*FORCE, "type"), "magnet", r"graph\.forces\[0\]: force 'spring': unknown type 'magnet'"),
     ((*FORCE, "joint"), "hing", r"graph\.forces\[0\]: there is no joint 'hing'"),
     ((*FORCE, "joint"), REMOVED, r"graph\.forces\[0\]: force 'spring' \(joint\): 'joint' is miss"),
@@ -284,12 +268,17 @@ def broken(entry, value):
     return document
 
 
+def assert_refused(tmp_path, content, message):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ": .*" + message) as caught:
+        sb.read_mechanism(path)
+    return str(caught.value)
+
+
 @pytest.mark.parametrize(("entry", "value", "message"), BROKEN)
 def test_broken_entry_is_named_with_its_place_and_the_remedy(entry, value, message, tmp_path):
-    path = tmp_path / "broken.json"
-    path.write_text(json.dumps(broken(entry, value)))
-    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ": .*" + message):
-        sb.read_mechanism(path)
+    assert_refused(tmp_path, broken(entry, value), message)
 
 
 @pytest.mark.parametrize(
@@ -301,21 +290,17 @@ def test_broken_entry_is_named_with_its_place_and_the_remedy(entry, value, messa
     ],
 )
 def test_duplicate_names_are_refused(items, message, tmp_path):
-    path, document = tmp_path / "twice.json", example()
+    document = example()
     reduce(getitem, items, document).append(reduce(getitem, (*items, -1), document))
-    path.write_text(json.dumps(document))
-    with pytest.raises(FileFormatError, match=message):
-        sb.read_mechanism(path)
+    assert_refused(tmp_path, document, message)
 
 
 def test_the_first_of_many_broken_bodies_is_named(tmp_path):
-    path, document = tmp_path / "broken.json", example()
+    document = example()
     document["nodes"] += [{**document["nodes"][1], "id": f"bar {i}"} for i in range(100)]
     for i in (83, 61, 62):
         document["nodes"][i] |= {"mass": -i}
-    path.write_text(json.dumps(document))
-    with pytest.raises(FileFormatError, match=r"nodes\[61\]: body 'bar 59': mass -61.0 kg; give"):
-        sb.read_mechanism(path)
+    assert_refused(tmp_path, document, r"nodes\[61\]: body 'bar 59': mass -61.0 kg; give")
 
 
 @pytest.mark.parametrize(
@@ -327,24 +312,18 @@ def test_the_first_of_many_broken_bodies_is_named(tmp_path):
         (b"[" * 100_000, "not JSON that can be read"),
         (b'{"graph": 1, "graph": 2}', "JSON: 'graph' stands twice in an object"),
         (b"\x89HDF\xff\xfe", "not a text file; give a JSON file"),
-        (None, "cannot be read: No such file"),
     ],
 )
 def test_file_that_holds_no_document_is_refused(content, message, tmp_path):
-    path = tmp_path / "broken.json"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ": " + message):
-        sb.read_mechanism(path)
+    assert_refused(tmp_path, content, message)
+    with pytest.raises(FileFormatError, match=r"none.json: cannot be read: No such file"):
+        sb.read_mechanism(tmp_path / "none.json")
 
 
 def test_long_quotations_of_the_schema_checker_are_shortened(tmp_path):
-    path, document = tmp_path / "broken.json", example()
-    document["nodes"] = {f"node-{index}": index for index in range(10_000)}
-    path.write_text(json.dumps(document))
-    with pytest.raises(FileFormatError, match="is not of type 'array'; give one") as info:
-        sb.read_mechanism(path)
-    assert len(str(info.value)) < 400 + len(str(path))
+    document = example() | {"nodes": {f"node-{index}": index for index in range(10_000)}}
+    message = assert_refused(tmp_path, document, "is not of type 'array'; give one")
+    assert len(message) < 400 + len(str(tmp_path))
 
 
 # ---- dispatch -------------------------------------------------------------------------------

@@ -19,38 +19,26 @@ from sparsebody.spatial import box_inertia, quaternion_exponential
 
 # name, parameters, bodies, joints, rows, mobility, redundant rows
 COUNTS = [
-    ("chain", {"bodies": 1}, 1, 1, 5, 1, 0),
     ("chain", {"bodies": 7}, 7, 7, 35, 7, 0),
     ("chain", {"bodies": 7, "joint": "spherical"}, 7, 7, 21, 21, 0),
     ("tree", {"bodies": 9, "branching": 1.5}, 9, 9, 45, 9, 0),
     ("tree", {"bodies": 1}, 1, 1, 5, 1, 0),
     ("ladder", {"rungs": 1}, 2, 3, 9, 3, 0),
-    ("ladder", {"rungs": 6}, 12, 18, 54, 18, 0),
     ("ladder", {"rungs": 6, "disorder": 0.1}, 12, 18, 54, 18, 0),
-    ("ladder", {"rungs": 6, "joint": "revolute"}, 12, 18, 90, 0, 18),
     ("ladder", {"rungs": 6, "joint": "revolute", "disorder": 0.1}, 12, 18, 90, 0, 18),
     ("scissor", {"pairs": 1, "drive": False}, 2, 3, 11, 1, 0),
-    ("scissor", {"pairs": 2, "drive": False}, 4, 6, 26, 1, 3),
     ("scissor", {"pairs": 9, "drive": False}, 18, 27, 131, 1, 24),
-    ("scissor", {"pairs": 1, "drive": True}, 2, 3, 12, 0, 0),
     ("scissor", {"pairs": 9, "angle": 0.9, "drive": True}, 18, 27, 132, 0, 24),
-    ("n-four-bar", {"loops": 1}, 3, 4, 20, 1, 3),
     ("n-four-bar", {"loops": 7}, 15, 22, 110, 1, 21),
-    ("five-bar-array", {"loops": 1}, 4, 5, 25, 2, 3),
     ("five-bar-array", {"loops": 6, "spacing": 1.0}, 19, 25, 125, 7, 18),
-    ("four-bar-torus", {"rows": 3, "columns": 3}, 18, 28, 140, 2, 34),
     ("four-bar-torus", {"rows": 4, "columns": 5}, 40, 61, 305, 5, 70),
     ("lattice", {"rows": 1, "columns": 1}, 1, 1, 3, 3, 0),
     ("lattice", {"rows": 2, "columns": 2, "layers": 2}, 8, 13, 39, 9, 0),
-    ("lattice", {"rows": 2, "columns": 2, "joint": "revolute"}, 4, 5, 25, 2, 3),
     ("tube", {"rings": 2, "rails": 3}, 6, 10, 30, 6, 0),
     ("tube", {"rings": 3, "rails": 4}, 12, 21, 63, 10, 1),
     ("tube", {"rings": 3, "rails": 4, "joint": "revolute"}, 12, 21, 105, 4, 37),
     ("rotating-squares", {"rows": 1, "columns": 4}, 4, 4, 20, 4, 0),
-    ("rotating-squares", {"rows": 2, "columns": 2}, 4, 5, 25, 2, 3),
-    ("rotating-squares", {"rows": 3, "columns": 3}, 9, 13, 65, 2, 13),
     ("rotating-squares", {"rows": 5, "columns": 5, "angle": 0.6}, 25, 41, 205, 2, 57),
-    ("ring", {"bodies": 3}, 3, 4, 12, 6, 0),
     ("ring", {"bodies": 8}, 8, 9, 27, 21, 0),
     ("ring", {"bodies": 8, "joint": "revolute"}, 8, 9, 45, 6, 3),
     ("stewart", {}, 13, 18, 72, 6, 0),
@@ -163,8 +151,6 @@ def test_unfit_parameter_is_named_with_its_value_and_the_remedy(name, parameters
 def test_unknown_names_are_answered_with_the_known_ones():
     with pytest.raises(UnknownNameError, match="no mechanism 'scissors' in the gallery"):
         build("scissors")
-    with pytest.raises(ModelError, match="joint is 'rubber'; give one of: spherical, revolute"):
-        GALLERY["ring"].function(joint="rubber")
 
 
 def test_more_branching_than_bodies_gives_a_star():
@@ -303,8 +289,7 @@ def test_bricard_starts_with_the_published_acceleration():
 
 def test_pendulum_starts_to_fall_like_a_point_mass():
     _, a = initial_accelerations(build("pendulum"))
-    assert a[0, 2] == pytest.approx(9.81, rel=1e-8)
-    assert a[0, 4] == pytest.approx(-9.81, rel=1e-8)
+    np.testing.assert_allclose(a[0, [2, 4]], [9.81, -9.81], rtol=1e-8)
 
 
 def test_governor_starts_with_the_accelerations_of_its_lagrangian():
@@ -347,10 +332,8 @@ def assert_joints_at(mechanism, expected):
     for name, (predecessor, successor, place) in expected.items():
         joint = mechanism.joint(name)
         assert (joint.predecessor, joint.successor) == (predecessor, successor)
-        for end, frame in (
-            (predecessor, joint.predecessor_frame),
-            (successor, joint.successor_frame),
-        ):
+        frames = joint.predecessor_frame, joint.successor_frame
+        for end, frame in zip((predecessor, successor), frames, strict=True):
             on_world = end == sb.WORLD
             at = frame.origin if on_world else mechanism.body(end).to_world(frame.origin)
             np.testing.assert_allclose(at, place, atol=1e-12)

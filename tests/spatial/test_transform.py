@@ -6,27 +6,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
+import sparsebody.spatial as sp
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.spatial import (
-    check_unit_quaternion,
-    force_cross,
-    force_transform,
-    inverse_transform,
-    motion_cross,
-    plucker_parts,
-    plucker_transform,
-    quaternion_conjugate,
-    quaternion_exponential,
-    quaternion_from_rotation,
-    quaternion_logarithm,
-    quaternion_product,
-    rotation_about,
-    rotation_exponential,
-    rotation_from_quaternion,
-    rotation_logarithm,
-    skew,
-    unskew,
-)
 
 ANGLES = [0.0, 1e-300, 1e-160, 1e-12, 1e-8, 1e-4, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-12]
 
@@ -55,7 +36,9 @@ def unit_quaternions(draw):
 
 @st.composite
 def transforms(draw):
-    return plucker_transform(rotation_from_quaternion(draw(unit_quaternions())), draw(vectors()))
+    return sp.plucker_transform(
+        sp.rotation_from_quaternion(draw(unit_quaternions())), draw(vectors())
+    )
 
 
 # --- the cross product ---
@@ -63,12 +46,12 @@ def transforms(draw):
 
 @given(vectors(), vectors())
 def test_skew_is_the_cross_product(a, b):
-    close(skew(a) @ b, np.cross(a, b))
+    close(sp.skew(a) @ b, np.cross(a, b))
 
 
 @given(arrays(float, (2, 5, 3), elements=st.floats(-10, 10)))
 def test_unskew_inverts_skew_over_leading_axes(a):
-    np.testing.assert_array_equal(unskew(skew(a)), a)
+    np.testing.assert_array_equal(sp.unskew(sp.skew(a)), a)
 
 
 # --- quaternions form a group ---
@@ -76,18 +59,20 @@ def test_unskew_inverts_skew_over_leading_axes(a):
 
 @given(unit_quaternions(), unit_quaternions())
 def test_product_of_quaternions_is_product_of_rotations(p, q):
-    product = rotation_from_quaternion(quaternion_product(p, q))
-    close(product, rotation_from_quaternion(p) @ rotation_from_quaternion(q))
+    product = sp.rotation_from_quaternion(sp.quaternion_product(p, q))
+    close(product, sp.rotation_from_quaternion(p) @ sp.rotation_from_quaternion(q))
 
 
 @given(unit_quaternions())
 def test_rotation_from_quaternion_agrees_with_scipy_and_with_the_sandwich(q):
-    R = rotation_from_quaternion(q)
+    R = sp.rotation_from_quaternion(q)
     close(R, Rotation.from_quat(q, scalar_first=True).as_matrix())
     p = np.array([1.0, -2.0, 3.0])
-    sandwich = quaternion_product(quaternion_product(q, [0.0, *p]), quaternion_conjugate(q))
+    sandwich = sp.quaternion_product(
+        sp.quaternion_product(q, [0.0, *p]), sp.quaternion_conjugate(q)
+    )
     close(R @ p, sandwich[1:])
-    close(quaternion_product(quaternion_conjugate(q), q), [1.0, 0.0, 0.0, 0.0])
+    close(sp.quaternion_product(sp.quaternion_conjugate(q), q), [1.0, 0.0, 0.0, 0.0])
 
 
 # --- bijections ---
@@ -95,14 +80,14 @@ def test_rotation_from_quaternion_agrees_with_scipy_and_with_the_sandwich(q):
 
 @given(unit_quaternions())
 def test_quaternion_and_rotation_matrix_are_equivalent_up_to_the_sign(q):
-    back = quaternion_from_rotation(rotation_from_quaternion(q))
+    back = sp.quaternion_from_rotation(sp.rotation_from_quaternion(q))
     assert back[0] >= 0.0
     assert min(np.abs(back - q).max(), np.abs(back + q).max()) < 1e-12
 
 
 @pytest.mark.parametrize("q", [*np.eye(4), [0, 0.6, 0.8, 0], [0.5, -0.5, 0.5, -0.5]])
 def test_quaternion_from_rotation_is_exact_at_half_turns(q):
-    back = quaternion_from_rotation(rotation_from_quaternion(q))
+    back = sp.quaternion_from_rotation(sp.rotation_from_quaternion(q))
     assert min(np.abs(back - q).max(), np.abs(back + np.asarray(q)).max()) < 1e-15
 
 
@@ -110,41 +95,41 @@ def test_quaternion_from_rotation_is_exact_at_half_turns(q):
 @given(axis=directions())
 def test_quaternion_logarithm_inverts_the_exponential(angle, axis):
     phi = angle * axis
-    q = quaternion_exponential(phi)
+    q = sp.quaternion_exponential(phi)
     assert abs(np.linalg.norm(q) - 1.0) < 1e-15
-    close(quaternion_logarithm(q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
-    close(quaternion_logarithm(-q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
+    close(sp.quaternion_logarithm(q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
+    close(sp.quaternion_logarithm(-q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
 
 
 @given(directions())
 def test_rotation_logarithm_at_a_half_turn_is_one_of_both_axes(axis):
-    phi = rotation_logarithm(2.0 * np.outer(axis, axis) - np.eye(3))
+    phi = sp.rotation_logarithm(2.0 * np.outer(axis, axis) - np.eye(3))
     assert min(np.abs(phi - np.pi * axis).max(), np.abs(phi + np.pi * axis).max()) < 1e-12
 
 
 @given(vectors())
 def test_logarithm_is_the_shortest_rotation_vector(phi):
-    shortest = quaternion_logarithm(quaternion_exponential(phi))
+    shortest = sp.quaternion_logarithm(sp.quaternion_exponential(phi))
     assert np.linalg.norm(shortest) <= np.pi + 1e-12
-    close(rotation_exponential(shortest), rotation_exponential(phi))
+    close(sp.rotation_exponential(shortest), sp.rotation_exponential(phi))
 
 
 @given(directions(), st.floats(-10, 10))
 def test_all_exponentials_agree_with_scipy(axis, angle):
     expected = Rotation.from_rotvec(angle * axis).as_matrix()
-    close(rotation_about(axis, angle), expected)
-    close(rotation_exponential(angle * axis), expected)
-    close(rotation_from_quaternion(quaternion_exponential(angle * axis)), expected)
+    close(sp.rotation_about(axis, angle), expected)
+    close(sp.rotation_exponential(angle * axis), expected)
+    close(sp.rotation_from_quaternion(sp.quaternion_exponential(angle * axis)), expected)
 
 
 def test_rotations_are_vectorized_over_leading_axes():
     phi = np.random.default_rng(0).normal(size=(2, 5, 3))
-    q, R = quaternion_exponential(phi), rotation_exponential(phi)
-    close(rotation_from_quaternion(q), R)
-    close(rotation_logarithm(R), quaternion_logarithm(q))
-    close(R[1, 3], rotation_exponential(phi[1, 3]))
+    q, R = sp.quaternion_exponential(phi), sp.rotation_exponential(phi)
+    close(sp.rotation_from_quaternion(q), R)
+    close(sp.rotation_logarithm(R), sp.quaternion_logarithm(q))
+    close(R[1, 3], sp.rotation_exponential(phi[1, 3]))
     angles = np.linspace(-1, 1, 5)
-    close(rotation_about([0, 1, 0], angles)[2], rotation_about([0, 1, 0], angles[2]))
+    close(sp.rotation_about([0, 1, 0], angles)[2], sp.rotation_about([0, 1, 0], angles[2]))
 
 
 # --- Plücker transforms ---
@@ -152,89 +137,23 @@ def test_rotations_are_vectorized_over_leading_axes():
 
 @given(unit_quaternions(), vectors())
 def test_plucker_parts_invert_plucker_transform(q, r):
-    E = rotation_from_quaternion(q)
-    E_back, r_back = plucker_parts(plucker_transform(E, r))
+    E = sp.rotation_from_quaternion(q)
+    E_back, r_back = sp.plucker_parts(sp.plucker_transform(E, r))
     close(E_back, E)
     close(r_back, r)
 
 
 @given(transforms())
 def test_inverse_and_force_transform_equal_dense_algebra(X):
-    close(inverse_transform(X) @ X, np.eye(6), atol=1e-11)
-    close(inverse_transform(X), np.linalg.inv(X), atol=1e-10)
-    close(force_transform(X), np.linalg.inv(X).T, atol=1e-10)
+    close(sp.inverse_transform(X) @ X, np.eye(6), atol=1e-11)
+    close(sp.inverse_transform(X), np.linalg.inv(X), atol=1e-10)
+    close(sp.force_transform(X), np.linalg.inv(X).T, atol=1e-10)
 
 
 def test_transform_shifts_the_velocity_of_the_origin():
     spin = np.array([0, 0, 2.0, 0, 0, 0])  # about z through the origin of A
-    X = plucker_transform(np.eye(3), [3.0, 0, 0])
+    X = sp.plucker_transform(np.eye(3), [3.0, 0, 0])
     close(X @ spin, [0, 0, 2, 0, 6, 0])
-
-
-# --- errors ---
-
-
-@pytest.mark.parametrize(
-    ("function", "shape"),
-    [
-        (skew, (2,)),
-        (unskew, (3,)),
-        (quaternion_conjugate, (3,)),
-        (quaternion_exponential, (4,)),
-        (quaternion_logarithm, (3,)),
-        (quaternion_from_rotation, (3, 4)),
-        (rotation_from_quaternion, ()),
-        (rotation_exponential, (3, 2)),
-        (rotation_logarithm, (2, 2)),
-        (plucker_parts, (3, 3)),
-        (inverse_transform, (6,)),
-        (force_transform, (6, 5)),
-    ],
-)
-def test_wrong_shape_is_named(function, shape):
-    with pytest.raises(ShapeError, match=r"must have shape \(\.\.\., .*got \("):
-        function(np.zeros(shape))
-
-
-def test_leading_axes_that_do_not_fit_are_named():
-    with pytest.raises(ShapeError, match=r"leading axes .* p \(2,\), q \(3,\)"):
-        quaternion_product(np.zeros((2, 4)), np.zeros((3, 4)))
-    with pytest.raises(ShapeError, match=r"rotation \(2,\), origin \(3,\)"):
-        plucker_transform(np.zeros((2, 3, 3)), np.zeros((3, 3)))
-    with pytest.raises(ShapeError, match=r"axis \(2,\), angle \(3,\)"):
-        rotation_about(np.zeros((2, 3)), np.zeros(3))
-
-
-def test_what_is_no_array_of_numbers_is_named():
-    with pytest.raises(ShapeError, match="vector must be an array of numbers"):
-        skew(["a", "b", "c"])
-
-
-@pytest.mark.parametrize("axis", [[0, 0, 2], [0, 0, 0], [np.nan, 0, 1]])
-def test_axis_that_is_no_unit_vector_is_refused(axis):
-    with pytest.raises(ShapeError, match="axis must be a unit vector"):
-        rotation_about(axis, 0.1)
-
-
-@pytest.mark.parametrize("function", [plucker_parts, inverse_transform, force_transform])
-def test_force_transform_is_not_taken_for_a_motion_transform(function):
-    with pytest.raises(ShapeError, match="upper right block"):
-        function(force_transform(plucker_transform(np.eye(3), [1.0, 2.0, 3.0])))
-
-
-@pytest.mark.parametrize(
-    ("quaternion", "message"),
-    [
-        ([2, 0, 0, 0], r"norm 2, not 1; divide it by its norm"),
-        ([0, 0, 0, 0], r"norm 0, not 1; use \(1, 0, 0, 0\)"),
-        ([1, 0, 0], r"shape \(3,\); give one of shape \(4,\)"),
-        ([1, 0, 0, np.nan], r"nan\]; give finite numbers"),
-        ("upright", r"'upright'; give numbers"),
-    ],
-)
-def test_bad_quaternion_is_refused_with_the_name_the_value_and_the_remedy(quaternion, message):
-    with pytest.raises(ModelError, match=f"body 'arm'.*{message}"):
-        check_unit_quaternion(quaternion, "body 'arm'")
 
 
 twists = arrays(float, 6, elements=st.floats(-3, 3))
@@ -243,25 +162,63 @@ twists = arrays(float, 6, elements=st.floats(-3, 3))
 @given(twists, twists)
 def test_cross_operators_are_the_cross_products_of_their_parts(v, m):
     (w, u), (a, b) = np.split(v, 2), np.split(m, 2)
-    close(motion_cross(v) @ m, [*np.cross(w, a), *(np.cross(w, b) + np.cross(u, a))])
-    close(force_cross(v) @ m, [*(np.cross(w, a) + np.cross(u, b)), *np.cross(w, b)])
+    close(sp.motion_cross(v) @ m, [*np.cross(w, a), *(np.cross(w, b) + np.cross(u, a))])
+    close(sp.force_cross(v) @ m, [*(np.cross(w, a) + np.cross(u, b)), *np.cross(w, b)])
 
 
 @given(twists, twists)
 def test_cross_operators_transform_like_their_vectors(v, pose):
-    X = plucker_transform(rotation_exponential(pose[:3]), pose[3:])
-    X_force = force_transform(X)
-    close(motion_cross(X @ v), X @ motion_cross(v) @ np.linalg.inv(X), atol=1e-9)
-    close(force_cross(X @ v), X_force @ force_cross(v) @ np.linalg.inv(X_force), atol=1e-9)
+    X = sp.plucker_transform(sp.rotation_exponential(pose[:3]), pose[3:])
+    X_force = sp.force_transform(X)
+    close(sp.motion_cross(X @ v), X @ sp.motion_cross(v) @ np.linalg.inv(X), atol=1e-9)
+    close(sp.force_cross(X @ v), X_force @ sp.force_cross(v) @ np.linalg.inv(X_force), atol=1e-9)
 
 
 @given(arrays(float, 3, elements=st.floats(-2, 2)))
 def test_exponential_of_motion_cross_is_the_transform_of_a_turned_frame(phi):
-    X_world_body = expm(motion_cross([*phi, 0, 0, 0]))
-    close(X_world_body, plucker_transform(rotation_exponential(phi), np.zeros(3)))
+    X_world_body = expm(sp.motion_cross([*phi, 0, 0, 0]))
+    close(X_world_body, sp.plucker_transform(sp.rotation_exponential(phi), np.zeros(3)))
 
 
-@pytest.mark.parametrize("operator", [motion_cross, force_cross])
-def test_a_velocity_of_wrong_shape_is_named(operator):
-    with pytest.raises(ShapeError, match=r"velocity must have shape \(\.\.\., 6\), got \(3,\)"):
-        operator(np.zeros(3))
+# --- errors ---
+
+SHAPES = [
+    *((sp.skew, (2,)), (sp.unskew, (3,)), (sp.quaternion_conjugate, (3,))),
+    *((sp.quaternion_exponential, (4,)), (sp.quaternion_logarithm, (3,))),
+    *((sp.quaternion_from_rotation, (3, 4)), (sp.rotation_from_quaternion, ())),
+    *((sp.rotation_exponential, (3, 2)), (sp.rotation_logarithm, (2, 2))),
+    *((sp.plucker_parts, (3, 3)), (sp.inverse_transform, (6,)), (sp.force_transform, (6, 5))),
+    *((sp.motion_cross, (3,)), (sp.force_cross, (3,))),
+]
+FORCE_TRANSFORM = sp.force_transform(sp.plucker_transform(np.eye(3), [1.0, 2.0, 3.0]))
+MISFITS = [
+    *(((f, np.zeros(shape)), r"must have shape \(\.\.\., .*got \(") for f, shape in SHAPES),
+    ((sp.quaternion_product, np.zeros((2, 4)), np.zeros((3, 4))), r"leading .* p \(2,\), q \(3,\)"),
+    ((sp.plucker_transform, np.eye(3)[[[0] * 3] * 2], np.zeros((3, 3))), r"\(2,\), origin \(3,\)"),
+    ((sp.rotation_about, np.zeros((2, 3)), np.zeros(3)), r"axis \(2,\), angle \(3,\)"),
+    ((sp.skew, ["a", "b", "c"]), "vector must be an array of numbers"),
+    ((sp.rotation_about, [0, 0, 2], 0.1), "axis must be a unit vector"),
+    ((sp.rotation_about, [np.nan, 0, 1], 0.1), "axis must be a unit vector"),
+    ((sp.plucker_parts, FORCE_TRANSFORM), "upper right block"),
+    ((sp.inverse_transform, FORCE_TRANSFORM), "upper right block"),
+    ((sp.force_transform, FORCE_TRANSFORM), "upper right block"),
+]
+QUATERNIONS = [
+    ([2, 0, 0, 0], r"norm 2, not 1; divide it by its norm"),
+    ([0, 0, 0, 0], r"norm 0, not 1; use \(1, 0, 0, 0\)"),
+    ([1, 0, 0], r"shape \(3,\); give one of shape \(4,\)"),
+    ([1, 0, 0, np.nan], r"nan\]; give finite numbers"),
+    ("upright", r"'upright'; give numbers"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), MISFITS)
+def test_arguments_that_do_not_fit_are_named(call, message):
+    with pytest.raises(ShapeError, match=message):
+        call[0](*call[1:])
+
+
+@pytest.mark.parametrize(("quaternion", "message"), QUATERNIONS)
+def test_bad_quaternion_is_refused_with_the_name_the_value_and_the_remedy(quaternion, message):
+    with pytest.raises(ModelError, match=f"body 'arm'.*{message}"):
+        sp.check_unit_quaternion(quaternion, "body 'arm'")

@@ -45,21 +45,12 @@ Points = Mapping[str, tuple[str, tuple[float, float, float]]]
 
 @dataclass(frozen=True)
 class GalleryEntry:
-    """A function that makes a mechanism, and what to say about it.
+    """A function that makes a mechanism, and what to say about it."""
 
-    Parameters
-    ----------
-    function : callable
-        Every parameter has a default.
-    size_parameters : tuple of str
-        The parameters that set the number of bodies.
-    points : dict of str to (str, 3 floats)
-        Points that published results speak of: body and place in its frame [m].
-    """
-
-    function: Callable[..., Mechanism]
-    size_parameters: tuple[str, ...] = ()
+    function: Callable[..., Mechanism]  # every parameter has a default
+    size_parameters: tuple[str, ...] = ()  # that set the number of bodies
     points: Points = field(default_factory=dict)
+    """Points that published results speak of: body and place in its frame [m]."""
 
     @property
     def summary(self) -> str:

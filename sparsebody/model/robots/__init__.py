@@ -9,9 +9,9 @@ from pathlib import Path
 from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import note_omissions, read_source
-from sparsebody.model.robots.robot_forces import add_forces
 from sparsebody.model.robots.robot_joints import (
     add_bodies,
+    add_forces,
     add_joints,
     add_loop_joints,
     constant_joints,

@@ -1,18 +1,18 @@
-"""Bodies and joints of a robot file; welded bodies become one, and so do joints of one body."""
+"""Bodies, joints and forces of a robot file; welded bodies become one, and so do their joints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import FileFormatError
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Cylinder, Shape, Sphere
-from sparsebody.model.frames import Frame, all_axes
-from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.frames import Frame, Frames, all_axes
+from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias
 from sparsebody.tolerances import AXIS_TOLERANCE
@@ -28,13 +28,13 @@ def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
     members = [body for of_root in source.roots.values() for body in of_root]
     group = np.repeat(np.arange(len(roots)), [len(of_root) for of_root in source.roots.values()])
     model, shapes = source.model, _shapes(source)
-    frames = [source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members]
-    R = np.array([frame.rotation for frame in frames]).reshape(-1, 3, 3)  # of principal axes
+    frames = Frames.of([source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members])
+    R = frames.rotations  # of principal axes
     mass, center, inertia = summed_inertias(
         group,
         len(roots),
         model.body_mass[members],
-        np.array([frame.origin for frame in frames]).reshape(-1, 3),
+        frames.origins,
         (R * model.body_inertia[members][:, None]) @ np.swapaxes(R, 1, 2),
     )
     mechanism.add_bodies(
@@ -91,7 +91,7 @@ class Layout:
 
     type: types.JointType
     point: FloatArray
-    axis: FloatArray | None = None
+    axis: ArrayLike = (0.0, 0.0, 1.0)
     x_axis: FloatArray | None = None
     coordinates: Mapping[int, tuple[int, float]] = field(default_factory=dict)
     """Joint of the file -> the coordinate that it is, and its sign."""
@@ -115,10 +115,20 @@ def add_joints(
 
     `constants` holds joints of the file that are kept at a distance from their initial position.
     """
+    model, data = source.model, source.data
     coordinates: dict[int, Coordinate] = {}
     names, ends, layouts, motions = [], [], [], []
     for body in source.roots:
-        joints = _file_joints(source, body)
+        first = int(model.body_jntadr[body])
+        joints = [  # from the parent outwards
+            FileJoint(
+                joint,
+                source.joint_names[joint],
+                source.kind("mjtJoint", model.jnt_type[joint]),
+                *(np.array(a[joint]) for a in (data.xanchor, data.xaxis, model.jnt_axis)),
+            )
+            for joint in range(first, first + int(model.body_jntnum[body]))
+        ]
         layout, name = _layout(source, body, joints), "+".join(joint.name for joint in joints)
         name = name if len(joints) == 1 else unique_name(name, source.joint_names)
         if len(joints) > 1 and not layout.coordinates:
@@ -128,14 +138,15 @@ def add_joints(
             source.unsupported.append(f"the constant joint {source.joint_names[j]!r} in {name!r}")
         names.append(name)
         layouts.append(layout)
-        ends.append((source.rigid_name(source.model.body_parentid[body]), source.body_names[body]))
+        ends.append((source.rigid_name(model.body_parentid[body]), source.body_names[body]))
         motions.append(dict.fromkeys(layout.held, 0.0))
         for j, (index, sign) in layout.coordinates.items():
             coordinates[j] = Coordinate(name, index, sign)
             if j in constants:
                 motions[-1][index] = sign * constants[j]
-    z = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
+    z = np.array([layout.axis for layout in layouts]).reshape(-1, 3)
     chosen = all_axes(z)[:, :, 0]  # where none is given
+    x = [c if at.x_axis is None else at.x_axis for at, c in zip(layouts, chosen, strict=True)]
     mechanism.add_joints(
         names,
         [layout.type for layout in layouts],
@@ -143,29 +154,10 @@ def add_joints(
         [successor for _, successor in ends],
         point=np.array([layout.point for layout in layouts]).reshape(-1, 3),
         axis=z,
-        x_axis=np.array(
-            [x if at.x_axis is None else at.x_axis for at, x in zip(layouts, chosen, strict=True)]
-        ).reshape(-1, 3),
+        x_axis=np.reshape(x, (-1, 3)),
         prescribed=motions,
     )
     return coordinates
-
-
-def _file_joints(source: RobotSource, body: int) -> list[FileJoint]:
-    """Return the joints of a body of the file, from the parent outwards."""
-    model, data = source.model, source.data
-    first = int(model.body_jntadr[body])
-    return [
-        FileJoint(
-            joint,
-            source.joint_names[joint],
-            source.kind("mjtJoint", model.jnt_type[joint]),
-            np.array(data.xanchor[joint]),
-            np.array(data.xaxis[joint]),
-            np.array(model.jnt_axis[joint]),
-        )
-        for joint in range(first, first + int(model.body_jntnum[body]))
-    ]
 
 
 def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
@@ -243,17 +235,13 @@ def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
 
 
 def _three_hinges(joints: list[FileJoint]) -> Layout | None:
-    place = _common_point(joints)
-    return (
-        Layout(types.Spherical(), place) if place is not None and _perpendicular(joints) else None
-    )
+    place = _common_point(joints) if _perpendicular(joints) else None
+    return None if place is None else Layout(types.Spherical(), place)
 
 
 def _slides_and_turns(joints: list[FileJoint]) -> Layout | None:
-    slides, hinges = _of("slide", joints), _of("hinge", joints)
-    if not (_perpendicular(slides) and _perpendicular(hinges)):
-        return None
-    return Layout(types.Free(), joints[-1].anchor)
+    fits = _perpendicular(_of("slide", joints)) and _perpendicular(_of("hinge", joints))
+    return Layout(types.Free(), joints[-1].anchor) if fits else None
 
 
 COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
@@ -350,4 +338,150 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
             *ends,
             predecessor_frame=first,
             successor_frame=second,
+        )
+
+
+# ---- forces ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AffineForce:
+    """tau = constant - stiffness (q - rest) - damping qd, on a hinge or slide of the file."""
+
+    constant: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+
+
+def add_forces(
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
+) -> None:
+    """Add what acts on joints and bodies; what has no counterpart is noted."""
+    for name, joint, force in _forces(mechanism, source, coordinates):
+        # the coordinate is sign times its way from the start
+        start = float(source.data.qpos[source.model.jnt_qposadr[joint]])
+        at = coordinates[joint]
+        mechanism.add_joint_force(
+            unique_name(name, mechanism.forces),
+            at.joint,
+            coordinate=at.index,
+            stiffness=force.stiffness,
+            rest=at.sign * (force.rest - start) if force.stiffness else 0.0,
+            damping=force.damping,
+            effort=at.sign * force.constant,
+        )
+    _add_gravity_compensation(mechanism, source)
+
+
+def _forces(
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
+) -> Iterator[tuple[str, int, AffineForce]]:
+    """Yield names, joints of the file and forces on them; add dampers of balls at once."""
+    model = source.model
+    for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
+        name, stiffness = source.joint_names[joint], float(model.jnt_stiffness[joint])
+        if joint in coordinates:
+            rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
+            yield f"spring of {name}", joint, AffineForce(stiffness=stiffness, rest=rest)
+        else:
+            kind = source.kind("mjtJoint", model.jnt_type[joint])
+            source.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
+    dampings = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
+    for joint in np.flatnonzero(dampings).tolist():
+        name, damping = source.joint_names[joint], float(dampings[joint])
+        kind = source.kind("mjtJoint", model.jnt_type[joint])
+        if joint in coordinates:
+            yield f"damper of {name}", joint, AffineForce(damping=damping)
+        elif kind in ("ball", "free") and name in mechanism.joint_names:  # equal in all directions
+            for index in range(mechanism.joint(name).type.n_velocities):
+                label = unique_name(f"damper {index} of {name}", mechanism.forces)
+                mechanism.add_joint_force(label, name, coordinate=index, damping=damping)
+        else:
+            source.note("dampers left out", f"{damping:g} on joint {name!r} ({kind})")
+    for actuator in range(model.nactuator) if source.is_on("ACTUATION") else ():
+        name, joint = source.label("actuator", actuator), int(model.actuator_trnid[actuator, 0])
+        if model.opt.disableactuator >> int(model.actuator_group[actuator]) & 1:
+            source.note("actuators of disabled groups are left out", repr(name))
+        elif not _is_affine(source, actuator) or joint not in coordinates:
+            source.note("actuators left out (not an affine force on one joint)", repr(name))
+        else:
+            index = int(model.actuator_ctrladr[actuator])
+            control = float(source.data.ctrl[index])
+            if model.actuator_ctrllimited[index] and source.is_on("CLAMPCTRL"):
+                control = float(np.clip(control, *model.actuator_ctrlrange[index]))
+            force, limits = _actuator_force(source, actuator, control), []
+            if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
+                limits.append(repr(name))
+            if model.jnt_actfrclimited[joint]:
+                limits.append(f"joint of {name!r}")
+            for limit in limits:
+                source.note("force limits of actuators are left out", limit)
+            source.note("controls stay constant", f"actuator {name!r} at {control:g}")
+            if force != AffineForce():
+                yield name, joint, force
+
+
+def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> FloatArray:
+    """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
+    model = source.model
+    damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])
+    for actuator in np.flatnonzero(model.actuator_damping).tolist():
+        joint = int(model.actuator_trnid[actuator, 0])
+        if _is_on_joint(source, actuator) and joint in coordinates:
+            gear = model.actuator_gear[actuator, 0]
+            damping[joint] += gear**2 * model.actuator_damping[actuator]
+        else:
+            name = source.label("actuator", actuator)
+            source.note("dampers left out", f"that of actuator {name!r}")
+    return damping
+
+
+def _is_on_joint(source: RobotSource, actuator: int) -> bool:
+    transmission = source.kind("mjtTrn", source.model.actuator_trntype[actuator])
+    return transmission in ("joint", "jointinparent")
+
+
+def _is_affine(source: RobotSource, actuator: int) -> bool:
+    """Whether the force is an affine function of position and velocity of one joint."""
+    model = source.model
+    return (
+        _is_on_joint(source, actuator)
+        and source.kind("mjtDyn", model.actuator_dyntype[actuator]) == "none"
+        and source.kind("mjtGain", model.actuator_gaintype[actuator]) in ("fixed", "affine")
+        and source.kind("mjtBias", model.actuator_biastype[actuator]) in ("none", "affine")
+        and int(model.actuator_plugin[actuator]) < 0
+    )
+
+
+def _actuator_force(source: RobotSource, actuator: int, control: float) -> AffineForce:
+    """Return gear (c0 + c1 l + c2 dl/dt) for the length l = gear q."""
+    model = source.model
+    gear = float(model.actuator_gear[actuator, 0])
+    terms = np.zeros(3)
+    for kind, enum, parameters, factor in (
+        (model.actuator_gaintype, "mjtGain", model.actuator_gainprm, control),
+        (model.actuator_biastype, "mjtBias", model.actuator_biasprm, 1.0),
+    ):
+        count = {"none": 0, "fixed": 1, "affine": 3}[source.kind(enum, kind[actuator])]
+        terms[:count] += factor * parameters[actuator, :count]
+    if model.actuator_forcelimited[actuator] and not terms[1:].any():
+        terms[0] = np.clip(terms[0], *model.actuator_forcerange[actuator])
+    constant, along, rate = (float(term) for term in terms)
+    return AffineForce(gear * constant, -(gear**2) * along, -(gear**2) * rate)
+
+
+def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None:
+    """Add the lifts of bodies with `gravcomp` as constant forces."""
+    model, gravity = source.model, source.gravity
+    for body in np.flatnonzero(model.body_gravcomp).tolist() if np.any(gravity) else ():
+        owner = source.rigid_name(body)
+        if owner == WORLD:
+            continue
+        lift: FloatArray = -model.body_gravcomp[body] * model.body_mass[body] * gravity
+        mechanism.add_external_force(
+            unique_name(f"lift of {source.body_names[body]}", mechanism.forces),
+            owner,
+            force=lift,
+            point=source.frame(body, model.body_ipos[body]).origin,
         )

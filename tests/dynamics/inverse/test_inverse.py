@@ -324,7 +324,7 @@ BAD[1, 2] = np.nan
         ({"acceleration": BAD}, ModelError, "the acceleration of 'coupler' is not finite"),
         ({"body_force": BAD}, ModelError, "body_force of 'coupler' is not finite"),
         ({"weights": [1.0]}, ShapeError, "weights has shape"),
-        ({"weights": [1.0, -2.0, 1.0, 1.0]}, ModelError, "weight of 'crank-pin' is -2"),
+        ({"weights": [1.0, -2.0, 1.0, 1.0]}, ModelError, "'crank-pin': weight is -2"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(arguments, error, message):
