@@ -56,7 +56,7 @@ def deformed(seed, names, damping=False):
         linear_velocity=linear,
         angular_velocity=angular,
     )
-    ends = ["world", *(f"b{i}" for i in range(n))]
+    ends = ["world", *mechanism.body_names]
     half = np.array([0.5, 0.1, -0.05])
     for k, name in enumerate(names):
         kind = joint_type(name)
@@ -64,34 +64,19 @@ def deformed(seed, names, damping=False):
         mechanism.add_joint(
             f"j{k}",
             kind,
-            ends[k],
-            ends[k + 1],
+            *ends[k : k + 2],
             **frames(rng, half if k else -half, -half),
             compliance=0.1 * semidefinite(rng, m) + 0.01 * np.eye(m),
             damping=semidefinite(rng, m) if damping else 0.0,
         )
-    mechanism.add_bushing(
-        "bush",
-        f"b{n - 3}",
-        f"b{n - 2}",
-        **frames(rng, half, -half),
-        stiffness=semidefinite(rng, 6, 4),
-    )
-    mechanism.add_bushing(
-        "mount",
-        f"b{n - 2}",
-        "world",
-        **frames(rng, half, place[n - 2] + half),
-        stiffness=semidefinite(rng, 6),
-        damping=semidefinite(rng, 6) if damping else 0.0,
-    )
-    mechanism.add_beam(
-        "beam",
-        f"b{n - 2}",
-        f"b{n - 1}",
-        length=1.0,
-        **frames(rng, 0 * half, 0 * half),
-        **dict(zip(("E", "G", "A", "I_y", "I_z", "J"), rng.uniform(0.5, 2.0, 6), strict=True)),
-        damping=0.1 if damping else 0.0,
-    )
+    first, second, third = ends[-3:]
+    bush = frames(rng, half, -half)
+    mechanism.add_bushing("bush", first, second, **bush, stiffness=semidefinite(rng, 6, 4))
+    mount = frames(rng, half, place[n - 2] + half) | {"stiffness": semidefinite(rng, 6)}
+    resistance = semidefinite(rng, 6) if damping else 0.0
+    mechanism.add_bushing("mount", second, "world", **mount, damping=resistance)
+    beam = frames(rng, 0 * half, 0 * half)
+    beam |= dict(zip(("E", "G", "A", "I_y", "I_z", "J"), rng.uniform(0.5, 2.0, 6), strict=True))
+    resistance = 0.1 if damping else 0.0
+    mechanism.add_beam("beam", second, third, length=1.0, **beam, damping=resistance)
     return mechanism

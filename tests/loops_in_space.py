@@ -1,9 +1,10 @@
 """Loops of hinges in space that move although counting says that they cannot."""
 
 import numpy as np
-from random_mechanisms import random_rotation
+from random_mechanisms import add_random_body, random_rotation
 
 import sparsebody as sb
+from sparsebody.spatial import rotation_about
 
 BRICARD = (  # corners and axes: the edges of a cube
     np.array([[0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1]], dtype=float),
@@ -26,9 +27,9 @@ def bennett(a=1.0, b=1.4, alpha=0.6, theta=1.1):
     ):
         points.append(x)
         axes.append(R[:, 2])
-        R = R @ _about(2, angle)
+        R = R @ rotation_about([0, 0, 1], angle)
         x = x + length * R[:, 0]
-        R = R @ _about(0, twist)
+        R = R @ rotation_about([1, 0, 0], twist)
     assert np.abs(x).max() < 1e-12
     return np.array(points), np.array(axes)
 
@@ -40,14 +41,6 @@ def sarrus(angle=0.7):
     other = np.array([[-1, 0, 2 * s], [-1, c, s], [-1, 0, 0]])
     axes = np.array([[0, 1, 0]] * 3 + [[1, 0, 0]] * 3, dtype=float)
     return np.vstack([fold, other]), axes
-
-
-def _about(axis, angle):
-    b, c = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3)
-    R[b, b] = R[c, c] = np.cos(angle)
-    R[c, b], R[b, c] = np.sin(angle), -np.sin(angle)
-    return R
 
 
 def loops(kind, n_units, ring, seed=0):
@@ -62,30 +55,20 @@ def loops(kind, n_units, ring, seed=0):
     half = n // 2
     mechanism = sb.Mechanism("loops")
     turns = [random_rotation(rng) for _ in range(n_units)]
-    radius = 1.5 * n_units
     around = 2 * np.pi * np.arange(n_units) / n_units
-    place = np.column_stack([np.cos(around), np.sin(around), 0 * around]) * radius
+    place = 1.5 * n_units * np.column_stack([np.cos(around), np.sin(around), 0 * around])
     bodies = [[f"body {u} {i}" for i in range(n)] for u in range(n_units)]
-    for u in range(n_units):
-        following = (u + 1) % n_units if ring else u + 1
-        if following < n_units:
-            bodies[u][half] = bodies[following][0]
+    for u in range(n_units if ring else n_units - 1):
+        bodies[u][half] = bodies[(u + 1) % n_units][0]
     for u in range(n_units):
         for i in range(n):
-            if (i, u) != (half, u) or bodies[u][half] == f"body {u} {half}":
+            if bodies[u][i] == f"body {u} {i}":
                 where = place[u] + turns[u] @ (points[i] + points[i - 1]) / 2
-                mass = float(rng.uniform(0.5, 2.0))
-                inertia = 0.2 * mass * np.eye(3)
-                mechanism.add_body(bodies[u][i], mass=mass, inertia=inertia, position=where)
+                add_random_body(mechanism, rng, bodies[u][i], (np.eye(3), where), arm=0.0)
     for u in range(n_units):
         for i in range(n):
-            mechanism.add_joint(
-                f"hinge {u} {i}",
-                sb.Revolute(),
-                bodies[u][i],
-                bodies[u][(i + 1) % n],
-                point=place[u] + turns[u] @ points[i],
-                axis=turns[u] @ axes[i],
-            )
+            ends = bodies[u][i], bodies[u][(i + 1) % n]
+            frame = {"point": place[u] + turns[u] @ points[i], "axis": turns[u] @ axes[i]}
+            mechanism.add_joint(f"hinge {u} {i}", sb.Revolute(), *ends, **frame)
     mechanism.add_joint("base", sb.Fixed(), sb.WORLD, bodies[0][0], point=place[0])
     return mechanism

@@ -1,12 +1,9 @@
 """A kind of each table added from outside the package: one definition and one line each."""
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import document, printed
 
-from sparsebody.cli import main
 from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS
@@ -77,33 +74,29 @@ def module(tmp_path):
     before = [dict(table) for table in TABLES]
     path = tmp_path / "outside.py"
     path.write_text(SOURCE)
-    yield str(path)
+    yield path
     for table, old in zip(TABLES, before, strict=True):
         table.clear()
         table.update(old)
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def test_a_mechanism_ordering_and_backend_from_outside_serve_commands(module):
-    names = ("--ordering", "last-first", "--factorization", "inversion", "--json")
-    found = json.loads(run("--import", module, "inspect", "swing", "-p", "length=2.0", *names))
-    assert (found["ordering"], found["factorization"]) == ("last-first", "inversion")
-    assert found["mobility"] == 1
+    names = ("--ordering", "last-first", "--factorization", "inversion")
+    inspection = document("--import", module, "inspect", "swing", "-p", "length=2.0", *names)
+    assert (inspection["ordering"], inspection["factorization"]) == names[1::2]
+    assert [line["name"] for line in inspection["orderings"]] == ["last-first"]
+    assert inspection["mobility"] == 1
 
 
-def test_an_integrator_from_outside_has_its_order(module, tmp_path):
-    run("--import", module, "gallery")
+def test_an_integrator_from_outside_has_its_order(module, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    printed("--import", "outside", "gallery")  # by the name of the module
     angle, step = [], 0.005
     for k in range(3):
-        path = str(tmp_path / f"{k}.h5")
+        path = tmp_path / f"{k}.h5"
         choice = ("--method", "midpoint", "--factorization", "inversion", "--output", path)
-        times = ("--duration", "0.4", "--step", str(step / 2**k))
-        run("simulate", "swing", *choice, *times)
+        printed("simulate", "swing", *choice, "--duration", "0.4", "--step", step / 2**k)
         x, _, z = Trajectory.load(path).position[-1, 0]
         angle.append(np.arctan2(z, x))
     ratio = (angle[0] - angle[1]) / (angle[1] - angle[2])

@@ -2,19 +2,11 @@ import subprocess
 import sys
 
 import pytest
-from command_line import document, printed, refusal, run
+from command_line import printed, refusal, run
 
 import sparsebody
 from sparsebody.cli import main
 from sparsebody.errors import ModelError
-from sparsebody.ordering import ORDERINGS
-
-SOURCE = """
-import numpy as np
-import sparsebody as sb
-
-sb.register_ordering("mine", lambda pattern: np.arange(pattern.n_blocks)[::-1])
-"""
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in main.commands)])
@@ -61,15 +53,3 @@ def test_too_little_memory_is_one_line_of_error(monkeypatch):
     monkeypatch.setattr("sparsebody.build", build)
     message = "sparsebody: error: not enough memory; Unable to allocate 9. TiB\n"
     assert refusal("inspect", "chain", code=1) == message
-
-
-@pytest.mark.parametrize("module", ["my_orderings.py", "my_orderings"])
-def test_a_command_takes_an_ordering_that_a_module_registers(module, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "my_orderings.py").write_text(SOURCE)
-    try:
-        inspection = document("--import", module, "inspect", "ladder", "--ordering", "mine")
-    finally:
-        ORDERINGS.pop("mine", None)
-    assert inspection["ordering"] == "mine"

@@ -61,12 +61,6 @@ def test_every_mechanism_of_the_gallery_can_be_inspected(name):
     assert inspection["ordering"] in [line["name"] for line in inspection["orderings"]]
 
 
-def test_the_ordering_and_the_factorization_asked_for_are_taken():
-    inspection = document("inspect", "chain", "--ordering", "natural", "--factorization", "superlu")
-    assert (inspection["ordering"], inspection["factorization"]) == ("natural", "superlu")
-    assert [line["name"] for line in inspection["orderings"]] == ["natural"]
-
-
 def test_a_file_is_inspected_as_the_mechanism_that_it_was_written_from(tmp_path):
     path, ring = tmp_path / "new" / "ring.json", ["ring", "-p", "bodies=5"]
     printed("gallery", *ring, "--output", path)
@@ -114,15 +108,6 @@ def test_a_trajectory_makes_the_pictures_asked_for(trajectory, tmp_path, options
     assert [file["kind"] for file in files] == [name.partition(".")[0] for name in pictures]
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == sorted(f"scissor-{name}" for name in pictures)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_the_suffix_says_the_format(trajectory, tmp_path, suffix, magic):
-    path = tmp_path / f"energy.{suffix}"
-    printed("plot", trajectory, "--kind", "energy", "--output", path)
-    assert path.read_bytes().startswith(magic)
 
 
 def test_a_mechanism_makes_its_picture_and_a_spy_plot(tmp_path):
