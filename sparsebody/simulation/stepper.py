@@ -511,7 +511,7 @@ class Stepper:
         scheme = self._integrator.scheme
         if isinstance(scheme, Composition):
             arguments = scheme, state, acceleration, time, self._small
-            reached = variational_step(self.evaluate, *arguments)
+            reached = variational_step(self._evaluate_finite, *arguments)
             if reached is not None:
                 here, pivot = reached
                 here = here._replace(state=self._with_coordinates(here.state))
@@ -629,6 +629,10 @@ class Stepper:
                 "steps, or see whether a spring or a control is too stiff for them: "
                 'method="auto" takes implicit steps there'
             )
+
+    def _evaluate_finite(self, state: State) -> Evaluation:
+        self._check_finite(state)
+        return self.evaluate(state)
 
     def _evaluate_anyhow(self, state: State) -> Evaluation:
         """Evaluate; where the rows are dependent, choose others that are not."""
