@@ -4,8 +4,6 @@ All velocities are consistent in closed form, stay bounded in long mechanisms, a
 how bodies and joints are numbered.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from pathlib import Path

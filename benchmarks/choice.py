@@ -4,8 +4,6 @@ The automatic choice is judged by its regret, its time over that of the best pai
 cost model by how far its predictions are off, beside the constants that would fit best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 

@@ -1,7 +1,5 @@
 """Promises about forward dynamics, each judged by the rows of one study."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from operator import ge

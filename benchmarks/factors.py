@@ -1,7 +1,5 @@
 """LU and Cholesky factors, as doubles, that the oracle's solutions are corrected with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

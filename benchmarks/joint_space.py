@@ -4,8 +4,6 @@
 factor of the joint-space inertia.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

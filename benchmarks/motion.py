@@ -6,8 +6,6 @@ figure. The error is that of the worst body's position, against Radau IIA with t
 (1e-9 from 100 bodies on), which another scheme has to confirm. Preparing is not counted.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -4,8 +4,6 @@ Its report in Markdown, rows and environment go to results/ under the name of it
 pictures small enough for a repository.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -15,7 +15,7 @@ import numpy as np
 import sparsebody as sb
 from benchmarks.doubled import doubled
 from benchmarks.oracle import Equations, Motion, extended_reference, reference, scissor_reference
-from sparsebody.dynamics.conditioning import ROUNDING
+from sparsebody.dynamics.conditioning import MACHINE_EPSILON
 from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
 from sparsebody.study.families import Family, Problem
 from sparsebody.study.findings import Finding, families, judged
@@ -62,7 +62,7 @@ def truth(problem: Problem) -> Reference:
         return dense_reference(problem)
     whole = sb.ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
     kappa = whole.condition(problem.state).kappa
-    return Reference(whole.acceleration(problem.state), ROUNDING * kappa, kappa)
+    return Reference(whole.acceleration(problem.state), MACHINE_EPSILON * kappa, kappa)
 
 
 def dense_reference(problem: Problem) -> Reference:
@@ -119,7 +119,11 @@ def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     for _, label, members in _series(rows):
         errors, violations = {}, {}
         for n, kappa, row in ((row["n_bodies"], row["kappa"], row) for row in members):
-            errors[n] = (row["error"], max(ERROR, 10.0 * kappa * ROUNDING), f" (kappa {kappa:.0e})")
+            errors[n] = (
+                row["error"],
+                max(ERROR, 10.0 * kappa * MACHINE_EPSILON),
+                f" (kappa {kappa:.0e})",
+            )
             violations[n] = (row["violation"], ERROR, "")
         limit_text = "<= max(1e-10, 10 kappa eps)"
         yield judged(f"{label}: error of the accelerations", errors, limit_text, form=".0e")

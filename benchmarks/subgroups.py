@@ -1,7 +1,5 @@
 """Mechanisms whose bodies move within displacement subgroups, for `subgroups.toml`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import sparsebody as sb

@@ -4,8 +4,6 @@ The sparse school (`dynamics`) solves for all bodies at once, the other (`tree`)
 of a spanning tree. Neither knows of the other; both return what `equations` says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Documents compared with the JSON schemas of the package; faults told by place and remedy."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache

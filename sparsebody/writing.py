@@ -1,7 +1,5 @@
 """Files that cannot be written: found out early, and said in one way."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

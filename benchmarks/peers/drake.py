@@ -4,8 +4,6 @@ Loops exist in the discrete plant only, whose constraints are soft and act on ve
 accelerations are differences over a step, and not the exact ones.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

@@ -7,8 +7,6 @@ modelled in the plane (RigidBody2D), as its users do. A sphere on a plane is the
 slide, taken from the body: the planar prismatic joint lacks a velocity term in the accelerations.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

@@ -4,8 +4,6 @@ The values are there already, no row depends on others, and all analysis is done
 is timed is the linear algebra alone, and its error is what such a solver leaves.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu

@@ -4,8 +4,6 @@ Its constraints are soft by design, so its accelerations are not the exact ones;
 hard as it allows. Its compiler stops at a tree depth of 1024.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import mujoco

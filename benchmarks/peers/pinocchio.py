@@ -6,8 +6,6 @@ all digits at 60), and LCABA returns wrong accelerations. A sphere on a plane is
 mass on two slides, taken from the body, with a ball between them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple

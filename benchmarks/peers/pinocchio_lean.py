@@ -5,8 +5,6 @@ No algorithm here uses them: the headers are copied and those arrays made empty,
 case. The program is built once, in out/, by `lean/Makefile`.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Every tree joint has its zero position at the current pose, so that any engine s
 and no angle is singular; its frame is the joint frame S in the world.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple

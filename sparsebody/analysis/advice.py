@@ -12,8 +12,6 @@ References
 Featherstone (2008), sec. 8.10, on overconstraint; sec. 3.6 and 4.4 on joints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -5,8 +5,6 @@ from JOINT_TYPES, with joint frames turned by quarter turns, and are found by tr
 the old type can take, the new one must be able to take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache

@@ -4,8 +4,6 @@ A loop asks that the velocities of its joints, passed one after the other, add u
 six rows of K, with a block of 6 x n_j in each of its joints j. Any basis says the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

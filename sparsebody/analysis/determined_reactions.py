@@ -18,8 +18,6 @@ Wojtyra (2005), Multibody Syst. Dyn. 14:23; Davies (1981), Mech. Mach. Theory 16
 the loops of a graph; Featherstone (2008), sec. 8.10.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -356,7 +354,7 @@ def listed(names: Sequence[str], most: int = 6, separator: str = ", ") -> str:
 
 METHODS = ("auto", "loops", "random")
 LOOPS, RANDOM = "circulations of single loops", "random null vectors"
-_LOST = 1e-7  # of the largest singular value of a joint's random wrenches
+_WRENCH_TOLERANCE = 1e-7  # of the largest singular value of a joint's random wrenches
 
 
 def determined_reactions(
@@ -460,5 +458,5 @@ def _ranks(sample: FloatArray) -> IntArray:
     rank = np.zeros(len(sample), dtype=np.intp)
     some = np.flatnonzero(np.any(sample, axis=(1, 2)))
     value = np.linalg.svd(sample[some], compute_uv=False)
-    rank[some] = np.count_nonzero(value > _LOST * value[:, :1], axis=1)
+    rank[some] = np.count_nonzero(value > _WRENCH_TOLERANCE * value[:, :1], axis=1)
     return rank

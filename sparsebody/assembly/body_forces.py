@@ -1,7 +1,5 @@
 """Forces on the bodies: gravity, loads, springs, dampers and efforts, elastic elements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

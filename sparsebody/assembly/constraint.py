@@ -1,7 +1,5 @@
 """Constraint rows on the bodies, and the system (8.64): pattern made once, values refilled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -25,15 +25,15 @@ NAMES = {
     2.0: "n^2",
     3.0: "n^3",
 }
-_NEAR = 0.08  # an exponent this close to one with a name is called by it, if
-_SURE = 0.17  # its confidence interval reaches no further
-_SLACK = 0.03  # and no further away from the name than this
-_ASYMPTOTIC = 16.5  # sizes within this factor of the largest count
+_EXPONENT_TOLERANCE = 0.08  # an exponent this close to one with a name is called by it, if
+_CONFIDENCE_TOLERANCE = 0.17  # its confidence interval reaches no further
+_INTERVAL_SLACK = 0.03  # and no further away from the name than this
+_ASYMPTOTIC_FACTOR = 16.5  # sizes within this factor of the largest count
 
 
 def asymptotic(n: FloatArray, y: FloatArray) -> Growth | None:
     """Return the power law of the larger sizes."""
-    return growth(n, y, n.max(initial=0.0) / _ASYMPTOTIC)
+    return growth(n, y, n.max(initial=0.0) / _ASYMPTOTIC_FACTOR)
 
 
 def local_exponents(n: FloatArray, y: FloatArray) -> list[float]:
@@ -45,8 +45,8 @@ def law(fit: Growth) -> str:
     """Return the name of an order of growth, or the exponent where it has none."""
     near = min(NAMES, key=lambda exponent: abs(exponent - fit.exponent))
     distance, reach = abs(near - fit.exponent), fit.high - fit.exponent
-    is_near = distance <= _NEAR and not distance > reach + _SLACK
-    return NAMES[near] if is_near and not reach > _SURE else f"n^{fit.exponent:.2f}"
+    is_near = distance <= _EXPONENT_TOLERANCE and not distance > reach + _INTERVAL_SLACK
+    return NAMES[near] if is_near and not reach > _CONFIDENCE_TOLERANCE else f"n^{fit.exponent:.2f}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def logarithmic_growth(n: FloatArray, y: FloatArray) -> LogarithmicGrowth | None
     power = asymptotic(n, y)
     if power is None or power.n_points < 3:
         return None
-    use = n >= n.max() / _ASYMPTOTIC
+    use = n >= n.max() / _ASYMPTOTIC_FACTOR
     n, y = n[use], y[use]
     slope, constant = np.polyfit(np.log2(n), y / n, 1, w=n / y)
     fitted = n * (constant + slope * np.log2(n))
@@ -84,7 +84,7 @@ def logarithmic_growth(n: FloatArray, y: FloatArray) -> LogarithmicGrowth | None
 
 
 MEASURED = ("largest_front", "nnz_l", "flops")
-_GROWS = 0.1  # of exponents: what differs by less is taken for equal
+_GROWTH_TOLERANCE = 0.1  # of exponents: what differs by less is taken for equal
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,8 @@ class Certificate:
             f"{last.n_bodies} bodies: {self.excess:.2f} times as wide here"
         )
         bound, flops = self.growth.get("front_bound"), self.growth["flops"]
-        if self.proof is None and bound is not None and bound.exponent > _GROWS:
-            alike = abs(3 * bound.exponent - flops.exponent) <= _GROWS
+        if self.proof is None and bound is not None and bound.exponent > _GROWTH_TOLERANCE:
+            alike = abs(3 * bound.exponent - flops.exponent) <= _GROWTH_TOLERANCE
             yield (
                 f"that bound grows as {bound}; such a front fills in, which takes the cube of it: "
                 f"{last.least_flops:.3g} flops, of {last.flops:.3g} here"
@@ -242,7 +242,7 @@ def power_laws(n: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Gr
 # ---- the joint-space inertia ----------------------------------------------------------------
 
 TREES = ("minimum-nonzeros", "breadth-first", "depth-first")
-_SAME = 3  # sizes with equally wide layers
+_N_EQUAL_SIZES = 3  # sizes with equally wide layers
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class InertiaCertificate:
         Premise: layers of bodies equally many joints away from any body are no wider than in the
         largest members.
         """
-        widths = {one.widest_layer for one in self.sizes[-_SAME:]}
+        widths = {one.widest_layer for one in self.sizes[-_N_EQUAL_SIZES:]}
         freedoms = min(one.fewest_freedoms for one in self.sizes)
         return freedoms**2 / (2 * widths.pop()) if len(widths) == 1 and freedoms else None
 
@@ -297,7 +297,7 @@ class InertiaCertificate:
                 f"most, so that n supports have n^2 / {2 * last.widest_layer} joints or more in "
                 f"all; and no joint has fewer freedoms than {last.fewest_freedoms}"
             )
-            largest = ", ".join(str(one.n_bodies) for one in self.sizes[-_SAME:])
+            largest = ", ".join(str(one.n_bodies) for one in self.sizes[-_N_EQUAL_SIZES:])
             yield f"premise: layers are no wider at larger sizes than at {largest} bodies"
         for name, fit in self.growth.items():
             yield f"{name} grows as {fit}"

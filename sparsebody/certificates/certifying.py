@@ -1,7 +1,5 @@
 """Certificates of growth: how fronts, entries and work of a family grow, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """A family of mechanisms by one number: gallery families, or a function of a user's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

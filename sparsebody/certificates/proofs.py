@@ -14,8 +14,6 @@ types
     that no others come, which is less: it says nothing about how trees grow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile

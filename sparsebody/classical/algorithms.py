@@ -1,7 +1,5 @@
 """The algorithms of the literature: kernels, what they claim, and the table of them all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ run on both, compiled where Numba is installed (`pip install 'sparsebody[classic
 Python elsewhere; only measured times depend on it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeVar, cast

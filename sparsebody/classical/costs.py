@@ -1,7 +1,5 @@
 """CPU times of the algorithms, compiled and in plain Python, over the number of joints."""
 
-from __future__ import annotations
-
 import math
 import time
 import timeit
@@ -26,8 +24,8 @@ _FITTED = 3  # the largest sizes, to which exponents are fitted
 _PATIENCE = {"compiled": 0.02, "python": 0.05}  # of one call [s], beyond which n does not grow
 _BATCH, _REPEATS = 0.001, 7  # calls take at least so long together [s], so many times
 _RESOLUTION = 1e-8  # [s]
-_LONG = 0.1  # all batches for one number [s]
-_ENOUGH = 0.4  # all calls of more than half of that, unless they are two [s]
+_LONGEST_BATCHES = 0.1  # all batches for one number [s]
+_LONGEST_CALLS = 0.4  # all calls of more than half of that, unless they are two [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +121,14 @@ def _least_time(call: Callable[[], object]) -> float:
     """Return the least CPU time of one call over some batches [s]; of a long one over few calls."""
     spent = [_cpu_seconds(call, 1)]  # may load what is compiled
     once = _cpu_seconds(call, 1)
-    if once > _LONG / 2:
+    if once > _LONGEST_BATCHES / 2:
         spent.append(once)
-        while sum(spent) < _ENOUGH:
+        while sum(spent) < _LONGEST_CALLS:
             spent.append(_cpu_seconds(call, 1))
         return min(spent)
     once = max(min(once, _cpu_seconds(call, 1)), _RESOLUTION)
     calls = math.ceil(_BATCH / once)
-    repeats = max(2, min(_REPEATS, math.ceil(_LONG / (calls * once))))
+    repeats = max(2, min(_REPEATS, math.ceil(_LONGEST_BATCHES / (calls * once))))
     return min(_cpu_seconds(call, calls) for _ in range(repeats))
 
 

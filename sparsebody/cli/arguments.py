@@ -1,7 +1,5 @@
 """Arguments that several commands share, and the objects that they stand for."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections import Counter

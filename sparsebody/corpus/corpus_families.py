@@ -1,7 +1,5 @@
 """Families of the corpus, and the plan of one, checked before anything is computed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

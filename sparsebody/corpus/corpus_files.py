@@ -4,8 +4,6 @@ A problem's folder gets its name when everything in it is written; corpus.json i
 README.md explains. Graphs are GraphML (the mechanism) and METIS (its blocks).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

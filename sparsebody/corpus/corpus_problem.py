@@ -9,8 +9,6 @@ all rows are singular: their reference solution has the least y, and the right-h
 product with it, so that it is consistent to the last digit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

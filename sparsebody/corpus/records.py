@@ -3,8 +3,6 @@
 Spectra are exact in small matrices, estimates in large ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping, Sequence

@@ -13,8 +13,6 @@ References
 Demmel, Hida, Kahan, Li, Mukherjee and Riedy (2006), ACM Trans. Math. Softw. 32, 2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

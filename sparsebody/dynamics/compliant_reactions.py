@@ -7,8 +7,6 @@ multipliers are those of equal compliances, one metre and one radian counting th
 Wojtyra and Fraczek (2013), Multibody Syst. Dyn. 30:153, on redundant constraints and flexibility.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.model.system import System
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
-LOST = 1e-9  # share of the forces
+FORCE_TOLERANCE = 1e-9  # share of the forces
 Compliance = Mapping[str | None, ArrayLike] | ArrayLike
 
 
@@ -116,7 +114,7 @@ def least_energy(
 def _with_right_forces(rows: csc_array, multiplier: FloatArray, least: FloatArray) -> FloatArray:
     """Return `least`, or where it has lost the forces of `multiplier` give the difference back."""
     force, lost_force = rows.T @ multiplier, rows.T @ (multiplier - least)
-    if np.abs(lost_force).max(initial=0.0) <= LOST * np.abs(force).max(initial=0.0):
+    if np.abs(lost_force).max(initial=0.0) <= FORCE_TOLERANCE * np.abs(force).max(initial=0.0):
         return least
     warnings.warn(
         "compliances differ so much that reactions of least energy are not found accurately; they "

@@ -18,9 +18,9 @@ from sparsebody.model.system import State
 from sparsebody.sparse import saddle
 from sparsebody.tolerances import ESTIMATE_RESIDUAL
 
-ROUNDING = float(np.finfo(float).eps)
-EXTENDED = 2.0**-48  # how much less rounding there is with twice the digits
-HELD = 1e-9  # part of the accelerations without joints that is none: everything is fixed
+MACHINE_EPSILON = float(np.finfo(float).eps)
+EXTENDED_PRECISION = 2.0**-48  # how much less rounding there is with twice the digits
+FIXED_TOLERANCE = 1e-9  # part of the accelerations without joints that is none: everything is fixed
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class ConditionEstimate:
 
     def extended(self) -> ConditionEstimate:
         """Return the same for residuals of 31 digits, with the state taken as exact."""
-        return replace(self, forward_error=max(4 * ROUNDING, self.forward_error * EXTENDED))
+        return replace(
+            self, forward_error=max(4 * MACHINE_EPSILON, self.forward_error * EXTENDED_PRECISION)
+        )
 
     def __str__(self) -> str:
         """Return both numbers in words."""
@@ -99,7 +101,7 @@ class _Conditioning:
         terms[n:] += saddle.saddle_product(
             sizes, np.append(self._transport(axes), np.zeros(self.m))
         )[n:]
-        error = ROUNDING * terms + np.abs(saddle.saddle_residual(self.matrix, x, right))
+        error = MACHINE_EPSILON * terms + np.abs(saddle.saddle_residual(self.matrix, x, right))
         largest, unbound = (np.abs(_to_user(axes, a[:n])).max(initial=0.0) for a in (x, right))
 
         def moved(z: FloatArray) -> FloatArray:
@@ -111,7 +113,7 @@ class _Conditioning:
             return error * self._solution(transposed, np.zeros(self.m))
 
         norm = saddle.largest_row_sum(moved, felt, 6 * len(axes))
-        scale = largest if largest > HELD * unbound else unbound
+        scale = largest if largest > FIXED_TOLERANCE * unbound else unbound
         return float(norm / scale) if scale > 0.0 else 0.0
 
 

@@ -1,7 +1,5 @@
 """Energy and momentum of a mechanism in a state."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inverse dynamics by the sparse equilibrium of all bodies. Featherstone (2008), sec. 8.12."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counting: loops, constraint rows, rank, mobility."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ the world have fewer; an exact change of basis. Reactions out of the plane, or o
 subgroups, are recovered from the solution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """What forward dynamics returns, whatever the method: accelerations and constraint forces."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 

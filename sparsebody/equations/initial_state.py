@@ -23,7 +23,7 @@ from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _PROJECTIONS = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
-_FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
+_CG_TOLERANCE, _CG_DIVERGENCE = 1e-5, 1e3  # of an error, after which conjugate gradients end
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +265,7 @@ def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatA
         remaining = np.abs(residual).max()
         if remaining < least:
             best, least = change, remaining
-        if remaining <= _FEW_DIGITS * first or remaining > _STRAY * first:
+        if remaining <= _CG_TOLERANCE * first or remaining > _CG_DIVERGENCE * first:
             break
     return best
 

@@ -3,8 +3,6 @@
 Featherstone (2008), sec. 8.12.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +26,7 @@ from sparsebody.tolerances import MOTION_TOLERANCE
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates
 MOST_FREEDOMS = 6  # of a joint
-TINY = 1e-300
+LEAST_DIVISOR = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +201,7 @@ def row_gaps(
     terms = rows * padded(acceleration)[joint_ends(moving.system, joint)]
     fall = moving.applied / freedom_inertia(moving.system)  # in a rigid loop at rest
     free = max(np.abs(acceleration).max(), np.abs(fall).max())
-    scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, TINY)
+    scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, LEAST_DIVISOR)
     return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(scale)
 
 
@@ -373,7 +371,7 @@ class InverseMethod(ABC):
         scale = 1.0 / np.sqrt(freedom_inertia(system))
         unbalanced = (desired.required - exerted[0] - exerted[1]) * scale
         terms = desired.inertial, desired.bias, desired.applied, *exerted
-        size = max(TINY, *(float(np.abs(term * scale).max(initial=0.0)) for term in terms))
+        size = max(LEAST_DIVISOR, *(float(np.abs(term * scale).max(initial=0.0)) for term in terms))
         residual = float(np.abs(unbalanced).max(initial=0.0)) / size
         if not residual <= self.tolerance:
             raise self._unbalanced(desired, balance.actuation, unbalanced / scale, residual)

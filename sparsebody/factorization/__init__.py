@@ -6,8 +6,6 @@ factor of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratio
 change little from machine to machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property

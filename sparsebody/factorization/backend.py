@@ -5,8 +5,6 @@ factors are right but in a few directions, and each of these costs an iteration 
 gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

@@ -5,8 +5,6 @@ joints may come before their bodies; what delta does to the solution is taken aw
 true matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

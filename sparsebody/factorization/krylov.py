@@ -10,8 +10,6 @@ Arioli and Orban (2017), Iterative Solution of Symmetric Quasi-Definite Linear S
 generalized LSQR. Golub and Kahan (1965); Paige and Saunders (1982), ACM TOMS 8:43.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Protocol

@@ -5,8 +5,6 @@ compressed-column matrix, a band or a dense matrix. So a layout takes memory per
 one kernel serves all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

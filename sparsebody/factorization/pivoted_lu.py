@@ -1,7 +1,5 @@
 """LU with partial pivoting of the whole matrix: dense and banded by LAPACK, sparse by SuperLU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Relative motion at every joint, tracked coordinates; bodies displaced, and points."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

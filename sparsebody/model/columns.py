@@ -1,7 +1,5 @@
 """What users give, as checked numbers and columns, and tables of named columns."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar

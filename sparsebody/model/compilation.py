@@ -1,7 +1,5 @@
 """Mechanism -> System: from names and user frames to flat arrays in body coordinates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any

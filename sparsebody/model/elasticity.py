@@ -4,8 +4,6 @@ A compliance C of a joint's rows is split by its eigenvectors: along those of ei
 joint is rigid and keeps constraint rows, along the others it is a spring of the stiffness 1 / c.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Files are written and read by columns. A schema tells what is wrong with nodes a
 it sees nothing in a good document.
 """
 
-from __future__ import annotations
-
 import gc
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Forces that act besides gravity and the constraints."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

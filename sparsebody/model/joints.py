@@ -1,7 +1,5 @@
 """Joint types: their motion is one header each in core/joints, their words one class each here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

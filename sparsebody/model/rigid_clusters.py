@@ -10,8 +10,6 @@ therefore accepted in two cases, both exact:
   joints there, by point and external forces. As nothing turns it, any moments will do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 An ordering sees bodies and joints only as the primal and dual blocks of a BlockPattern.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Heuristics: tree parts from the leaves, minimum degree and fill, sweeps, dissection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from types import ModuleType

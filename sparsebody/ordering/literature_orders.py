@@ -5,8 +5,6 @@ joints first that is the penalty method's D + A' A / eps, with bodies first Dela
 -A D^-1 A' - eps, with a leaf and then its joint the articulated-body inertia of the next body.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Orders that others are judged by: natural, random, exact, annealed."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Quantities of a run over time: energy, constraint errors, positions, joint forces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -89,7 +89,8 @@ def _plane_of(cloud: FloatArray, size: float, gravity: FloatArray) -> View | Non
     return View(np.stack([np.cross(up_axis, normal_axis), up_axis]), labels)
 
 
-_LEAST = {True: 0.18, False: 0.35}  # least side over the largest, of planar and other pictures
+# Least side over the largest, of planar and other pictures
+_LEAST_SIDE_RATIO = {True: 0.18, False: 0.35}
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def frame_axes(axes: Any, view: View, points: FloatArray, margin: float = 0.05) 
     """Set limits with a margin, equal scales and labels."""
     low, high = view(points).min(axis=0), view(points).max(axis=0)
     size = (high - low).max() or 1.0
-    pad = np.maximum(margin * size, 0.5 * (_LEAST[view.is_planar] * size - (high - low)))
+    pad = np.maximum(margin * size, 0.5 * (_LEAST_SIDE_RATIO[view.is_planar] * size - (high - low)))
     low, high = low - pad, high + pad
     for name, label, *limits in zip("xyz", view.labels, low, high, strict=False):
         axes.set(**{f"{name}label": label, f"{name}lim": limits})

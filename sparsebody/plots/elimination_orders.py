@@ -1,7 +1,5 @@
 """Elimination orders on the graph, their elimination trees, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is drawn of a mechanism: lines, solids and joints, each point fixed in a body."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import comb

@@ -1,7 +1,5 @@
 """Patterns of matrices: before and after elimination, order by order; blocks of loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """How figures look, and how they are written to files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path

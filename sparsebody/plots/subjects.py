@@ -1,7 +1,5 @@
 """What a picture is made of: a trajectory or a mechanism, and the figures of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -15,8 +15,6 @@ Events are zeros of functions of time and state, which can end or change a motio
 conventions of scipy.integrate.solve_ivp.
 """
 
-from __future__ import annotations
-
 import ctypes
 import signal
 import threading
@@ -144,7 +142,7 @@ def _in_capsule(capsule: object) -> tuple[int, int]:
 
 EventFunction = Callable[[float, State], float]
 
-_ROUNDING = 4.0 * np.finfo(float).eps  # of times, relative
+_TIME_TOLERANCE = 4.0 * np.finfo(float).eps  # of times, relative
 
 
 class Motion(Protocol):
@@ -220,7 +218,9 @@ class EventFinder:
             def value(time: float) -> float:
                 return event.function(time, interpolated(before, after, accelerations, time))
 
-            time = brentq(value, before.time, after.time, xtol=_ROUNDING, rtol=_ROUNDING)
+            time = brentq(
+                value, before.time, after.time, xtol=_TIME_TOLERANCE, rtol=_TIME_TOLERANCE
+            )
             return motion.closed(interpolated(before, after, accelerations, float(time)))
 
         zeros = [(event, zero_of(event)) for event in crossed]

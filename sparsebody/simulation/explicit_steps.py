@@ -3,8 +3,6 @@
 The call evaluates, closes the joints of all stages, and takes loads, drives and control.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -45,8 +43,8 @@ _NATIVE: dict[type, Any] = {
 }
 _NOTHING, _NOTHING_KNOWN = np.zeros(0), np.zeros((0, 0, 3))
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
-_NEAR_SINGULAR = 0.3  # of an opening that a correction leaves: rows change much in a step
-_ROUNDED = 100.0  # tolerances
+_SINGULAR_CONTRACTION = 0.3  # of an opening that a correction leaves: rows change much in a step
+_ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
 class ExplicitSteps:
@@ -235,8 +233,8 @@ def _drift(
         end = displaced(state, np.concatenate([angle, way], axis=1))
         error = constraint_errors(system, replace(end, time=state.time + h))[0]
         opening = float(np.max(np.abs(error) / small.tolerance, initial=0.0))
-        is_slow = not opening < _NEAR_SINGULAR * before
-        if opening <= 1.0 or (is_slow and opening <= _ROUNDED):
+        is_slow = not opening < _SINGULAR_CONTRACTION * before
+        if opening <= 1.0 or (is_slow and opening <= _ROUNDED_ERROR_RATIO):
             return end, momentum
         if is_slow:
             return None

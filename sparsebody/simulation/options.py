@@ -1,7 +1,5 @@
 """What a simulation is asked to do, checked before anything is computed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +16,7 @@ from sparsebody.writing import check_writable
 
 _RECORD_STEP = 0.01  # [s] between records where steps are chosen by their errors
 _ADAPTIVE = ("auto", "rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia")
-_ROUNDING = 1e-9  # by which a time may miss a whole number of steps, in steps
+_TIME_TOLERANCE = 1e-9  # by which a time may miss a whole number of steps, in steps
 
 
 @dataclass(frozen=True)
@@ -285,13 +283,13 @@ def check_name(name: str, table: Iterable[str], what: str) -> None:
 
 def n_whole_steps(duration: float, step: float) -> int:
     """Return how many whole steps fit into the duration, up to rounding."""
-    return math.floor(duration / step + _ROUNDING)
+    return math.floor(duration / step + _TIME_TOLERANCE)
 
 
 def rest_of_step(duration: float, step: float) -> float:
     """Return what the whole steps leave of the duration [s]: the last, shorter step, or 0."""
     rest = duration - n_whole_steps(duration, step) * step
-    return rest if rest > _ROUNDING * step else 0.0
+    return rest if rest > _TIME_TOLERANCE * step else 0.0
 
 
 def _whole_steps(record_step: float, step: float) -> int:

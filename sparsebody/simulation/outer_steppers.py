@@ -42,20 +42,23 @@ from sparsebody.simulation.stepping import (
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
-_AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there
-_FARTHEST = 100  # steps: a motion that takes longer to get there is none yet, as that of a drive
-_STIFF = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
-_CUMBERSOME = ("step in parts", "re-analysis")  # events of steps that take long
-_MOST_CUMBERSOME, _FORGOTTEN = 1.5, 0.99  # of them on the way, and how they count less step by step
-_CHECKED, _MOST_CHECKS = 512, 4  # implicit steps before a look for regular poses; these in turn
-_REGULAR = 0.05  # smallest pivot there
+_LOOKAHEAD_DISTANCE = 1e-4  # [rad, m] where rows are looked at that may be independent only there
+# Steps: a motion that takes longer to get there is none yet, as that of a drive
+_MOST_STEPS_AHEAD = 100
+_STIFF_RATE = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
+_SLOW_EVENTS = ("step in parts", "re-analysis")  # events of steps that take long
+# Of them on the way, and how they count less step by step
+_MOST_SLOW_EVENTS, _EVENT_DECAY = 1.5, 0.99
+# Implicit steps before a look for regular poses; these in turn
+_CHECK_INTERVAL, _MOST_CHECKS = 512, 4
+_REGULAR_PIVOT = 0.05  # smallest pivot there
 # Of steps by errors:
-_SAFETY, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0  # factors from one step to the next
-_SAME = 1.2  # a factor up to which the step stays what it is
-_BEYOND = 1.3  # factor of a step that ended at a singular pose
-_MOST_IN_VAIN = 2  # shorter steps without smaller errors
-_TINY = 1e-13  # of a step, relative to the time
-_FIRST = 0.1  # of the time that a motion takes for a radian, or its own size
+_SAFETY_FACTOR, _LEAST_FACTOR, _LARGEST_FACTOR = 0.9, 0.2, 5.0  # factors from one step to the next
+_UNCHANGED_FACTOR = 1.2  # a factor up to which the step stays what it is
+_SINGULAR_STEP_FACTOR = 1.3  # factor of a step that ended at a singular pose
+_MOST_FUTILE_TRIALS = 2  # shorter steps without smaller errors
+_LEAST_STEP = 1e-13  # of a step, relative to the time
+_FIRST_STEP_SHARE = 0.1  # of the time that a motion takes for a radian, or its own size
 
 
 class OuterStepper:
@@ -162,7 +165,7 @@ class AutoStepper(OuterStepper):
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         rate = fastest_spring(self._dynamics.system, state)
-        if rate * self._step > _STIFF:
+        if rate * self._step > _STIFF_RATE:
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
         elif is_singular(self._dynamics, state, self._step):
             self._switch(state, "rows depend on others at this pose that do not in general")
@@ -187,9 +190,9 @@ class AutoStepper(OuterStepper):
         if isinstance(self._inner, ImplicitStepper):
             self._look_for_regular_poses()
             return self._inner.advance(time)
-        self._cumbersome *= _FORGOTTEN
+        self._cumbersome *= _EVENT_DECAY
         try:
-            if self._cumbersome <= _MOST_CUMBERSOME:
+            if self._cumbersome <= _MOST_SLOW_EVENTS:
                 return self._inner.advance(time)
             self._switch(self._inner.state, "singular poses follow on each other")
         except (SingularSystemError, SimulationError) as error:
@@ -202,7 +205,7 @@ class AutoStepper(OuterStepper):
 
     def _explicit(self) -> Stepper:
         def note(event: Event) -> None:
-            self._cumbersome += event.kind in _CUMBERSOME and LONG_STEP not in event.message
+            self._cumbersome += event.kind in _SLOW_EVENTS and LONG_STEP not in event.message
             self._note(event)
 
         return Stepper(replace(self._problem, note=note), self._dynamics)
@@ -210,7 +213,7 @@ class AutoStepper(OuterStepper):
     def _look_for_regular_poses(self) -> None:
         """Take explicit steps again where poses have been regular for long."""
         self._n_steps += 1
-        looks, early = divmod(self._n_steps, _CHECKED)
+        looks, early = divmod(self._n_steps, _CHECK_INTERVAL)
         if early or (self._n_regular == 0 and looks & (looks - 1)):  # a look costs many steps
             return
         regular = regular_near(self._dynamics, self._inner.state, self._step)
@@ -324,16 +327,16 @@ class AdaptiveStepper(OuterStepper):
         last_norm, n_in_vain = math.inf, 0
         while True:
             before, saved, n_noted = (inner.state, inner.acceleration), inner.saved(), self._n_noted
-            is_last_resort = h < _TINY * max(abs(before[0].time), 1.0)
+            is_last_resort = h < _LEAST_STEP * max(abs(before[0].time), 1.0)
             try:
                 inner.advance(before[0].time + h)
             except (SingularSystemError, SimulationError):
                 if is_last_resort:
                     raise
-                factor = _SHORTEST
+                factor = _LEAST_FACTOR
             else:
                 if inner.state.time <= before[0].time:  # a singular pose, to be passed
-                    h *= _BEYOND
+                    h *= _SINGULAR_STEP_FACTOR
                     continue
                 error = inner.local_error()
                 norm = 0.0 if error is None else self._norm(error)
@@ -341,24 +344,28 @@ class AdaptiveStepper(OuterStepper):
                 if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
                     break
                 n_in_vain += norm >= last_norm
-                if n_in_vain == _MOST_IN_VAIN:  # rounding, larger the shorter the step is
+                if n_in_vain == _MOST_FUTILE_TRIALS:  # rounding, larger the shorter the step is
                     factor = self._h / h
                     break
                 last_norm = norm
             inner.restore(saved)
             self._n_steps[1] += 1
-            h *= min(factor, _SAFETY)
+            h *= min(factor, _SAFETY_FACTOR)
             inner.nominal = h
         self._before = before
         self._n_steps[0] += 1
-        self._h = h if 1.0 <= factor < _SAME else h * factor
+        self._h = h if 1.0 <= factor < _UNCHANGED_FACTOR else h * factor
 
     def _factor(self, norm: float) -> float:
         """Return how much longer the next step is to be."""
         if not norm < math.inf:
-            return _SHORTEST
-        best = _SAFETY * norm ** (-1.0 / self._inner.error_order) if norm > 0.0 else _LONGEST
-        return min(max(best, _SHORTEST), _LONGEST)
+            return _LEAST_FACTOR
+        best = (
+            _SAFETY_FACTOR * norm ** (-1.0 / self._inner.error_order)
+            if norm > 0.0
+            else _LARGEST_FACTOR
+        )
+        return min(max(best, _LEAST_FACTOR), _LARGEST_FACTOR)
 
     def _norm(self, error: LocalError) -> float:
         velocity = np.abs(self.state.velocity)
@@ -373,7 +380,7 @@ class AdaptiveStepper(OuterStepper):
             for a in (self.state.velocity, self.acceleration)
         )
         rate = float(max(turning, moving, np.sqrt(max(angular, linear))))
-        return _FIRST * self._rtol**0.25 / rate if rate > 0.0 else 1e-3
+        return _FIRST_STEP_SHARE * self._rtol**0.25 / rate if rate > 0.0 else 1e-3
 
 
 # ---- when explicit steps do ---------------------------------------------------------------------
@@ -383,15 +390,17 @@ def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:
     """Tell whether the rows in use do not keep the others a little further on the way."""
     if len(dynamics.redundant_rows) == 0:
         return False
-    speed, longest = largest(state.velocity), _FARTHEST * step
+    speed, longest = largest(state.velocity), _MOST_STEPS_AHEAD * step
     try:
-        if speed * longest > _AHEAD:
-            ahead = moved_on(state, _AHEAD / speed)
+        if speed * longest > _LOOKAHEAD_DISTANCE:
+            ahead = moved_on(state, _LOOKAHEAD_DISTANCE / speed)
         else:
             acceleration = dynamics.evaluate(state).acceleration()
-            if largest(acceleration) * longest**2 < 2.0 * _AHEAD:
+            if largest(acceleration) * longest**2 < 2.0 * _LOOKAHEAD_DISTANCE:
                 return False
-            ahead = carried(state, acceleration, (2.0 * _AHEAD / largest(acceleration)) ** 0.5)
+            ahead = carried(
+                state, acceleration, (2.0 * _LOOKAHEAD_DISTANCE / largest(acceleration)) ** 0.5
+            )
         projected(dynamics.evaluate, ahead).evaluation.acceleration()
     except SingularSystemError:
         return True
@@ -405,13 +414,13 @@ def regular_near(
 
     None where explicit steps would be unstable, or the pose is singular or nearly so.
     """
-    if fastest_spring(dynamics.system, state) * step > _STIFF:
+    if fastest_spring(dynamics.system, state) * step > _STIFF_RATE:
         return None
     try:
         here = analyzed_at(dynamics, closed_by_all_rows(dynamics, state))
         closed = projected(here.evaluate, state)
         closed.evaluation.acceleration()
-        is_far = smallest_pivot(closed.evaluation).sine > _REGULAR
+        is_far = smallest_pivot(closed.evaluation).sine > _REGULAR_PIVOT
         return (
             (here, closed.state) if is_far and not is_singular(here, closed.state, step) else None
         )

@@ -1,7 +1,5 @@
 """The time loop."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -72,7 +70,7 @@ from sparsebody.simulation.trajectory_files import (
 )
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
-_CREEP = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
+_CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
 
 
 def simulate(
@@ -314,7 +312,7 @@ class _Run:
         if len(system.elastic) == 0:  # vibrations of stiff elements may fade in implicit steps
             drift = np.abs(drift)
         closes = STABILIZATIONS[self._options.stabilization].closes
-        if closes and drift.max() > _CREEP * weight * system.typical_length:
+        if closes and drift.max() > _CREEP_TOLERANCE * weight * system.typical_length:
             warn_user(
                 f"the energy of {system.name!r} changed by {change:.0%} of what moves, with "
                 'nothing that adds or takes any: take smaller steps, or step="auto"',

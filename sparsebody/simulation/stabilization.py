@@ -25,17 +25,20 @@ Evaluate = Callable[[State], Evaluation]
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
 _ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
 _OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step closes unasked
-_CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
-_OPEN = 1e6  # tolerances; a larger error after all corrections: rows are missing, or contradict
-_TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
+_CREEP_TOLERANCE = 1e-9  # of the mechanism's size in a step: hardly a motion
+# Tolerances; a larger error after all corrections: rows are missing, or contradict
+_OPEN_ERROR_RATIO = 1e6
+_DRIFT_LIMIT = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
-_SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
-_ROUNDING = 1e-14  # of velocities, relative
-_DAMPED = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
-_WEAK = 1e-6  # remainder of a row that drift outweighs: it is held by closing the joints alone
+# Of an error that a correction leaves: factors of the very pose are worth while
+_SLOW_CONTRACTION = 0.1
+_VELOCITY_TOLERANCE = 1e-14  # of velocities, relative
+_DAMPED_OPENING = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
+# Remainder of a row that drift outweighs: it is held by closing the joints alone
+_WEAK_REMAINDER = 1e-6
 _FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
 _MOST_CORRECTIONS, _MOST_POLISHING = 40, 4
-_CLOSED = 1e-13  # [rad, m]
+_OPENING_TOLERANCE = 1e-13  # [rad, m]
 
 
 def row_sizes(system: System, state: State) -> FloatArray:
@@ -74,7 +77,7 @@ def scales(system: System, state: State, step: float = math.inf) -> Scales:
     """Return what is small in a mechanism, for steps [s]."""
     farthest = _ROUNDING_TOLERANCE * largest(state.position)
     tolerance = _CLOSURE_TOLERANCE * row_sizes(system, state) + farthest
-    return Scales(tolerance, _CREEP * system.typical_length / step)
+    return Scales(tolerance, _CREEP_TOLERANCE * system.typical_length / step)
 
 
 def largest(array: FloatArray) -> float:
@@ -159,7 +162,7 @@ def pulled(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
     delta, system = evaluation.position_error, evaluation.dynamics.system
     size = row_sizes(system, state)
     error = np.where(delta * evaluation.velocity_error > 0.0, np.abs(delta), 0.0)  # and growing
-    if np.any(error > _TORN * size):
+    if np.any(error > _DRIFT_LIMIT * size):
         worst = int(np.argmax(error / size))
         raise OpenJointError(
             f"joint {system.joint_names[system.row_joint[worst]]!r} is {error[worst]:.1e} open at "
@@ -190,7 +193,7 @@ def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> 
     state, evaluation, (error, rate_error) = _pose_projected(evaluate, evaluation, small.tolerance)
     state, correction = _velocity_projected(evaluation, state, rate_error, small)
     stabilized = Stabilized(state, evaluate(state), correction)
-    if largest(error / small.tolerance) > _OPEN:
+    if largest(error / small.tolerance) > _OPEN_ERROR_RATIO:
         system = evaluation.dynamics.system
         worst = int(np.argmax(np.abs(error) / small.tolerance))
         raise OpenJointError(
@@ -221,7 +224,7 @@ def _pose_projected(
         if isinstance(solver, KrylovEvaluator):
             # joints open by e have more independent rows than closed ones, with singular values of
             # the size of e: with all rows, motions along these are damped away
-            damping = max((_DAMPED * largest(errors[0])) ** 2, DELTA)
+            damping = max((_DAMPED_OPENING * largest(errors[0])) ** 2, DELTA)
             twists = solver.damped_twists(errors[0], damping)
         else:
             twists = evaluation.position_correction(errors[0])
@@ -230,7 +233,7 @@ def _pose_projected(
         trial_opening = largest(trial_errors[0] / tolerance)
         if not trial_opening < opening:
             break
-        is_slow = 1.0 < trial_opening > _SLOW * opening
+        is_slow = 1.0 < trial_opening > _SLOW_CONTRACTION * opening
         state, errors, opening = trial, trial_errors, trial_opening
         if is_slow or evaluation.dynamics.is_krylov:
             evaluation = evaluate(state)
@@ -251,7 +254,7 @@ def _velocity_projected(
         if not size < before:
             break
         state, total = state.with_(velocity=state.velocity + change), total + size
-        if size <= _ROUNDING * largest(state.velocity):
+        if size <= _VELOCITY_TOLERANCE * largest(state.velocity):
             break
         error, before = constraint_errors(evaluation.dynamics.system, state)[1], 0.5 * size
     return state, small.relative(total, largest(state.velocity))
@@ -275,7 +278,7 @@ def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
         kind = "krylov" if dynamics.is_krylov else "remove"
-        return dynamics.analyzed_at(state, redundancy=kind, rank_tolerance=_WEAK)
+        return dynamics.analyzed_at(state, redundancy=kind, rank_tolerance=_WEAK_REMAINDER)
 
 
 def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
@@ -308,7 +311,7 @@ def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
     """Return a closed state as far as steps of Levenberg and Marquardt lead to one."""
     damping, error = _FIRST_DAMPING, constraint_errors(with_all.system, state)[0]
     for _ in range(_MOST_CORRECTIONS):
-        if largest(error) <= _CLOSED:
+        if largest(error) <= _OPENING_TOLERANCE:
             break
         solver = with_all.evaluate(state).assembled()
         assert isinstance(solver, KrylovEvaluator)

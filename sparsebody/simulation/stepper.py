@@ -1,7 +1,5 @@
 """Stepper: one step of time, also through poses where the constraint rows lose rank."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -48,26 +46,27 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 LONG_STEP = "the step is long"  # how messages of steps begin that are no trouble of the pose
 
-_PASSED = 0.5  # of a pivot that a step leaves where it comes to a singular pose, or passes it
-_SMALL = 0.2  # pivot of a pose that might be called singular
+# Of a pivot that a step leaves where it comes to a singular pose, or passes it
+_PASSED_PIVOT_RATIO = 0.5
+_SMALL_PIVOT = 0.2  # pivot of a pose that might be called singular
 # Pivots, sines of angles, that tell of a singular pose, unless the mechanism has no larger ones:
-_UNSOLVABLE = 2e-4  # whose inverse square rounding does not bear
-_UNSOLVABLE_OPEN = 1e-3  # the same where no projection takes errors out
-_UNDETERMINED = 1e-3  # the same for reactions
-_USUAL = 0.1  # of the pivot where the run began: below it, a pose is not like that one
-_NEVER_USUAL = 1e-6  # a pivot that tells of a singular pose by itself
-_ANOTHER_BRANCH = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
-_BEARABLE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
-_BEYOND = 1e30  # [m, m/s, rad/s]: no motion gets there
+_UNSOLVABLE_PIVOT = 2e-4  # whose inverse square rounding does not bear
+_UNSOLVABLE_OPEN_PIVOT = 1e-3  # the same where no projection takes errors out
+_REACTION_PIVOT = 1e-3  # the same for reactions
+_USUAL_PIVOT_RATIO = 0.1  # of the pivot where the run began: below it, a pose is not like that one
+_SINGULAR_PIVOT = 1e-6  # a pivot that tells of a singular pose by itself
+_BRANCH_CORRECTION = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
+_OPENING_TOLERANCE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
+_LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
-_GROWTH = 1.2  # of each part to the next one: what happens there has no scale but its own age
+_PART_GROWTH = 1.2  # of each part to the next one: what happens there has no scale but its own age
 _MOST_PARTS = 8  # of the steps after it
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
-_AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
-_MOST_TRIALS, _PATIENCE = 60, 12  # of finding the way out of a singular pose
-_SETTLED, _ACCEPTED = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
-_HALF = 0.5  # of a pivot: worth looking for other rows, and worth taking them
+_BRANCH_DISTANCE = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
+_MOST_TRIALS, _MOST_STALLED_TRIALS = 60, 12  # of finding the way out of a singular pose
+_SETTLED_CHANGE, _ACCEPTED_CHANGE = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
+_EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows, and worth taking them
 _MOST_NAMES = 3  # of joints in a message
 _NO_BRANCH = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
@@ -88,8 +87,8 @@ def carried(state: State, acceleration: FloatArray, t: float) -> State:
 
 def growing_parts() -> list[float]:
     """Return times, as shares of a step, by which a motion leaves the pose it begins at."""
-    n = math.ceil(math.log1p((_GROWTH - 1.0) / _FIRST_PART) / math.log(_GROWTH))
-    ends = [_GROWTH**k - 1.0 for k in range(1, n + 1)]
+    n = math.ceil(math.log1p((_PART_GROWTH - 1.0) / _FIRST_PART) / math.log(_PART_GROWTH))
+    ends = [_PART_GROWTH**k - 1.0 for k in range(1, n + 1)]
     return [end / ends[-1] for end in ends]
 
 
@@ -97,7 +96,7 @@ def n_parts_after(age: float, step: float) -> int:
     """Return in how many parts to take a step `age` [s] after a singular pose was left."""
     if age <= 0.0:
         return _MOST_PARTS
-    return max(1, min(_MOST_PARTS, math.ceil(step / ((_GROWTH - 1.0) * age))))
+    return max(1, min(_MOST_PARTS, math.ceil(step / ((_PART_GROWTH - 1.0) * age))))
 
 
 class RowChoice:
@@ -153,7 +152,7 @@ class RowChoice:
         A singular pose does not know it: there it is that just after and just before, on average,
         with the rows that are independent there. None if the pose is not singular.
         """
-        h = _AHEAD / max(largest(state.velocity), _AHEAD)
+        h = _BRANCH_DISTANCE / max(largest(state.velocity), _BRANCH_DISTANCE)
         if len(self.dynamics.redundant_rows) == 0 or h == 1.0 or self._holds(moved_on(state, h)):
             return None
         try:
@@ -177,10 +176,10 @@ class RowChoice:
         on the way has, a fixed point of that.
         """
         size = largest(acceleration)
-        is_moving = largest(state.velocity) > 0.0 or size < _AHEAD
+        is_moving = largest(state.velocity) > 0.0 or size < _BRANCH_DISTANCE
         if len(self.dynamics.redundant_rows) == 0 or is_moving:
             return state, acceleration
-        t = (2.0 * _AHEAD / size) ** 0.5
+        t = (2.0 * _BRANCH_DISTANCE / size) ** 0.5
         if self._holds(carried(state, acceleration, t)):
             return state, acceleration
         a, change = acceleration, 0.0  # 0: nothing tells yet that the pose is singular
@@ -192,16 +191,18 @@ class RowChoice:
                     return state, acceleration
                 before, a = a, dynamics.evaluate(near).acceleration()
                 change = largest(a - before) / size
-                if change <= _SETTLED or (trial > _PATIENCE and change > _ACCEPTED):
+                if change <= _SETTLED_CHANGE or (
+                    trial > _MOST_STALLED_TRIALS and change > _ACCEPTED_CHANGE
+                ):
                     break
         except SingularSystemError:
             change = np.inf if change > 0.0 else 0.0
-        if 0.0 < change <= _ACCEPTED:
+        if 0.0 < change <= _ACCEPTED_CHANGE:
             self.adopt(
                 dynamics, near, "the motion begins at rest at a singular pose, and leaves it"
             )
             return near, a
-        if change > _ACCEPTED:
+        if change > _ACCEPTED_CHANGE:
             self._note(Event(state.time, "undetermined branch", _NO_BRANCH))
         return state, acceleration
 
@@ -225,7 +226,7 @@ class RowChoice:
         Looked for as often as the smallest pivot of the rows in use has halved.
         """
         watch = self.watch
-        if not watch.sine < _HALF * watch.best_sine:
+        if not watch.sine < _EXCHANGE_RATIO * watch.best_sine:
             return False
         self.watch = replace(watch, best_sine=watch.sine)
         if not self.dynamics.evaluator.assembler.has_alternatives:
@@ -234,7 +235,7 @@ class RowChoice:
         evaluation = dynamics.evaluate(state)
         evaluation.acceleration()
         better = smallest_pivot(evaluation).sine
-        if dynamics.rank != self.dynamics.rank or not watch.sine < _HALF * better:
+        if dynamics.rank != self.dynamics.rank or not watch.sine < _EXCHANGE_RATIO * better:
             return False
         self._use(dynamics, state, "the rows kept so far become dependent")
         return True
@@ -394,10 +395,10 @@ class Stepper:
             pivot = smallest_pivot(evaluation).sine
         except SingularSystemError:
             pivot = 0.0
-        largest_limit = max(_NEVER_USUAL, _USUAL * pivot)
-        unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
+        largest_limit = max(_SINGULAR_PIVOT, _USUAL_PIVOT_RATIO * pivot)
+        unsolvable = _UNSOLVABLE_PIVOT if self._stabilization.closes else _UNSOLVABLE_OPEN_PIVOT
         self._unsolvable = min(unsolvable, largest_limit)
-        self._undetermined = min(_UNDETERMINED, largest_limit)
+        self._undetermined = min(_REACTION_PIVOT, largest_limit)
 
     def evaluate(self, state: State) -> Evaluation:
         """Return the evaluation of the dynamics, control included."""
@@ -471,7 +472,7 @@ class Stepper:
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
         is_moving = largest(self.state.velocity) > self._small.creep  # along one branch
-        if is_moving and reached.correction > _ANOTHER_BRANCH:
+        if is_moving and reached.correction > _BRANCH_CORRECTION:
             return f"{LONG_STEP}: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
@@ -497,7 +498,7 @@ class Stepper:
         self._rows.follow(end.pivot.sine)
         if trouble and n_parts > 1:
             self._note(Event(end.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
-        elif end.pivot.sine < min(_PASSED * before, _SMALL) and before < math.inf:
+        elif end.pivot.sine < min(_PASSED_PIVOT_RATIO * before, _SMALL_PIVOT) and before < math.inf:
             self._note(Event(end.state.time, "passed pose", self._near(end.pivot)))
         return end.state
 
@@ -562,7 +563,7 @@ class Stepper:
             reached = self._reached_by_stages(start, self._stabilized(self.evaluate, closed))
         except SingularSystemError as singular:  # too near a singular pose for them
             self._rows.dynamics, self._rows.watch = before, watch
-            if error.opening > _BEARABLE:
+            if error.opening > _OPENING_TOLERANCE:
                 raise error from singular
             self._note(Event(end.time, "open joint", str(error)))
             return self._reached_by_stages(start, error.stabilized.solved())
@@ -618,10 +619,10 @@ class Stepper:
         return replace(state, coordinate=motion.value)
 
     def _check_finite(self, state: State) -> None:
-        if largest(state.velocity) < _BEYOND and largest(state.position) < _BEYOND:
+        if largest(state.velocity) < _LARGEST_VALUE and largest(state.position) < _LARGEST_VALUE:
             return  # false for NaN, too
-        finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)
-        finite &= (np.abs(state.position) < _BEYOND).all(axis=1)
+        finite = (np.abs(state.velocity) < _LARGEST_VALUE).all(axis=1)
+        finite &= (np.abs(state.position) < _LARGEST_VALUE).all(axis=1)
         if not finite.all():
             name = self._rows.dynamics.system.body_names[int(np.argmin(finite))]
             raise SimulationError(

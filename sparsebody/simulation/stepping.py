@@ -1,7 +1,5 @@
 """What all steppers share: the problem that they solve, and checkpoints to go on from."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Callable

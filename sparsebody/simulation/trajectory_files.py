@@ -1,7 +1,5 @@
 """Trajectory files written and resumed: HDF5, one dataset per channel, one row per record."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

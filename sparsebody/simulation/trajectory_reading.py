@@ -4,8 +4,6 @@ HDF5 checks its own metadata by checksums, but tells a reader nothing of what is
 or cut off, and waits for minutes for the rest of a file that a killed run has left open.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

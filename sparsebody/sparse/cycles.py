@@ -3,8 +3,6 @@
 Cycles are sets of edges, whose sums are symmetric differences: bits of an integer.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from contextlib import suppress

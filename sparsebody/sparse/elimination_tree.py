@@ -9,8 +9,6 @@ the bodies eliminated so far, with all others fixed, then has independent constr
 complete mechanism has. What takes an order raises ShapeError unless it lists every block once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

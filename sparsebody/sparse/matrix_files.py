@@ -5,8 +5,6 @@ Matrix Market files are written the same way every time, and read with the error
 Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 5935.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -9,8 +9,6 @@ themselves. Hence every component's share of y is a dependence. A bridge is a co
 joint, so its rows depend on nothing but each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -101,7 +99,7 @@ def independent_rows(
     by_component = np.argsort(component, kind="stable").astype(np.intp)
     start = _sums(np.bincount(component) if len(component) else component)
     sizes = np.diff(_sums(pattern.block_sizes[pattern.n_primal + by_component])[start])
-    small = sizes <= row_choices.SMALL
+    small = sizes <= row_choices.MOST_NATIVE_ROWS
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
     decision = RankDecision(keep, np.inf, True, row_choices.PIVOTED)
@@ -159,7 +157,7 @@ def _decide_large(
                 everything = np.ones(n, dtype=np.bool_)
                 return RankDecision(everything, least / tolerances.REMAINDER_FLOOR, True, SPECTRUM)
         decision = _first_agreement(part, tolerance, narrow, threads)
-        is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(row_choices.NEAR)
+        is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(row_choices.SINGULAR)
         if n > DENSE_ROWS or decision.is_regular or is_near:
             return decision
     choices = [] if narrow else row_choices.by_halves(part, tolerance, threads)

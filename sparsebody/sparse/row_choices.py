@@ -19,8 +19,6 @@ with the leverage.
 George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,11 +36,12 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern, bisected, cuthill_mckee
 
 PASSES = 3  # of the equilibration
-SMALL = 48  # rows up to which a component is faster decided natively than by a call of LAPACK
+# Rows up to which a component is faster decided natively than by a call of LAPACK
+MOST_NATIVE_ROWS = 48
 LARGEST_BAND = 1e9  # bytes
 MOST_FLOPS = 4e12  # of a frontal QR on nested halves: a minute or two
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
-NEAR = "nearly singular"
+SINGULAR = "nearly singular"
 FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
 PIVOTED = "pivoted QR by components"
 
@@ -277,9 +276,9 @@ class RowChoice:
         """
         grown = 0.0 if self.method == PIVOTED else tolerances.AMPLIFIED_ROUNDING / self.least_kept
         if self.largest_dropped > max(tolerances.DEPENDENT_REMAINDER, grown):
-            return f"{NEAR}: a row that was left out is {self.largest_dropped:.0e} off zero"
+            return f"{SINGULAR}: a row that was left out is {self.largest_dropped:.0e} off zero"
         if self.least_kept < tolerances.INDEPENDENT_REMAINDER:
-            return f"{NEAR}: a row that was kept is only {self.least_kept:.0e} off the others"
+            return f"{SINGULAR}: a row that was kept is only {self.least_kept:.0e} off the others"
         is_clear = self.gap >= tolerances.CLEAR_GAP
         return "" if is_clear else f"a gap of only {self.gap:.0e} between remainders"
 
@@ -294,7 +293,7 @@ def agree(one: RowChoice, other: RowChoice) -> bool:
 
 
 def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
-    """Decide component by component, of at most SMALL rows; its gap is the least clear one of all.
+    """Decide component by component, with MOST_NATIVE_ROWS at most; its gap is the least clear one.
 
     `component_start` (n_components + 1,): first dual block of each. A choice made joint by joint
     holds in other poses as well, and is taken where it costs little conditioning.

@@ -136,7 +136,7 @@ class _Forest:
 
 Table = Mapping[Key, frozenset[Derivation]]
 Class = tuple[Slot, int]  # the subtrees in a slot with one remainder of m
-_LEAST = 3  # subtrees that a rule is read off
+_LEAST_SUBTREES = 3  # subtrees that a rule is read off
 _NEIGHBOURS = 4  # sizes below a subtree's that its rule is looked for with
 
 
@@ -301,7 +301,7 @@ def _best_rule(
     period: int,
 ) -> Rule | None:
     """Return the rule through a derivation that most sizes have; None if they are few."""
-    best, most = None, _LEAST - 1
+    best, most = None, _LEAST_SUBTREES - 1
     for other in islice((size for size in sizes if size < m), _NEIGHBOURS):
         times = (m - other) // period
         for before in by_size[other]:

@@ -4,8 +4,6 @@ The treewidth of a graph is the least, over all elimination orders, of the most 
 couples to. Weighted by scalar rows, the pivot's own included, it bounds the largest front.
 """
 
-from __future__ import annotations
-
 from itertools import combinations, count
 
 import numpy as np

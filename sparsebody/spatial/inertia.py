@@ -1,7 +1,5 @@
 """Spatial inertia of rigid bodies, the check of a user's values, and the inertia of solids."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

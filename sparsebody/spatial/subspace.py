@@ -1,7 +1,5 @@
 """Subspaces of motion and force vectors, given by a basis, the columns of a (6, n) array."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray

@@ -5,8 +5,6 @@ made from it: p_world = R p_body. A Plücker transform X_BA holds the opposite k
 coordinate rotation E from A to B coordinates; where A is the world and B a body, E = R'.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody._core import model as kernels

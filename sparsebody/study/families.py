@@ -1,7 +1,5 @@
 """Families of gallery mechanisms at any number of bodies, and the state that they are taken at."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Findings from the rows of a study: numbers by family, method and size; promises judged."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

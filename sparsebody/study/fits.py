@@ -1,7 +1,5 @@
 """Orders of growth with confidence intervals, and sizes at which one method overtakes another."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a time depends on besides the program: processor, BLAS, Python; and memory in use."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """One case measured in this process: a method prepared, checked, and timed."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import math

@@ -1,7 +1,5 @@
 """Reports as a list of parts, written in Markdown or as one HTML file that holds its pictures."""
 
-from __future__ import annotations
-
 import base64
 import html
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ They come from the fork server of the standard library, which has imported what 
 process costs milliseconds, begins with one thread, and ends with the one that asked for it.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

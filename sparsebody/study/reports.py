@@ -1,7 +1,5 @@
 """The report of a study: promises, crossovers, growth, accuracy, orderings, patterns, failures."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

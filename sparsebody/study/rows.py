@@ -1,7 +1,5 @@
 """Rows of a study: their columns, the journal that they are written to, and result files."""
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import hashlib

@@ -1,7 +1,5 @@
 """Run a study: every case without a row, several at a time, and the result file at the end."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

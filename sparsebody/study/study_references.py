@@ -1,7 +1,5 @@
 """States and reference accelerations, solved once for all methods and stored beside the results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

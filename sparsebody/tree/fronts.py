@@ -19,8 +19,6 @@ numerically sound where it is grown depth first: then every loop joins a link wi
 support it, and closes where its ends meet at no cost.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A mechanism in the coordinates of its spanning tree: at one state, and for integrators."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

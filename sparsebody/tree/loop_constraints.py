@@ -5,8 +5,6 @@ wrenches on the motion subspaces between the bodies and the body where their sup
 table 8.4, but about each link's own origin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

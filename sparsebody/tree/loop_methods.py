@@ -3,8 +3,6 @@
 Featherstone (2008), sec. 8.5: method 1, "loops-direct", and method 2, "loops-force".
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, NamedTuple
 

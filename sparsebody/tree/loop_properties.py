@@ -4,8 +4,6 @@ Mobility and redundancy in a pose, whether they are others nearby, and whether t
 coordinates determine the configuration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ loops, formed anew from the accelerations of all links, so that neither mu nor t
 factors stays. Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ LoopClusters.joint_order, in which G is block diagonal: a dense block for each c
 the coordinates of no loop. Featherstone (2008), secs. 8.8 and 8.9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 A method is a class derived from TreeDynamics; here those for trees, "aba" and "crba".
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -27,7 +25,7 @@ from sparsebody.tree.recursions import checked_coordinates
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import spanning_tree
 
-TINY = 1e-300
+LEAST_DIVISOR = 1e-300
 
 
 class TreeProblem(SystemMotion):
@@ -241,14 +239,14 @@ def _residual(
     load = 0.0 if problem.load is None else float(np.abs(problem.load).max())
     weight, velocity = np.abs(system.gravity).max(), problem.state.velocity
     inertial = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
-    size = max(np.abs(transmitted).max(initial=0.0), load, inertial, TINY)
+    size = max(np.abs(transmitted).max(initial=0.0), load, inertial, LEAST_DIVISOR)
     worst = np.abs(passive).max(initial=0.0) / size
     rows = tree.loop_rows
     if len(rows):
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
         terms = A * padded(bodies)[joint_ends(system, system.row_joint[rows])]
         free = max(np.abs(bodies).max(), weight)  # a rigid loop rests
-        size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, TINY)
+        size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, LEAST_DIVISOR)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
     return float(worst)
 

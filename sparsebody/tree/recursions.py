@@ -5,8 +5,6 @@ between neighbouring origins, without rotations; none is taken about the world's
 lose digits on long mechanisms. Vectors of bodies are in body axes about the centers of mass.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

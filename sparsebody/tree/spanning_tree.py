@@ -5,8 +5,6 @@ successor, or P on the predecessor where the tree runs the other way. The other 
 on the parent, is called near.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

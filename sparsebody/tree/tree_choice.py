@@ -1,7 +1,5 @@
 """Which joints are in the spanning tree, and how its bodies are numbered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple

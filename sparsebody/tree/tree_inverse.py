@@ -1,7 +1,5 @@
 """Inverse dynamics in joint coordinates. Featherstone (2008), secs. 5.3 and 8.12."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, ClassVar
 

@@ -4,8 +4,6 @@ Uicker (1965) and Kahn (1969): all derivatives written out. Waters (1979): recur
 Hollerbach (1980), secs. III and IV: recursion inwards as well.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray

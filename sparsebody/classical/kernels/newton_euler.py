@@ -7,8 +7,6 @@ Walker, Orin (1982). From the acceleration energy, dG/dqdd = Q: Gibbs (1879), Ap
 From partial velocities, with Euler parameters for rotations: Kane, Levinson (1985).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray

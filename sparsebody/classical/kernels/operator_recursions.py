@@ -5,8 +5,6 @@ of the papers, which number from the tip (1) to the base (n). Accelerations are 
 velocities in inertial axes, taken about joint origins and expressed in link axes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray

@@ -4,8 +4,6 @@ Zeros and ones are multiplied, too. Vectors and rotations are tuples, which comp
 registers; arrays hold them by rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray

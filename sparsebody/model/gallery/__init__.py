@@ -4,8 +4,6 @@ All take `gravity`, (3,) floats in world axes [m/s^2]. The first line of a docst
 that lists show.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Lattices of bars, cubes and squares, and elastic beams, straight or in lattices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Linkages in the plane and in space: rows of loops, benchmarks with published motions."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Open chains, trees and the pendulum."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """What the generated mechanisms share: checked parameters, bars and hinges."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Robot files: MJCF and URDF, compiled by the mujoco package, as mechanisms."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A robot file as MuJoCo compiles it, with names, poses and frames, and what is left out of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property

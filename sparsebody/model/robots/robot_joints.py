@@ -1,7 +1,5 @@
 """Bodies, joints and forces of a robot file; welded bodies become one, and so do their joints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 

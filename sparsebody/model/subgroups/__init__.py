@@ -1,7 +1,5 @@
 """Displacement subgroups: sub-mechanisms in which bodies have fewer freedoms than six."""
 
-from __future__ import annotations
-
 from sparsebody.model.subgroups.classes import (
     Classes,
     Subgroup,

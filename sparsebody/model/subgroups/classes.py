@@ -8,8 +8,6 @@ others from the world outwards), so what a loop joint can leave out depends on e
 and nothing is left out that something else was left out for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

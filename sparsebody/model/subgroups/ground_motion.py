@@ -8,8 +8,6 @@ the classes take: each joint hands the normal of the plane on to its other body.
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -13,8 +13,6 @@ Gear, Leimkuhler and Gupta (1985), J. Comput. Appl. Math. 12:77; Hairer and Wann
 Ordinary Differential Equations II, sec. IV.8 and VII.4; Iserles et al. (2000), Acta Numer. 9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -46,17 +44,18 @@ from sparsebody.simulation.stepping import (
 from sparsebody.simulation.trajectory import Event
 
 # Contractions up to which factors are reused, and beyond which a step is given up.
-_FAST, _SLOW = 0.05, 0.8
-_ROUNDING = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
-_COUPLED_ROUNDING = 1e-8  # likewise at singular poses
+_FAST_CONTRACTION, _SLOW_CONTRACTION = 0.05, 0.8
+_ROUNDING_CORRECTION = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
+_COUPLED_ROUNDING_CORRECTION = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
-_MOST_COUPLED = 6  # steps, after which forces may be stiff rather than poses singular
-_FARTHEST = 0.3  # largest correction, in lengths of the mechanism
-_SHARE = 0.01  # of tolerances, that Newton's method may leave
-_PRECISE = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
+_MOST_COUPLED_STEPS = 6  # steps, after which forces may be stiff rather than poses singular
+_LARGEST_CORRECTION = 0.3  # largest correction, in lengths of the mechanism
+_NEWTON_SHARE = 0.01  # of tolerances, that Newton's method may leave
+_LEAST_CORRECTION = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
 _N_SCALARS = 7  # of the memory
-_INSTANT = 1e-8  # [s]
-_MOST_REFINEMENTS, _REFINED = 10, 1e-14  # of accelerations, and the change of them that ends it
+_SHORTEST_STEP = 1e-8  # [s]
+# Of accelerations, and the change of them that ends it
+_MOST_REFINEMENTS, _REFINEMENT_TOLERANCE = 10, 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +134,12 @@ class CollocationSteps:
 
     def _attempts(self) -> Iterator[bool]:
         """Factorize more and more exactly; yield whether all stages are to be coupled."""
-        if self.point_step == self._h and self.contraction <= _FAST:
+        if self.point_step == self._h and self.contraction <= _FAST_CONTRACTION:
             yield False
         self._factorize_within()
         yield False
         self.n_coupled += 1
-        if self.n_coupled > _MOST_COUPLED and not self.is_whole:
+        if self.n_coupled > _MOST_COUPLED_STEPS and not self.is_whole:
             self.is_whole = True
             self._factorize_within()
             yield False
@@ -189,7 +188,9 @@ class CollocationSteps:
     def _newton(self, accuracy: float, is_coupled: bool) -> tuple[FloatArray, FloatArray]:
         """Iterate on the unknowns; return v and dv/dt at the nodes."""
         size, contraction, self._noise = 0.0, 0.0, 0.0
-        rounding = (_COUPLED_ROUNDING if is_coupled else _ROUNDING) * self._matrix.length
+        rounding = (
+            _COUPLED_ROUNDING_CORRECTION if is_coupled else _ROUNDING_CORRECTION
+        ) * self._matrix.length
         for iteration in range(1, _MOST_ITERATIONS + 1):
             self.n_iterations += 1
             force, row, rate = self._residuals()
@@ -201,7 +202,7 @@ class CollocationSteps:
             self._L += multiplier
             self._X += self._slips() if is_coupled else slip
             last, size = size, self._matrix.size(twist)
-            if not size < _FARTHEST * self._matrix.length:
+            if not size < _LARGEST_CORRECTION * self._matrix.length:
                 raise SimulationError(
                     f"Newton's method goes {size:.1e} m at once; take smaller steps"
                 )
@@ -210,10 +211,12 @@ class CollocationSteps:
             if size * known / (1.0 - min(known, 0.9)) < accuracy:
                 break
             left = _MOST_ITERATIONS - iteration
-            if size < rounding and (contraction > _SLOW or left == 0):
+            if size < rounding and (contraction > _SLOW_CONTRACTION or left == 0):
                 self._noise = size
                 break
-            if contraction > _SLOW or size * contraction**left > max(accuracy, rounding):
+            if contraction > _SLOW_CONTRACTION or size * contraction**left > max(
+                accuracy, rounding
+            ):
                 raise SimulationError("Newton's method converges slowly; take smaller steps")
         else:
             raise SimulationError(f"Newton's method does not converge (correction {size:.1e} m)")
@@ -320,7 +323,7 @@ class CollocationSteps:
         """
         equations, n = self._stages[-1], self._n_joint_rows
         rows = row_motion(self._system, state)
-        self._matrix.factorize(state, np.zeros(equations.n_rows), _INSTANT, False)
+        self._matrix.factorize(state, np.zeros(equations.n_rows), _SHORTEST_STEP, False)
         self.point_step = 0.0
         equations.begin(state, multiplier=np.append(np.zeros(n), rows.error[n:]))
         b, opening = self._matrix.rate**2, np.zeros(equations.n_rows)
@@ -331,7 +334,7 @@ class CollocationSteps:
             x, multiplier = self._matrix.solve(0, equations.force_residual.ravel(), opening)
             equations.acceleration += b * x.real.reshape(-1, 6)
             equations.multiplier[:n] += multiplier.real[:n]
-            if b * np.abs(x).max() <= _REFINED * np.abs(equations.acceleration).max():
+            if b * np.abs(x).max() <= _REFINEMENT_TOLERANCE * np.abs(equations.acceleration).max():
                 break
         return equations.acceleration.copy(), equations.multiplier.copy()
 
@@ -447,9 +450,9 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         """Return the errors that Newton's method may leave in poses and velocities [m, m/s]."""
         size = self._matrix.length
         if self._tolerance is None:
-            return _PRECISE * size, np.inf
+            return _LEAST_CORRECTION * size, np.inf
         rtol, atol = self._tolerance
         assert rtol is not None
         assert atol is not None
         speed = float(np.abs(self.state.velocity).max())
-        return _SHARE * min(1.0, size) * (atol + rtol), _SHARE * (atol + rtol * speed)
+        return _NEWTON_SHARE * min(1.0, size) * (atol + rtol), _NEWTON_SHARE * (atol + rtol * speed)

@@ -5,8 +5,6 @@ Pseudo-arclength continuation: predict along the tangent, correct in the plane a
 Numerical Continuation Methods, ch. 2 and 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -25,14 +23,17 @@ from sparsebody.simulation.implicit.statics import (
 )
 from sparsebody.simulation.implicit.step_equations import scaled_solver
 
-_CORRECTIONS = 12  # Newton iterations of a point
-_EASY, _HARD = 4, 8  # iterations after which steps become longer, or shorter
-_SHORTEST = 1e-6  # step, of the first one
-_LOCATED = 1e-9  # change of the step that locates a fold or a bifurcation, of the first one
-_STIFFEST = 0.01  # change of a pose, of typical lengths, that the first step is scaled by at least
-_ENDING = 1e-3  # distance to the end, of the first step, from which it is reached at once
-_REFINEMENTS = 60
-_TURN = 0.3  # [rad] between tangents of neighbours, and corrections over a step, that halve it
+_MOST_CORRECTIONS = 12  # Newton iterations of a point
+_FEW_ITERATIONS, _MANY_ITERATIONS = 4, 8  # iterations after which steps become longer, or shorter
+_LEAST_STEP = 1e-6  # step, of the first one
+# Change of the step that locates a fold or a bifurcation, of the first one
+_LOCATION_TOLERANCE = 1e-9
+# Change of a pose, of typical lengths, that the first step is scaled by at least
+_LEAST_POSE_CHANGE = 0.01
+_END_DISTANCE = 1e-3  # distance to the end, of the first step, from which it is reached at once
+_MOST_REFINEMENTS = 60
+# [rad] between tangents of neighbours, and corrections over a step, that halve it
+_LARGEST_TURN = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +164,7 @@ class _Walk:
         if plane is not None:
             across = self._weight * plane
         last, total = np.inf, np.zeros(len(across))
-        for iteration in range(1, _CORRECTIONS + (plane is None) * 60):
+        for iteration in range(1, _MOST_CORRECTIONS + (plane is None) * 60):
             residual = equations.evaluate(point)
             change = -self._bordered(point, across, np.append(residual, 0.0))
             turn, move = equations.size(change)
@@ -215,7 +216,7 @@ class _Walk:
         towards_parameter = np.append(np.zeros(len(self._weight) - 1), 1.0)
         tangent = self.tangent(point, towards_parameter) * self._way
         of_pose = self.length(np.append(tangent[:-1], 0.0)) / abs(tangent[-1]) * self._unit
-        self._weight[:-1] /= max(of_pose, _STIFFEST) ** 2
+        self._weight[:-1] /= max(of_pose, _LEAST_POSE_CHANGE) ** 2
         return tangent / self.length(tangent)
 
     def length(self, change: FloatArray) -> float:
@@ -246,7 +247,7 @@ class _Walk:
                 special += self._special(point, tangent, reach, is_fold, n_crossing)
             point, tangent = following, next_tangent
             missing = self._stop - point.parameter
-            is_over = abs(missing) < _ENDING * self._unit or way * missing <= 0.0
+            is_over = abs(missing) < _END_DISTANCE * self._unit or way * missing <= 0.0
             if is_over and abs(missing) < self._unit:
                 point = self.corrected(replace(point, parameter=self._stop), None)[0]
             points.append(point)
@@ -263,7 +264,7 @@ class _Walk:
         self, point: StaticPoint, tangent: FloatArray, length: float
     ) -> tuple[StaticPoint, FloatArray, float, float]:
         """Return the next point, its tangent, the length of the step, and that of the next."""
-        while length > _SHORTEST:
+        while length > _LEAST_STEP:
             try:
                 following, iterations, astray = self._at(point, tangent, length)
                 next_tangent = self.tangent(following, self._weight * tangent)
@@ -271,11 +272,20 @@ class _Walk:
                 length /= 2.0
                 continue
             cosine = float(np.sum(self._weight * tangent * next_tangent))
-            is_far = np.arccos(np.clip(cosine, -1.0, 1.0)) > _TURN or astray > _TURN * length
-            if is_far and length > 1e3 * _SHORTEST:
+            is_far = (
+                np.arccos(np.clip(cosine, -1.0, 1.0)) > _LARGEST_TURN
+                or astray > _LARGEST_TURN * length
+            )
+            if is_far and length > 1e3 * _LEAST_STEP:
                 length /= 2.0
                 continue
-            factor = 1.5 if iterations <= _EASY else 0.5 if iterations >= _HARD else 1.0
+            factor = (
+                1.5
+                if iterations <= _FEW_ITERATIONS
+                else 0.5
+                if iterations >= _MANY_ITERATIONS
+                else 1.0
+            )
             return following, next_tangent, length, factor * length
         raise SimulationError(
             f"the path cannot be followed beyond parameter {point.parameter:.6g}, however short "
@@ -318,14 +328,14 @@ class _Walk:
         ends = [0.0, reach]
         place, last = self._at(point, tangent, reach)[0], 0
         values = [function(point), function(place)]
-        for _ in range(_REFINEMENTS):
-            if abs(ends[1] - ends[0]) < _LOCATED or values[0] == values[1]:
+        for _ in range(_MOST_REFINEMENTS):
+            if abs(ends[1] - ends[0]) < _LOCATION_TOLERANCE or values[0] == values[1]:
                 break
             s = (ends[0] * values[1] - ends[1] * values[0]) / (values[1] - values[0])
             place = self._at(point, tangent, s)[0]
             value = function(place)
             side = 0 if value * values[0] > 0.0 else 1
-            if abs(s - ends[side]) < _LOCATED:
+            if abs(s - ends[side]) < _LOCATION_TOLERANCE:
                 break
             ends[side], values[side] = s, value
             if side == last:

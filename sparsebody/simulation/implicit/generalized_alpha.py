@@ -39,13 +39,16 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 
-_ACCURACY = 1e-6  # of Newton's method, relative to what accelerations contribute to the step
-_ROUNDING = 1e-13  # relative to the length
-_MOST_ITERATIONS, _FARTHEST = 20, 0.3  # of closed joints, and lengths that a correction may go
-_FAST, _SLOW = 0.2, 0.8  # contraction with which factors are kept, and that of rounding
-_NOISE = 1e-9  # lengths of a correction that may be rounding
-_SHORT = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
-_PART = 0.1  # of a step, over which dv/dt is differenced
+# Of Newton's method, relative to what accelerations contribute to the step
+_NEWTON_TOLERANCE = 1e-6
+_ROUNDING_CORRECTION = 1e-13  # relative to the length
+# Of closed joints, and lengths that a correction may go
+_MOST_ITERATIONS, _LARGEST_CORRECTION = 20, 0.3
+# Contraction with which factors are kept, and that of rounding
+_FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8
+_NOISE_CORRECTION = 1e-9  # lengths of a correction that may be rounding
+_DIFFERENCE_TIME = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
+_DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
 
 
 class AlphaCoefficients(NamedTuple):
@@ -109,7 +112,9 @@ class GeneralizedAlpha:
         equations.start_from(start.state, time)
         angular, linear = native.predict(self.coefficients, values, h, equations.end)
         acceleration = self._matrix.length * angular + linear
-        accuracy = _ACCURACY * h * h * acceleration + _ROUNDING * self._matrix.length
+        accuracy = (
+            _NEWTON_TOLERANCE * h * h * acceleration + _ROUNDING_CORRECTION * self._matrix.length
+        )
         self._solve(h, accuracy, with_whole_matrix)
         return AlphaState(
             equations.state(),
@@ -166,7 +171,7 @@ class StabilizedAlpha(GeneralizedAlpha):
         size, contraction = 0.0, 1.0
         for _ in range(_MOST_ITERATIONS):
             equations.evaluate()
-            if contraction > _FAST:
+            if contraction > _FAST_CONTRACTION:
                 matrix.factorize(b, c)
             equations.native.velocity_errors(rates, slip)
             open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
@@ -182,11 +187,13 @@ class StabilizedAlpha(GeneralizedAlpha):
             equations.multiplier += multiplier
             last, size = size, matrix.size(twist) + matrix.size(shift)
             contraction = size / last if last > 0.0 else 1.0
-            is_rounding = contraction > _SLOW and size < _NOISE * matrix.length
+            is_rounding = (
+                contraction > _SLOW_CONTRACTION and size < _NOISE_CORRECTION * matrix.length
+            )
             if is_rounding or size * contraction / (1.0 - min(contraction, 0.9)) < accuracy:
                 equations.evaluate()
                 return
-            if not size < _FARTHEST * matrix.length or contraction > 2.0:
+            if not size < _LARGEST_CORRECTION * matrix.length or contraction > 2.0:
                 break
         raise SimulationError(
             f"Newton's method does not converge (correction {size:.1e} m); take smaller steps"
@@ -222,7 +229,7 @@ class StartingValues:
         acceleration, multiplier = self._accelerations(rows, b, rows.error)
         across = rows.product(acceleration) - rows.acceleration
         rate = np.zeros_like(acceleration)
-        for t in (_PART * h, -_PART * h):
+        for t in (_DIFFERENCE_SHARE * h, -_DIFFERENCE_SHARE * h):
             there = row_motion(self._equations.system, self._moved(state, acceleration, t))
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
             rate += self._accelerations(there, b, error)[0] / (2.0 * t)
@@ -296,7 +303,7 @@ def row_motion(system: System, state: State) -> RowMotion:
     element, row = np.nonzero(np.arange(6) < elastic.n_rows[:, None])
     stretch = elastic_motion(system, state)
     drift = np.zeros(len(row))
-    for t in (_SHORT, -_SHORT):  # d(A v)/dt at constant twists
+    for t in (_DIFFERENCE_TIME, -_DIFFERENCE_TIME):  # d(A v)/dt at constant twists
         moved = displaced(state, t * state.velocity)
         drift += elastic_motion(system, moved).rate[element, row] / (2.0 * t)
     of_joints, constraint = joint_ends(system, system.row_joint), motion.constraint

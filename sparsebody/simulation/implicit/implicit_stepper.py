@@ -1,7 +1,5 @@
 """Implicit steps in the time loop: in halves where need be, starting values, reactions, memory."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Generic, TypeVar
@@ -38,13 +36,16 @@ from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packe
 from sparsebody.simulation.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
-_CALM = 8  # steps without trouble, after which parts become longer
+_CALM_STEPS = 8  # steps without trouble, after which parts become longer
 _MOST_HALVINGS = 10
-_WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
-_TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
-_RIGID = 1e-11  # compliance of rigid joints over that of a step's inertia, for dependent rows
-_NEW = 0.2  # share of the newest multipliers in those that compliance is judged by
-_STIFFER, _OTHER = 0.1, 0.02  # a compliance on trial, and the change of loads that it may make
+# Halvings, after which Newton's matrix is factorized with nothing left out
+_FULL_MATRIX_HALVINGS = 4
+_OPENING_LIMIT = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
+# Compliance of rigid joints over that of a step's inertia, for dependent rows
+_RIGID_COMPLIANCE = 1e-11
+_NEWEST_SHARE = 0.2  # share of the newest multipliers in those that compliance is judged by
+# A compliance on trial, and the change of loads that it may make
+_TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
 _MOST_TRIALS = 8  # of starting with ever stiffer joints
 
 
@@ -101,7 +102,7 @@ class HalvedSteps(Generic[Now]):
         self._advance(time, 0)
         self._check_closed()
         self._n_calm = self._n_calm + 1 if self._halvings == before else 0
-        if self._n_calm == _CALM:
+        if self._n_calm == _CALM_STEPS:
             self._halvings, self._n_calm = max(0, self._halvings - 1), 0
         return self.state
 
@@ -163,7 +164,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if compliance is None:
             compliance = negligible_compliance(system, state)
         if self._is_rigid:
-            compliance = _RIGID * options.step**2 / float(system.mass.mean())
+            compliance = _RIGID_COMPLIANCE * options.step**2 / float(system.mass.mean())
         self.compliance = compliance  # [m/N]
         self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
         blocks = uniform_compliance(system, state, compliance)
@@ -219,12 +220,12 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
         In long lifts rigid joints bear far more than soft ones, which let the lift sag.
         """
-        compliance, stiffer = self.compliance, max(_STIFFER * self.compliance, self._least)
+        compliance, stiffer = self.compliance, max(_TRIAL_FACTOR * self.compliance, self._least)
         if not self._is_negligible or stiffer >= compliance:
             return False
         self._set_compliance(stiffer)
         change = self._starting.at(state, self.nominal).multiplier[: len(self._load)] - self._load
-        if largest(change) > _OTHER * largest(self._load):
+        if largest(change) > _LOAD_TOLERANCE * largest(self._load):
             return True
         self._set_compliance(compliance)
         return False
@@ -308,7 +309,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return joint_reactions(system, state, subspace, -self.now.multiplier[: system.n_rows])
 
     def _step(self, time: float, h: float, halvings: int) -> None:
-        is_last_resort = halvings >= _WHOLE_FROM
+        is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
         if h != self._h:  # a is moved to where steps of h want it
             mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
@@ -319,7 +320,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if self._is_rigid:
             return
         self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
-        self._load += _NEW * (self._multiplier - self._load)
+        self._load += _NEWEST_SHARE * (self._multiplier - self._load)
         if self._is_driven:
             self._stiffen()
 
@@ -338,7 +339,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def _check_closed(self) -> None:
         """Stop where joints are torn."""
-        if not self._is_negligible or self._opening < _TORN * self._size:
+        if not self._is_negligible or self._opening < _OPENING_LIMIT * self._size:
             return
         raise SimulationError(
             f"joint {self._most_open()!r} opens by {self._opening:.1e} at "

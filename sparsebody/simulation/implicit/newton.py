@@ -12,8 +12,6 @@ are multiples of one another but for what Newton's method makes up for, and the 
 one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec. IV.8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +37,8 @@ from sparsebody.sparse.pattern import BlockPattern
 
 _SOLVERS = ("block-ldl", "multifrontal")  # take [1 A'; A -1] for any rows
 _REGULARIZATION = 1e-10  # C over that of the inertia in a step
-_DEPENDENT = 1e-5  # part of a row's residual that no twist takes away, where it depends on others
+# Part of a row's residual that no twist takes away, where it depends on others
+_DEPENDENT_RESIDUAL = 1e-5
 
 
 def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
@@ -214,7 +213,7 @@ class StageMatrix:
         row = np.zeros(self.equations.n_rows)
         row[:n] = np.cos(np.arange(n))
         contradiction = self.compliance * self.solve(0, np.zeros(self._n_primal), row)[1][:n]
-        self.is_redundant = bool(np.abs(contradiction).max(initial=0.0) > _DEPENDENT)
+        self.is_redundant = bool(np.abs(contradiction).max(initial=0.0) > _DEPENDENT_RESIDUAL)
 
 
 def matrix_parts(equations: StepEquations) -> tuple[csc_array, csc_array, csc_array]:

@@ -11,8 +11,6 @@ By Sylvester's law of inertia the negative pivots beyond one a row count the uns
 K is congruent to the pivots of [K + A'A / c, A'; A, -C], in any order that has bodies before rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -33,8 +31,8 @@ from sparsebody.simulation.implicit.step_equations import (
     uniform_compliance,
 )
 
-_ZERO = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
-_RIGID = 1e-9  # compliance of rigid rows over that of the rest
+_ZERO_TOLERANCE = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
+_RIGID_COMPLIANCE = 1e-9  # compliance of rigid rows over that of the rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +83,8 @@ class StaticEquations:
         across = np.abs(self.tangent_stiffness(self.matrix())[0].diagonal()).reshape(-1, 6)[:, 3:]
         load = np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum()
         self.stiffness = float(across.max() + load / self.length) or 1.0  # [N/m] a typical one
-        self.rigid = _RIGID / self.stiffness * self._equations.compliance.diagonal
-        self._equations.compliance.entries[:] *= _RIGID / self.stiffness
+        self.rigid = _RIGID_COMPLIANCE / self.stiffness * self._equations.compliance.diagonal
+        self._equations.compliance.entries[:] *= _RIGID_COMPLIANCE / self.stiffness
         self._order: IntArray | None = None
 
     # ---- the equations ----------------------------------------------------------------------
@@ -179,8 +177,8 @@ class StaticEquations:
         """
         K, rows = self.tangent_stiffness(matrix)
         K = K + diags_array(inertia * self.mass)
-        penalized = K + rows.T @ diags_array(_RIGID / self.rigid) @ rows
-        least = _ZERO * max(1.0, float((np.abs(penalized.diagonal()) / self.mass).max()))
+        penalized = K + rows.T @ diags_array(_RIGID_COMPLIANCE / self.rigid) @ rows
+        least = _ZERO_TOLERANCE * max(1.0, float((np.abs(penalized.diagonal()) / self.mass).max()))
         for shift in (least, 1e2 * least, 1e4 * least):
             shifted = penalized + diags_array(shift * self.mass)
             signs = self._pivot_signs(
@@ -255,11 +253,12 @@ def _multiple(array: FloatArray) -> Setter:
 
 _LARGEST_TURN = 0.2  # [rad] of a Newton step
 _LARGEST_MOVE = 0.2  # of the mechanism's extent
-_BALANCED = 1e-13  # forces left over, of those that act: rounding
-_KICK = 1e-2  # of typical lengths, away from an unstable equilibrium
-_SHIFTS = 60  # by which the matrix is made positive, each twice the last
-_NEUTRAL = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
-_AT_REST, _NOISE = 1e-6, 1e-11  # forces left over, of weights and of a stiffness times a length
+_BALANCE_TOLERANCE = 1e-13  # forces left over, of those that act: rounding
+_PERTURBATION = 1e-2  # of typical lengths, away from an unstable equilibrium
+_MOST_SHIFTS = 60  # by which the matrix is made positive, each twice the last
+_NEUTRAL_STIFFNESS = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
+# Forces left over, of weights and of a stiffness times a length
+_LOAD_TOLERANCE, _STIFFNESS_TOLERANCE = 1e-6, 1e-11
 _SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
 
 
@@ -319,7 +318,7 @@ def equilibrium(
         matrix = equations.matrix()
         shift = _shift(equations, matrix, shift) if stable else 0.0
         acting = equations.acting(matrix, point)
-        least = _NEUTRAL * acting / (system.mass.mean() * equations.length)
+        least = _NEUTRAL_STIFFNESS * acting / (system.mass.mean() * equations.length)
         change = -_solution(equations, matrix, residual, shift + least)
         turn, move = equations.size(change)
         size = equations.length * turn + move
@@ -329,7 +328,7 @@ def equilibrium(
         moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
         unbalanced = max(moment / equations.length, force) / (acting or 1.0)
         unbalanced = max(unbalanced, np.abs(residual[n:]).max(initial=0.0))
-        if is_small or (iteration > 1 and unbalanced < _BALANCED):  # the rest is rounding
+        if is_small or (iteration > 1 and unbalanced < _BALANCE_TOLERANCE):  # the rest is rounding
             if shift == 0.0 or has_moved or not _has_potential(system):
                 last = equations.moved(point, change) if is_small else point
                 parts = equations.evaluate(last)[:n].reshape(-1, 2, 3)
@@ -339,7 +338,9 @@ def equilibrium(
                 return Equilibrium(last.state, n_unstable, unbalanced, iteration)
             has_moved = True  # away from a maximum of the potential
             change = np.zeros(len(residual))
-            kick = np.random.default_rng(0).uniform(-_KICK, _KICK, (system.n_bodies, 2, 3))
+            kick = np.random.default_rng(0).uniform(
+                -_PERTURBATION, _PERTURBATION, (system.n_bodies, 2, 3)
+            )
             change[:n] = (kick * [[1.0], [equations.length]]).ravel()
         else:
             change /= max(1.0, turn / _LARGEST_TURN, move / (_LARGEST_MOVE * extent))
@@ -356,7 +357,7 @@ def _shift(equations: StaticEquations, matrix: csc_array, last: float) -> float:
     if equations.n_unstable(matrix) == 0:
         return 0.0
     shift = last / 4.0 if last > 0.0 else 1e-6 * equations.largest_rate(matrix)
-    for _ in range(_SHIFTS):
+    for _ in range(_MOST_SHIFTS):
         if equations.n_unstable(matrix, shift) == 0:
             return shift
         shift *= 2.0
@@ -425,7 +426,10 @@ def natural_frequencies(system: System, state: State | None = None, count: int =
     residual = equations.evaluate(equations.with_reactions(equations.start(state)))
     force = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 6)[:, 3:]).max()
     weight = float(system.mass.max() * np.abs(system.gravity).max())
-    if force > _AT_REST * weight + _NOISE * equations.stiffness * equations.length:
+    if (
+        force
+        > _LOAD_TOLERANCE * weight + _STIFFNESS_TOLERANCE * equations.stiffness * equations.length
+    ):
         raise SimulationError(
             f"forces of up to {force:.3g} N do not balance at this state; give one that "
             "`equilibrium` returns"

@@ -29,7 +29,7 @@ Solve = Callable[[Values], Values]
 
 _OPENING = 1e-8  # of the mechanism's extent: what all its loads together open a joint by
 NEGLIGIBLE_OPENING = 1e-7  # the same by the actual multipliers; if larger, joints are made stiffer
-_LEAST = 1e-11  # C b m, in which rounding of the factors hides no dependent row
+_LEAST_COMPLIANCE = 1e-11  # C b m, in which rounding of the factors hides no dependent row
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def extent_of(system: System, state: State) -> float:
 
 def least_compliance(system: System, b: float) -> float:
     """Return the least compliance [m/N] that factors of b M + A' C^-1 A bear."""
-    return _LEAST / (b * float(system.mass.max()))
+    return _LEAST_COMPLIANCE / (b * float(system.mass.max()))
 
 
 def all_loads(system: System, state: State) -> float:
