@@ -5,7 +5,6 @@ cost model by how far its predictions are off, beside the constants that would f
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -43,8 +42,8 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
         work = np.array([work_of(row, patterns) for row in own])
         time = np.array([seconds(row) for row in own])
         constants = fitted(work, time)
-        (median, worst), (best, _) = (off_by(work @ c, time) for c in (astuple(cost), constants))
-        text = ", ".join(f"{k}={c:.2g}" for k, c in zip(vars(cost), constants, strict=True))
+        (median, worst), (best, _) = (off_by(work @ c, time) for c in (cost, constants))
+        text = ", ".join(f"{k}={c:.2g}" for k, c in zip(cost._fields, constants, strict=True))
         remark = f" (worst {worst:.1f}; {best:.2f} with Cost({text}))"
         largest = max(row["n_bodies"] for row in own)
         promise = f"{name}: factor that predictions are off by, median of {len(own)} pairs"
@@ -66,7 +65,7 @@ def work_of(row: Row, patterns: dict[tuple[str, int], sb.BlockPattern]) -> tuple
         )
         patterns[key] = dynamics.structure.pattern
     sequence = order(patterns[key], row["chosen_ordering"])
-    return 1.0, *astuple(FACTORIZATIONS[row["factorization"]].work(Case(patterns[key], sequence)))
+    return 1.0, *FACTORIZATIONS[row["factorization"]].work(Case(patterns[key], sequence))
 
 
 def fitted(work: FloatArray, time: FloatArray) -> FloatArray:

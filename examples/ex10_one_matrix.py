@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.analysis.algorithm_comparison import compare_algorithms
+from sparsebody.analysis import compare_algorithms
 from sparsebody.analysis.cycle_bases import compare_loop_bases
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.certificates.certifying import algorithm_growth, growing_family

@@ -1,4 +1,4 @@
-from dataclasses import astuple, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -274,9 +274,7 @@ def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
     rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
     for row in rows:
         work = choice.work_of(row, {})
-        row["factorize_seconds"] = factor * (
-            work @ np.array(astuple(FACTORIZATIONS["superlu"].cost))
-        )
+        row["factorize_seconds"] = factor * (work @ np.array(FACTORIZATIONS["superlu"].cost))
     _, judged = choice.findings(rows)
     assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")
     assert judged.verdict == verdict
