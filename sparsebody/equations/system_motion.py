@@ -101,7 +101,9 @@ def constraint_errors(
     Position errors are zero where joints close [rad, m]: Featherstone (2008), 8.27. Rows of drives
     hold differences from what they prescribe, angles modulo turns.
     """
-    poses = state.position, state.orientation, state.velocity
+    poses, n = (state.position, state.orientation, state.velocity), system.n_bodies
+    if (*(array.shape for array in poses),) != ((n, 3), (n, 4), (n, 6)):
+        check_state(system, state)
     errors = joint_errors(system)(poses, threads)
     tracked = system.coordinates
     if len(tracked.prescribed):
