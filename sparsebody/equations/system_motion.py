@@ -26,7 +26,7 @@ from sparsebody.kinematics.joint_motion import (
     joint_motion,
     prescribed_motion,
 )
-from sparsebody.model.system import State, System, with_joints
+from sparsebody.model.system import State, System, check_state, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
 _DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
