@@ -8,7 +8,7 @@ from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, System, body_arrays
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _is_constant(function: object) -> bool:
 def _momentum(system: System, state: State) -> tuple[float, float, FloatArray]:
     """Return kinetic energy, that of gravity, -sum(m g' c), and momentum of all bodies."""
     bodies = system.mass, system.inertia, system.gravity
-    return model.momentum(*bodies, state.position, state.orientation, state.velocity)
+    return model.momentum(*bodies, *body_arrays(system, state))
 
 
 def _in_world(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:

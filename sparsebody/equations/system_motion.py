@@ -26,7 +26,7 @@ from sparsebody.kinematics.joint_motion import (
     joint_motion,
     prescribed_motion,
 )
-from sparsebody.model.system import State, System, check_state, with_joints
+from sparsebody.model.system import State, System, body_arrays, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
 _DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
@@ -101,9 +101,7 @@ def constraint_errors(
     Position errors are zero where joints close [rad, m]: Featherstone (2008), 8.27. Rows of drives
     hold differences from what they prescribe, angles modulo turns.
     """
-    poses, n = (state.position, state.orientation, state.velocity), system.n_bodies
-    if (*(array.shape for array in poses),) != ((n, 3), (n, 4), (n, 6)):
-        check_state(system, state)
+    poses = body_arrays(system, state)
     errors = joint_errors(system)(poses, threads)
     tracked = system.coordinates
     if len(tracked.prescribed):

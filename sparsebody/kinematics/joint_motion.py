@@ -8,7 +8,7 @@ import numpy as np
 from sparsebody._core import joints, model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, System, body_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
 
     Positions enter only as differences between neighbours: nothing is lost far from the origin.
     """
-    bodies = state.position, state.orientation, state.velocity
+    bodies = body_arrays(system, state)
     return JointMotion(*model.joint_motions(system.joint_frames, bodies, threads))
 
 

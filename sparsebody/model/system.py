@@ -316,6 +316,17 @@ def check_state(system: System, state: State) -> None:
     )
 
 
+def body_arrays(system: System, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return positions, orientations and velocities for a kernel, or raise what `check_state` does.
+
+    Only their shapes are looked at: a kernel never reads beyond them.
+    """
+    arrays, n = (state.position, state.orientation, state.velocity), system.n_bodies
+    if tuple(array.shape for array in arrays) != ((n, 3), (n, 4), (n, 6)):
+        check_state(system, state)
+    return arrays
+
+
 def with_joints(system: System, joints: IntArray) -> System:
     """Return a System of the same bodies and forces with the given joints, in the given order.
 

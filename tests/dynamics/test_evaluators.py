@@ -18,9 +18,10 @@ from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics import assembler, evaluators
+from sparsebody.dynamics.energy import energy_and_momentum
 from sparsebody.dynamics.evaluators import BlockQREvaluator
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.factorization.pivoted_lu import LUSymbolic
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
@@ -197,6 +198,18 @@ def test_states_that_are_none_are_refused_by_name_again_and_again(baumgarte, bad
         with pytest.raises(error, match=message):
             getattr(evaluation, question)()
         assert np.isfinite(dynamics.acceleration(state)).all()
+
+
+QUESTIONS = (sb.joint_positions, sb.joint_velocities, energy_and_momentum, constraint_errors)
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, sb.natural_frequencies])
+@pytest.mark.parametrize("field", ["position", "orientation", "velocity"])
+def test_no_question_reads_beyond_the_end_of_a_state(field, question):
+    system, state = random_state(3)
+    short = state.with_(**{field: getattr(state, field)[:-1]})
+    with pytest.raises(ShapeError, match=rf"state\.{field} has shape"):
+        question(system, short)
 
 
 COPIED = {
