@@ -196,6 +196,8 @@ def motion(coordinate=0, **entries):
 
 # entry, what stands there instead, and the message
 BROKEN = [
+    (("nodes",), REMOVED, "the document: 'nodes' is a required property; add it"),
+    ((*NODE, "orientation"), [1, 1, 0, 0], r"nodes\[1\]: body 'bar': quaternion .* has norm 1\.41"),
     (("graph", "version"), 2, r"graph\.version is 2, but this sparsebody reads version 1; use"),
     (("graph", "version"), REMOVED, r"graph\.version is None, but .* reads version 1"),
     (("graph", "format"), "other", r"not a mechanism: graph\.format is 'other', not 'sparsebody-"),
