@@ -1,5 +1,7 @@
 """Arguments that several commands share, and the objects that they stand for."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections import Counter

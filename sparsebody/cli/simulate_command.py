@@ -1,5 +1,7 @@
 """sparsebody simulate: a motion computed, recorded, and summed up."""
 
+from __future__ import annotations
+
 import json
 import sys
 import warnings

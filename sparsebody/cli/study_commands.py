@@ -1,5 +1,7 @@
 """sparsebody study, report, corpus, doctor: measurements, matrices, and the machine for them."""
 
+from __future__ import annotations
+
 import math
 import os
 import platform

@@ -50,7 +50,7 @@ def test_a_long_call_is_made_twice_and_a_short_one_in_batches(monkeypatch):
     costs._least_time(lambda: calls.append(0))
     assert len(calls) > 100
     calls.clear()
-    monkeypatch.setattr(costs, "_LONG", 0.0)
-    monkeypatch.setattr(costs, "_ENOUGH", 0.0)
+    monkeypatch.setattr(costs, "_LONGEST_BATCHES", 0.0)
+    monkeypatch.setattr(costs, "_LONGEST_CALLS", 0.0)
     costs._least_time(lambda: calls.append(0))
     assert len(calls) == 2

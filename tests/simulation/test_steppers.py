@@ -94,7 +94,7 @@ def test_the_rate_of_a_spring_counts_how_its_body_turns(mass, inertia, ends, com
 
 
 def test_singular_poses_that_follow_on_each_other_are_passed_by_implicit_steps(monkeypatch):
-    monkeypatch.setattr(outer_steppers, "_MOST_CUMBERSOME", 0.5)
+    monkeypatch.setattr(outer_steppers, "_MOST_SLOW_EVENTS", 0.5)
     run = sb.simulate(sb.build("four-bar-torus").compile(), duration=1.0, step=0.002)
     (turn,) = [event for event in run.events if event.kind == "implicit steps"]
     assert "singular poses follow on each other" in turn.message
@@ -103,7 +103,7 @@ def test_singular_poses_that_follow_on_each_other_are_passed_by_implicit_steps(m
 
 
 def test_explicit_steps_are_taken_again_where_poses_are_regular(monkeypatch):
-    monkeypatch.setattr(outer_steppers, "_CHECKED", 16)
+    monkeypatch.setattr(outer_steppers, "_CHECK_INTERVAL", 16)
     monkeypatch.setattr(outer_steppers, "_MOST_CHECKS", 1)
     run = sb.simulate(sb.build("lattice", rows=3, columns=3).compile(), duration=0.5, step=0.004)
     assert kinds(run)[:3] == ["implicit steps", "compliance", "explicit steps"]

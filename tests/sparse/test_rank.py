@@ -116,7 +116,7 @@ def test_components_are_decided_by_themselves_in_mixed_mechanisms(seed):
 def test_small_and_large_components_are_decided_alike(monkeypatch):
     matrix = scissor(3)
     small = independent_rows(matrix)
-    monkeypatch.setattr(methods_module, "SMALL", 4)
+    monkeypatch.setattr(methods_module, "MOST_NATIVE_ROWS", 4)
     large = independent_rows(matrix)
     assert (small.rank, small.certain) == (large.rank, large.certain)
     dense = whitened_dense(matrix)
