@@ -81,7 +81,7 @@ SB_INLINE void row_residual(const double* rows, const double* x_p, const double*
                             SolutionWorkspace& w) {
   constexpr int lanes = n < 4 ? 4 : 8;
   using Vec8 = Vec<8>;
-  const Vec8 a_p = Vec8::load(x_p), a_s = Vec8::load(x_s);
+  const Vec8 a_p = Vec8::load<6>(x_p), a_s = Vec8::load<6>(x_s);
   Vec8 t_p[n], t_s[n], terms = w.dual.terms;
   Vec<4> products[n];
   unrolled<0, n>([&](auto k) SB_UNROLL {

@@ -506,13 +506,18 @@ SB_INLINE void substitute_back(const Layout& layout, const FillRows& A, const St
         });
     } else if (pivot.kind == contribution) {
       if constexpr (steps != second_step)
-        std::copy_n(x + layout.pivots[layout.updates[pivot.first_update]].padded, pivot.size, x + pivot.padded);
+        with_size(pivot.size, [&](auto size) SB_UNROLL {
+          const double* const updated = x + layout.pivots[layout.updates[pivot.first_update]].padded;
+          if constexpr (size > 0) Vec<lanes_of(size)>::template load<size>(updated).store(x + pivot.padded);
+        });
     } else {
       with_size(pivot.size, [&](auto size) SB_UNROLL {
         if constexpr (size > 0) {
-          Vec<lanes_of(size)> total;
+          using Rows = Vec<lanes_of(size)>;
+          Rows total;
           if constexpr (steps != second_step) total = gather<size, carried>(layout, pivot, values + pivot.start, x);
-          if constexpr (steps == second_step || !carried) total += decltype(total)::load(x + pivot.padded);
+          if constexpr (steps == second_step) total = Rows::load(x + pivot.padded);
+          else if constexpr (!carried) total += Rows::load(x + pivot.padded);
           if constexpr (steps != second_step) total.store(x + pivot.padded);
           if constexpr (steps != first_step) finish(pivot, size, total);
         }
@@ -539,8 +544,12 @@ namespace {
 // Fills the right-hand sides of the panels that a pivot writes into first.
 SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const double* rhs, double* x) {
   for_opened(layout, pivot, [&](const Pivot& opened) {
-    if (opened.kind == contribution) std::fill_n(x + opened.padded, opened.size, 0.0);
-    else std::copy_n(rhs + opened.natural, opened.size, x + opened.padded);
+    with_size(opened.size, [&](auto size) SB_UNROLL {
+      if constexpr (size > 0) {
+        using Rows = Vec<lanes_of(size)>;  // zero in spare rows, which gathers read, too
+        (opened.kind == contribution ? Rows{} : Rows::template load<size>(rhs + opened.natural)).store(x + opened.padded);
+      }
+    });
   });
 }
 

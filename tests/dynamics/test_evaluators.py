@@ -212,6 +212,18 @@ def test_no_question_reads_beyond_the_end_of_a_state(field, question):
         question(system, short)
 
 
+@pytest.mark.parametrize("n_bodies", [20, 300, 17_000])  # one chunk of pivots, several, parts
+def test_evaluations_recover_from_one_that_overflowed(n_bodies):
+    system = sb.build("tree", bodies=n_bodies, gravity=(1.0, 0.0, -9.0)).compile()
+    dynamics = sb.ForwardDynamics(system, factorization="block-ldl", reactions="basic")
+    state = system.initial_state
+    acceleration = dynamics.acceleration(state)
+    for _ in range(2):
+        with pytest.raises(SingularSystemError), np.errstate(all="ignore"):
+            dynamics(state, body_force=np.full_like(state.velocity, 1e307))
+        np.testing.assert_array_equal(dynamics.acceleration(state), acceleration)
+
+
 COPIED = {
     "random": lambda: random_loops(np.random.default_rng(3), 8, 2, moving=True),
     "scissor": lambda: sb.build("scissor", pairs=8),

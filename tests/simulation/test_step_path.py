@@ -15,6 +15,7 @@ def test_simulate_takes_a_step_by_few_files_and_never_climbs(name, method):
     state = sb.consistent_state(system)
     options = {"step": 1e-3, "method": method, "dynamics": sb.ForwardDynamics(system, state)}
     files, climbs = watched(lambda: sb.simulate(system, state, duration=1e-3, **options))
+    files = set(files) - {"model/names.py"}  # copied into the trajectory, after the last step
     assert 5 < len(files) <= MOST_FILES, files
     assert sum(file.startswith("simulation") for file in files) <= MOST_OF_SIMULATION, files
     assert not climbs
