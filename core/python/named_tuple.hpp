@@ -1,4 +1,4 @@
-// Arrays of rows as views of structs, and NamedTuples of arrays as structs of views.
+// Python tuples of arrays as structs of views, and arrays (n, ...) as views of n structs.
 #pragma once
 
 #include <type_traits>
@@ -13,7 +13,7 @@ template <class Row> struct RowElement { using type = double; };
 template <class Row> requires requires { typename Row::Element; }
 struct RowElement<Row> { using type = typename Row::Element; };
 
-// Whether a struct of views is made from a tuple of arrays, or a tuple of arrays and numbers of a struct: its members.
+// True for structs that convert, member by member, from or to a Python tuple of arrays and numbers.
 template <class Struct> inline constexpr bool is_named_tuple = false;
 template <class Struct, class... Structs> concept OneOf = (std::is_same_v<Struct, Structs> || ...);
 
@@ -21,15 +21,15 @@ template <class Struct, class... Structs> concept OneOf = (std::is_same_v<Struct
 template <OneOf<Graph, GraphArrays> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
-struct Anything {
+struct ConvertibleToAny {
   template <class T> operator T() const;
 };
 
-// f(members of s...)
+// Calls f(members of s...); counts the members by aggregate initialization.
 template <class... Counted, class Struct, class F>
 constexpr auto with_members(Struct& s, F&& f) {
-  if constexpr (requires { Struct{Counted{}..., Anything{}}; }) {
-    return with_members<Counted..., Anything>(s, f);
+  if constexpr (requires { Struct{Counted{}..., ConvertibleToAny{}}; }) {
+    return with_members<Counted..., ConvertibleToAny>(s, f);
   } else {
     constexpr int n = sizeof...(Counted);
     static_assert(2 <= n && n <= 10);
@@ -45,9 +45,11 @@ constexpr auto with_members(Struct& s, F&& f) {
   }
 }
 
-constexpr auto moved = [](auto&... member) { return std::tuple<std::remove_reference_t<decltype(member)>...>(std::move(member)...); };
+constexpr auto to_tuple = [](auto&... member) {
+  return std::tuple<std::remove_reference_t<decltype(member)>...>(std::move(member)...);
+};
 template <class Struct>
-using MembersOf = decltype(with_members(std::declval<Struct&>(), moved));
+using MembersOf = decltype(with_members(std::declval<Struct&>(), to_tuple));
 
 }  // namespace sparsebody
 
@@ -60,7 +62,7 @@ struct type_caster<Struct> : type_caster<sparsebody::MembersOf<Struct>> {
   template <class> using Cast = Struct;
   explicit operator Struct() { return std::make_from_tuple<Struct>(type_caster<Members>::operator Members()); }
   static handle from_cpp(Struct&& s, rv_policy policy, cleanup_list* cleanup) noexcept {
-    return type_caster<Members>::from_cpp(sparsebody::with_members(s, sparsebody::moved), policy, cleanup);
+    return type_caster<Members>::from_cpp(sparsebody::with_members(s, sparsebody::to_tuple), policy, cleanup);
   }
 };
 

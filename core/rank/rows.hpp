@@ -16,11 +16,11 @@ namespace sparsebody {
 struct PartOfRows {
   View<const double, 3> rows;  // (n_rows, 2, width)
   View<const Index, 2> ends;   // (n_joints, 2) bodies, -1 for none
-  View<const Index> first_row, sizes;  // (n_joints + 1,); (n_bodies,) freedoms
+  View<const Index> first_row, sizes;  // (n_joints + 1,); (n_bodies,) degrees of freedom
 };
 
-// Rows of unit norm: their weights w_k, and the inverse factors M_i = L^-1 of the bodies' sums of w_k^2 r r', r the
-// part of a row on body i, by turns; at last the rows w_k M r. Beyond the freedoms of a body rows are zero, and remain so.
+// Alternating equilibration of rows and bodies i: L_i L_i' = sum w_k^2 r r' over the parts r of rows on body i,
+// M_i = L_i^-1, then w_k = 1 / |M r|; the last pass stores w_k M r. Columns beyond a body's degrees of freedom stay zero.
 template <int W>
 class Equilibration {
  public:
@@ -57,7 +57,7 @@ class Equilibration {
     double largest = 0.0;
     unrolled<0, W>([&](auto a) SB_UNROLL { largest = std::max(largest, G[triangle(a) + a]); });
     if (largest == 0.0) largest = 1.0;
-    unrolled<0, W>([&](auto i) SB_UNROLL {  // no pivot is too small
+    unrolled<0, W>([&](auto i) SB_UNROLL {  // pivots are bounded from below
       const double least = std::max(own_ * G[triangle(i) + i], largest_ * largest);
       unrolled<0, i + 1>([&](auto j) SB_UNROLL {
         double value = G[triangle(i) + j];
@@ -65,7 +65,7 @@ class Equilibration {
         G[triangle(i) + j] = j == i ? 1.0 / std::sqrt(std::max(value, least)) : value * G[triangle(j) + j];
       });
     });
-    unrolled<0, W>([&](auto i) SB_UNROLL {  // row i of L^-1 is made of those above it
+    unrolled<0, W>([&](auto i) SB_UNROLL {  // row i of L^-1 from the rows above it
       unrolled<0, i>([&](auto j) SB_UNROLL {
         double value = 0.0;
         unrolled<j, i>([&](auto k) SB_UNROLL { value -= G[triangle(i) + k] * G[triangle(k) + j]; });
@@ -106,7 +106,8 @@ class Equilibration {
   Array<double> inverse_;
 };
 
-// The primal blocks that some dual ones touch, in the sequence in which they are met; label[block] is the position.
+// The primal blocks at the ends of some dual ones, in order of first occurrence; `label`, -1 before, is the position
+// in that list.
 inline std::vector<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, View<Index> label) {
   std::vector<Index> touched;
   for (const Index j : dual) {
@@ -120,7 +121,7 @@ inline std::vector<Index> touched_blocks(View<const Index, 2> ends, View<const I
   return touched;
 }
 
-// `dual` sorted by the lower new number of their ends, then by the higher one.
+// `dual` sorted by the (lower, higher) label of their ends.
 inline Array<Index> sorted_by_first_end(View<const Index, 2> ends, View<const Index> dual, View<const Index> label,
                                         Index n_primal) {
   const Index n = dual.size();
@@ -161,8 +162,8 @@ inline Array<double, 3> unit_rows(View<const double, 3> rows, View<const Index> 
   return unit;
 }
 
-// Rows A become W A S with S = L^-T on each body, L L' the Gram matrix of the weighted rows there, and W such that rows have unit
-// norm: a few passes towards even rows and columns. Pivots of L L' are at least `own_pivot` of their own diagonal
+// Rows A become W A S with S = L^-T on each body, L L' the Gram matrix of the weighted rows there, and W such that rows
+// have unit norm: a few passes towards even rows and columns. Pivots of L L' are at least `own_pivot` of their own diagonal
 // entry and `largest_pivot` of the largest one, so that no direction is enlarged without bound.
 // Van der Sluis (1969), Numer. Math. 14:14; Ruiz (2001), RAL-TR-2001-034.
 inline void equilibrate(View<double, 3> rows, View<const Index, 2> ends, View<const Index> first_row,

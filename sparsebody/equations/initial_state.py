@@ -21,20 +21,20 @@ from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quate
 from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-_PROJECTIONS = 5  # of the velocity's projection; two are usual
+_PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100
-_CG_TOLERANCE, _CG_DIVERGENCE = 1e-5, 1e3  # of an error, after which conjugate gradients end
+_CG_TOLERANCE, _CG_DIVERGENCE = 1e-5, 1e3  # of the first residual: conjugate gradients end
 
 
 @dataclass(frozen=True, eq=False)
-class _Reluctance:
+class _BodyMetric:
     """How reluctantly bodies move: which do not at all, and factors of the inertias of others."""
 
     is_fixed: BoolArray  # (n_bodies,)
     weight: FloatArray  # (n_bodies,)
 
     @classmethod
-    def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _Reluctance:
+    def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _BodyMetric:
         """Return that of bodies given by name."""
         reluctance = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
         for name in [fixed] if isinstance(fixed, str) else fixed:
@@ -63,10 +63,10 @@ def consistent_state(
     fixed: Iterable[str] = (),
     weights: Mapping[str, float] | None = None,
 ) -> State:
-    """Return the nearest state that closes every joint and obeys every drive.
+    """Return the nearest state that closes every joint and follows every prescribed motion.
 
-    The pose by damped Gauss-Newton steps on the joints' position errors, least in the metric of
-    the inertias; then the velocity by one projection in the same metric.
+    The pose is found by Levenberg-Marquardt steps of least norm in the metric of the inertias; the
+    velocity by projection in that metric.
 
     Parameters
     ----------
@@ -75,23 +75,23 @@ def consistent_state(
     state : State, optional
         An approximate state; default: the initial poses and velocities of the model.
     threads : int
-        That compute the motion at the joints.
+        Of the motion at the joints.
     fixed : iterable of str
-        Bodies that keep their poses and velocities exactly.
+        Bodies that do not move: velocities stay exactly, quaternions to rounding.
     weights : mapping of body names to float, optional
         Factors of the inertias in the metric: a body with a large one moves less. Default 1.
 
     Raises
     ------
     AssemblyError
-        If the joints do not close, or the velocities cannot be made consistent (a drive works
-        against a joint). The message names the worst joints and their errors.
+        If the joints do not close, or the velocities cannot be made consistent (a prescribed
+        motion works against a joint). The message names the worst joints and their errors.
     """
     state = system.initial_state if state is None else state
     check_state(system, state)
     moving = SystemMotion(system, state, threads=threads)
+    reluctance = _BodyMetric.of(system, fixed, weights or {})
     if system.n_rows > 0:
-        reluctance = _Reluctance.of(system, fixed, weights or {})
         moving = _consistent_velocity(_closed_pose(moving, reluctance), reluctance)
     state = moving.state  # whole turns of coordinates are those of drives
     if len(system.coordinates.joint) == 0:
@@ -103,10 +103,10 @@ def consistent_state(
 
 
 def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
-    """Return the function from targets to twists D^-1 A' z of A twist = target, and z.
+    """Return target -> (v, z), the damped solution of A v = target of least norm by D.
 
-    Damped, and least in the metric of D.
-    Scaled to a diagonal of ones, or pivots of small bodies drown beside those of large ones.
+    (A D^-1 A' + damping diag(A D^-1 A')) z = target and v = D^-1 A' z, with rows and columns
+    scaled, because the pivots of light bodies are lost beside those of heavy ones.
     """
     n = matrix.pattern.n_primal_rows
     ends = matrix.pattern.ends[matrix.row_block]
@@ -119,24 +119,24 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
         for side, row in enumerate(matrix.rows.transpose(1, 0, 2))
     )
     scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
-    whole = saddle_csc(matrix)
-    natural = diags_array(1.0 / np.sqrt(np.concatenate([whole.diagonal()[:n], scale])))
+    kkt = saddle_csc(matrix)
+    scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
     dual = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
-    quasi_definite = (natural @ whole @ natural + diags_array(dual)).tocsc()
+    quasi_definite = (scaling @ kkt @ scaling + diags_array(dual)).tocsc()
     try:
         factor = splu(quasi_definite)
     except RuntimeError as error:
         raise SingularSystemError("the damped loop equations are singular") from error
 
     def solve(target: FloatArray) -> tuple[FloatArray, FloatArray]:
-        x = natural @ factor.solve(natural @ np.concatenate([np.zeros(n), target]))
+        x = scaling @ factor.solve(scaling @ np.concatenate([np.zeros(n), target]))
         return x[:n].reshape(-1, 6), -x[n:]
 
     return solve
 
 
-def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
-    """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
+def _closed_pose(moving: SystemMotion, reluctance: _BodyMetric) -> SystemMotion:
+    """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
     farthest = float(np.abs(moving.state.position).max())
     size = max(1.0, moving.system.typical_length)
     goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
@@ -157,7 +157,7 @@ def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
 
 
 def _rotations_first(
-    moving: SystemMotion, goal: float, reluctance: _Reluctance
+    moving: SystemMotion, goal: float, reluctance: _BodyMetric
 ) -> tuple[SystemMotion, float]:
     """Return a pose that closes, and its error, in the metric of equal bodies.
 
@@ -178,10 +178,10 @@ def _least_squares_pose(
     moving: SystemMotion,
     keep: BoolArray,
     goal: float,
-    reluctance: _Reluctance,
+    reluctance: _BodyMetric,
     metric: FloatArray | None = None,
 ) -> tuple[SystemMotion, float]:
-    """Return the pose with the least errors of some rows, and the norm of these.
+    """Return the pose of least squared errors of some rows, and the largest of these errors.
 
     Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
     """
@@ -211,11 +211,11 @@ def _least_squares_pose(
             break
         else:
             damping = max(10.0 * damping, 1e-10)
-    return moving, norm
+    return moving, float(np.abs(moving.position_error[keep]).max())
 
 
-def _consistent_velocity(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
-    """Project the velocity; a few passes, because rounding leaves a trace."""
+def _consistent_velocity(moving: SystemMotion, reluctance: _BodyMetric) -> SystemMotion:
+    """Project the velocity, repeatedly: rounding leaves a residual."""
     system, solve = moving.system, None
     error = moving.velocity_error
     for _ in range(_PROJECTIONS):
@@ -236,7 +236,7 @@ def _consistent_velocity(moving: SystemMotion, reluctance: _Reluctance) -> Syste
         raise AssemblyError(
             f"mechanism {system.name!r} has no consistent velocity: "
             + _worst_joints(system, error)
-            + "; a drive works against a joint"
+            + "; a prescribed motion works against a joint"
         )
     return moving
 
@@ -244,9 +244,9 @@ def _consistent_velocity(moving: SystemMotion, reluctance: _Reluctance) -> Syste
 def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatArray:
     """Return the twists without the damping of a solver, to a few digits.
 
-    By conjugate gradients on A D^-1 A': only motions with singular values below the root of the
-    damping take more than one step. They end where rounding, which contradicts dependent rows,
-    is what remains.
+    Preconditioned conjugate gradients on A D^-1 A': only singular values below the root of the
+    damping take more than one step. The iterate of least residual is returned, because dependent
+    rows contradict each other by rounding.
     """
     A = constraint_matrix(matrix)
     change, residual = np.zeros((A.shape[1] // 6, 6)), target

@@ -1,4 +1,4 @@
-"""Relative motion at every joint, tracked coordinates; bodies displaced, and points."""
+"""Relative motion at the joints, tracked coordinates, displaced states, motion of points."""
 
 import math
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ Poses = tuple[IntArray, FloatArray, FloatArray, FloatArray]
 
 
 def coordinate_poses(system: System, motion: JointMotion) -> Poses:
-    """Return kinds, E, r and parameters of the types that state the joints' coordinates."""
+    """Return kinds, E, r and parameters of the joint types that define the coordinates."""
     kind, parameter = system.coordinate_types
     return kind, motion.rotation, motion.translation, parameter
 
@@ -106,8 +106,7 @@ def prescribed_motion(system: System, time: float) -> FloatArray:
 def displaced(state: State, twist: FloatArray) -> State:
     """Return the state with every body moved by a small twist in body coordinates.
 
-    x += R u and q <- q exp(w): the twist (n_bodies, 6), angular part first, acts for unit time
-    while the axes of the body stay those of `state` for the translation.
+    x += R u and q <- q exp(w), with the twist (w, u) (n_bodies, 6) and R of `state`.
     """
     position, orientation = model.displaced(state.position, state.orientation, twist)
     return State(position, orientation, state.velocity, state.coordinate, state.time)
@@ -116,8 +115,8 @@ def displaced(state: State, twist: FloatArray) -> State:
 def joint_positions(system: System, state: State) -> dict[str, FloatArray]:
     """Return the position coordinates of every joint by name, as its type documents them.
 
-    On tree and loop joints alike, angles in (-pi, pi]; where a joint has opened, those of the
-    nearest closed pose.
+    Angles are in (-pi, pi], at loop joints too; those of an open joint are of its nearest closed
+    pose.
     """
     motion = joint_motion(system, state)
     parts = system.joint_names, system.joint_types, motion.rotation, motion.translation
@@ -126,11 +125,12 @@ def joint_positions(system: System, state: State) -> dict[str, FloatArray]:
 
 def joint_velocities(system: System, state: State) -> dict[str, FloatArray]:
     """Return the velocity coordinates T_a' v_J of every joint by name [rad/s, m/s]."""
-    q = joint_positions(system, state)
-    parts = system.joint_names, system.joint_types, joint_motion(system, state).velocity
+    motion = joint_motion(system, state)
+    poses = motion.rotation, motion.translation
+    parts = system.joint_names, system.joint_types, *poses, motion.velocity
     return {
-        name: kind.active_force_subspace(q[name]).T @ v
-        for name, kind, v in zip(*parts, strict=True)
+        name: kind.active_force_subspace(kind.coordinates(E, r)).T @ v
+        for name, kind, E, r, v in zip(*parts, strict=True)
     }
 
 

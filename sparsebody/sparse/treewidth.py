@@ -1,7 +1,8 @@
-"""Lower bounds of the width of fronts, and the exact width of small graphs.
+"""Lower bounds of the largest front, and the exact treewidth of small graphs.
 
-The treewidth of a graph is the least, over all elimination orders, of the most blocks that a pivot
-couples to. Weighted by scalar rows, the pivot's own included, it bounds the largest front.
+The treewidth is the minimum, over all elimination orders, of the largest degree of a pivot when it
+is eliminated. With nodes weighted by their scalar rows, and the pivot's own rows counted, it is the
+size of the largest front.
 """
 
 from itertools import combinations, count
@@ -28,11 +29,12 @@ _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width l
 
 
 def crossing_bound(pattern: BlockPattern) -> int:
-    """Return rows of dual blocks that some front of their graph has, by paths that cross.
+    """Return a lower bound of the largest front of the dual graph, in rows, by crossing paths.
 
-    Directions are differences of distances from four corners: good for square lattices. Seymour and
-    Thomas (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster (2008),
-    Algorithmica 51, 1, for lower bounds by them.
+    Two families of disjoint paths, every path of one touching every path of the other, are a
+    bramble of the order of the smaller. Paths join extremes of differences of distances from four
+    corners. Seymour and Thomas (1993), J. Comb. Theory B 58:22; Bodlaender, Grigoriev and Koster
+    (2008), Algorithmica 51:81.
     """
     inner = np.flatnonzero(np.all(pattern.ends >= 0, axis=1) & (np.ptp(pattern.ends, axis=1) > 0))
     if len(inner) == 0:
@@ -48,7 +50,7 @@ def crossing_bound(pattern: BlockPattern) -> int:
     bound = 0
     for one, other in combinations(touched, 2):
         if min(len(one), len(other)) > bound:
-            bound = max(bound, _fewest_of_a_kind(other @ one.T > 0))
+            bound = max(bound, _crossing_order(other @ one.T > 0))
     return bound
 
 
@@ -103,8 +105,8 @@ def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> 
     return [path for path in paths if path]
 
 
-def _fewest_of_a_kind(crosses: BoolArray) -> int:
-    """Drop paths until all remaining ones cross; return the lesser number of the two kinds."""
+def _crossing_order(crosses: BoolArray) -> int:
+    """Drop paths until every two of different families cross; return the smaller family's size."""
     rows, columns = (np.ones(n, dtype=bool) for n in crosses.shape)
     while True:
         missing = ~crosses & rows[:, None] & columns[None, :]
@@ -118,7 +120,7 @@ def _fewest_of_a_kind(crosses: BoolArray) -> int:
 
 
 def front_bound(pattern: BlockPattern) -> int:
-    """Return scalar rows that the largest front has at least, whatever the order."""
+    """Return a lower bound of the rows of the largest front, whatever the order."""
     part = _part(pattern)
     return kernels.widest_core(part.adjacency, part.block_sizes)
 
@@ -147,7 +149,7 @@ def _core(pattern: BlockPattern) -> BlockPattern:
 
 
 def _part(pattern: BlockPattern) -> BlockPattern:
-    """Return the pattern, or a part of a large one for which the bounds, which hold, are quick."""
+    """Return the pattern, or a part of a large one: a bound of a subgraph holds for the whole."""
     if pattern.n_primal <= _LARGEST:
         return pattern
     return pattern.part(cuthill_mckee(pattern)[:_LARGEST])
@@ -201,9 +203,10 @@ def _eliminated(
 
 
 def _reducible(neighbours: list[int], weights: list[int], width: int, left: int) -> int | None:
-    """Return a node whose neighbours couple already, or all but one that is no heavier.
+    """Return a node that some best order eliminates next, or None.
 
-    Some best order eliminates it next.
+    Its front is no wider than `width`, and it is simplicial, or almost simplicial with a special
+    neighbour that is no heavier.
     """
 
     def apart(nodes: int) -> list[int]:

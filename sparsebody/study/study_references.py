@@ -40,9 +40,9 @@ def pivoted(problem: Problem) -> Reference:
 
 
 def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
-    """Estimate the 1-norm condition number of [D A'; A 0], scaled to rows of size one.
+    """Estimate the 1-norm condition number of [D A'; A 0], scaled.
 
-    Inertias are scaled to a unit diagonal, and the independent constraint rows then to unit norm.
+    D has a unit diagonal then, and the rows of A unit norm.
     """
     constraint = dynamics.evaluate(problem.state).constraint
     K = saddle_csc(dynamics.structure.matrix(constraint))
@@ -65,23 +65,23 @@ def reference_solution(study: Study, problem: Problem) -> Reference:
     return (pivoted if study.reference is None else study.reference.load())(problem)
 
 
-def relative_error(acceleration: FloatArray, exact: Reference) -> float:
-    """Return max |a - a_exact| / max |a_exact|."""
-    size = float(np.abs(exact.acceleration).max(initial=0.0)) or 1.0
-    return float(np.abs(acceleration - exact.acceleration).max(initial=0.0)) / size
+def relative_error(acceleration: FloatArray, reference: Reference) -> float:
+    """Return max |a - a_ref| / max |a_ref|."""
+    size = float(np.abs(reference.acceleration).max(initial=0.0)) or 1.0
+    return float(np.abs(acceleration - reference.acceleration).max(initial=0.0)) / size
 
 
 # ---- files beside the results -----------------------------------------------------------------
 
 
 def store_reference(reference: Reference, case: Case, folder: Path) -> None:
-    """Store the reference of a case, completely or not at all."""
+    """Store the reference of a case, atomically."""
     numbers = np.array([reference.error, reference.kappa])
     _store(reference_file(case, folder), acceleration=reference.acceleration, numbers=numbers)
 
 
 def load_reference(case: Case, folder: Path) -> Reference | None:
-    """Return the stored reference."""
+    """Return the stored reference, or None."""
     stored = _stored(reference_file(case, folder))
     if stored is None:
         return None
@@ -93,7 +93,7 @@ def give_up_reference(case: Case, folder: Path, reason: str) -> None:
     target = reference_file(case, folder).with_suffix(".missing")
     target.parent.mkdir(parents=True, exist_ok=True)
     with replaced(target) as draft:
-        draft.write_text(reason)
+        draft.write_text(reason, encoding="utf-8")
 
 
 def forget_missing(folder: Path) -> None:
@@ -112,7 +112,7 @@ def problem_of(study: Study, case: Case, system: System, folder: Path) -> Proble
 
 
 def store_state(study: Study, case: Case, state: State, folder: Path) -> None:
-    """Store the state of a moving case, completely or not at all."""
+    """Store the state of a moving case, atomically."""
     if not is_known(study, case, folder):
         _store(state_file(case, folder), **{name: getattr(state, name) for name in _STATE})
 
@@ -123,7 +123,7 @@ def is_known(study: Study, case: Case, folder: Path) -> bool:
 
 
 def is_settled(study: Study, case: Case, folder: Path) -> bool:
-    """Tell whether state and reference are known, or known not to exist."""
+    """Tell whether state and reference are stored, or the reference has failed."""
     reference = reference_file(case, folder)
     if reference.with_suffix(".missing").exists():
         return True

@@ -1,4 +1,4 @@
-"""A mechanism in the coordinates of its spanning tree: at one state, and for integrators."""
+"""Joint-space equations H qdd + C = tau of a spanning tree, and their first-order form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from sparsebody.tree.spanning_tree import SpanningTree
 
 @dataclass(frozen=True, eq=False)
 class JointSpace:
-    """A mechanism in the coordinates of its spanning tree: H qdd + C = tau. (3.1), (8.3).
+    """A mechanism in the coordinates of its spanning tree: Featherstone (2008), (3.1), (8.3).
 
-    Springs, loads and gravity are part of C; closed loops and drives exert tau = K' lambda.
+    Springs, loads and gravity are part of C; loops and prescribed motions exert tau = K' lambda.
     """
 
     tree: SpanningTree
@@ -37,7 +37,7 @@ class JointSpace:
 
     @property
     def names(self) -> Sequence[str]:
-        """(n_velocities,) the joint of each velocity coordinate, with its number where several."""
+        """(n_velocities,) joints of velocity coordinates, with an index where one has several."""
         return [self.tree.velocity_name(k) for k in range(self.tree.n_velocities)]
 
 
@@ -46,8 +46,8 @@ def joint_space(
 ) -> JointSpace:
     """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
-    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H is too large for
-    memory.
+    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if the packed H is too
+    large; H itself is dense.
     """
     dynamics = LoopsArticulatedBody(system, tree)
     problem, tree = dynamics.problem(state), dynamics.tree
@@ -58,10 +58,10 @@ def joint_space(
 
 
 class StateSpace:
-    """A method in joint coordinates as a function that integrators call.
+    """First-order form dx/dt = f(t, x), x = (q, qd), of the dynamics of a spanning tree.
 
-    `dynamics`: by any method; with loops, give it a Baumgarte constant. Positions of balls and free
-    joints are quaternions, which are more than their velocities.
+    `dynamics`: any method; with closed loops it needs Baumgarte stabilization. Positions of
+    spherical and free joints are quaternions, so that n_positions exceeds n_velocities.
     """
 
     def __init__(self, dynamics: TreeDynamics) -> None:

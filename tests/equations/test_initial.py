@@ -242,3 +242,11 @@ def test_bodies_that_are_held_stay_and_heavier_ones_move_less():
         shifts(fixed=["middle"])
     with pytest.raises(ModelError, match=r"body 'left': weight is 0.0; it must be positive"):
         shifts(weights={"left": 0.0})
+
+
+@pytest.mark.parametrize("option", [{"fixed": ["stone"]}, {"weights": {"stone": 2.0}}])
+def test_names_of_bodies_are_checked_where_there_is_no_joint(option):
+    mechanism = sb.Mechanism("free")
+    mechanism.add_body("bob", mass=1.0, inertia=[1.0] * 3)
+    with pytest.raises(ModelError, match="stone"):
+        sb.consistent_state(mechanism.compile(), **option)

@@ -99,8 +99,8 @@ def tree(
     `branching` is the mean number of children of a body (1 gives a chain), `skew` the angle between
     the joint axes of parent and child [rad], `taper` the ratio of the lengths of successive bodies.
     `moving` starts at q_i = 0.1 i cos(i), qd_i = 0.3 sin(2i) instead of at rest at q = 0; a random
-    tree gets random velocities. `random` makes parents, frames, joint types and positions, masses,
-    all random, from `seed`; `branching`, `skew` and `taper` have no meaning then.
+    tree gets random velocities. `random` draws parents, frames, joint types and positions, and
+    masses from `seed`, and ignores `branching`, `skew` and `taper`.
 
         Featherstone, spatial_v2, autoTree.
     """
@@ -119,13 +119,13 @@ def tree(
     q[:, 2], v_J[:, 2] = 0.1 * i * np.cos(i) * moving, 0.3 * np.sin(2 * i) * moving
     E = np.swapaxes(spatial.rotation_exponential(q), 1, 2)
     shapes = {size: Polyline(((0.0, 0.0, 0.0), (size, 0.0, 0.0))) for size in set(length.tolist())}
-    is_same, mass = len(shapes) == 1, length**3
+    has_one_shape, mass = len(shapes) == 1, length**3
     body = mechanism.add_bodies(
         numbered("body-{}", i),
         mass=mass,
         inertia=(mass * length**2)[:, None] * np.array([0.0025, 1.015 / 12, 1.015 / 12]),
         center_of_mass=length[:, None] * [0.5, 0.0, 0.0],
-        shape=shapes[length[0]] if is_same else [shapes[size] for size in length.tolist()],
+        shape=shapes[length[0]] if has_one_shape else [shapes[size] for size in length.tolist()],
         **_placed(parent, frames, Frames.repeated(Frame(), bodies), E, np.zeros_like(q), v_J),
     )
     mechanism.add_joints(
@@ -139,17 +139,19 @@ def _placed(
 ) -> dict[str, FloatArray]:
     """Poses and velocities of bodies on their parents, by joints at poses (E, r) with v_J = S qd.
 
-    Poses and sums along the paths to the root are made in log n passes, each ancestor being twice
-    as far as that before. Featherstone (2008), sec. 4.4.
+    Poses and velocities are added up along the paths to the root by pointer jumping, over ancestors
+    at distance 1, 2, 4, ... Featherstone (2008), sec. 4.4.
     """
-    P, S = before.rotations, after.rotations
-    rotation = P @ np.swapaxes(E, 1, 2) @ np.swapaxes(S, 1, 2)  # to the parent, then to the world
-    origin = before.origins + _times(P, r) - _times(rotation, after.origins)
+    R_p, R_s = before.rotations, after.rotations
+    rotation = (
+        R_p @ np.swapaxes(E, 1, 2) @ np.swapaxes(R_s, 1, 2)
+    )  # to the parent, then to the world
+    origin = before.origins + _times(R_p, r) - _times(rotation, after.origins)
     for moves, a in _ancestors(parent):
         origin[moves] = origin[a] + _times(rotation[a], origin[moves])
         rotation[moves] = rotation[a] @ rotation[moves]
     from_joint = -_times(rotation, after.origins)
-    spin, slip = (_times(rotation @ S, part) for part in (v_J[:, :3], v_J[:, 3:]))
+    spin, slip = (_times(rotation @ R_s, part) for part in (v_J[:, :3], v_J[:, 3:]))
     angular = _sums_to_root(spin, parent)
     on_parent = (parent >= 0)[:, None]
     arm = np.where(on_parent, origin - origin[parent], 0.0)
@@ -173,7 +175,7 @@ def _ancestors(parent: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def _sums_to_root(values: FloatArray, parent: IntArray) -> FloatArray:
-    """(n, 3) sums of `values` over each body and all those it hangs on."""
+    """(n, 3) sums of `values` over each body and its ancestors."""
     sums = values.copy()
     for moves, a in _ancestors(parent):
         sums[moves] += sums[a]
