@@ -3,7 +3,7 @@
 
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced.hpp"
-#include "dynamics/reduced_evaluation.hpp"
+#include "dynamics/spatial_evaluation.hpp"
 #include "dynamics/general_terms.hpp"
 #include "model/named_tuples.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "dynamics/general_terms.hpp"
 #include "dynamics/planar_evaluation.hpp"
-#include "dynamics/reduced_evaluation.hpp"
+#include "dynamics/spatial_evaluation.hpp"
 #include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
 

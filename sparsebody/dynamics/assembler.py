@@ -134,7 +134,7 @@ def row_table(
     width: int,
     is_line: BoolArray | None = None,
 ) -> Table:
-    """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/workspaces.hpp."""
+    """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/assembly.hpp."""
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
     world = len(bodies)  # the last index, also at -1
