@@ -134,7 +134,7 @@ struct SpatialWorkspace {
     bool is_sound() const { return is_unit && total - total == 0.0; }
   };
 
-  RowTable kept;
+  RowTable constraints;
   View<const std::uint32_t> body;    // (n,) the user's numbers
   View<const double> gravity_;       // (3,) [m/s^2]
   View<const double, 2> unit;        // (n + 1, 14) BodyUnits; row n is the world
@@ -145,7 +145,7 @@ struct SpatialWorkspace {
   const BodyUnit& unit_of(Index i) const { return *reinterpret_cast<const BodyUnit*>(unit[i].data()); }
   Vec3<double> gravity() const { return Vec3<double>::load(gravity_.data()); }
   // Keeps the motion of a body, number by number: a copy of the whole goes through memory.
-  const BodyMotion<Space>& place(Index i, const BodyMotion<Space>& motion, Check&) {
+  const BodyMotion<Space>& store_motion(Index i, const BodyMotion<Space>& motion, Check&) {
     motion.R.store(bodies[i].R.m);
     bodies[i].x = motion.x, bodies[i].v = motion.v;
     return motion;
@@ -201,7 +201,7 @@ typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, I
     check.total += double((x.x + x.y + x.z) + (v.angular.x + v.angular.y + v.angular.z) +
                           (v.linear.x + v.linear.y + v.linear.z));
     const BodyMotion<InSpace<T>> motion{rotation<T>(q), x, v};
-    const auto& body = w.place(i, motion, check);
+    const auto& body = w.store_motion(i, motion, check);
     const auto& unit = w.unit_of(i);
     typename Workspace::Space::Force f{
         unit.gyroscopic_moment(body.v.angular),
@@ -290,7 +290,7 @@ typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, 
     const std::lock_guard lock(mutex);
     check.take(part);
   });
-  fill_rows(w, w.kept, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
+  fill_rows(w, w.constraints, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
   return check;
 }
 
@@ -333,7 +333,7 @@ void to_user_order(const Workspace& w, View<const double> x, View<double, 2> acc
     }
   });
   if (multiplier.empty()) return;
-  const auto& user_row = w.kept.user_row;
+  const auto& user_row = w.constraints.user_row;
   run_ranges(user_row.size(), threads, [&](Index first, Index last) {
     for (Index k = first; k < last; ++k) multiplier[user_row[k]] = -x[n_freedoms * n + k];
   });
@@ -343,7 +343,7 @@ void to_user_order(const Workspace& w, View<const double> x, View<double, 2> acc
 //
 // Relative to the largest acceleration that a row could feel, with the solution or with the bodies free; rows across
 // all accelerations of a stretched linkage feel nothing but rounding.
-inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& kept, Index n,
+inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& constraints, Index n,
                         View<const double> x, View<const double> right) {
   const auto largest = [](const double* first, const double* last) {
     double m = 0.0;
@@ -362,7 +362,7 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
       }
       gap = std::max(gap, std::abs(residual)), total += residual;
     }
-  const double entry = std::max(largest(kept.rows.begin(), kept.rows.end()),
+  const double entry = std::max(largest(constraints.rows.begin(), constraints.rows.end()),
                                 largest(left_out.rows.begin(), left_out.rows.end()));
   const Index n_primal = n_freedoms * n;
   double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));

@@ -68,7 +68,7 @@ struct PlanarWorkspaceOf {
     }
   };
 
-  RowTableOf<T> kept;
+  RowTableOf<T> constraints;
   View<const std::uint32_t> body;     // (n,) the user's numbers
   View<const double> gravity_;        // (2,) along the two axes of the world in the plane [m/s^2]
   View<const T, 2> unit;              // (n + 1, 4) PlanarUnits; row n is the world
@@ -82,7 +82,7 @@ struct PlanarWorkspaceOf {
   Vec2<T> gravity() const { return Vec2<T>::load(gravity_.data()); }
 
   // Keeps the motion within the plane; checks that the body's normal is that of the world, and that velocities lie in it.
-  BodyMotion<Space> place(Index i, const BodyMotion<InSpace<T>>& motion, [[maybe_unused]] Check& check) {
+  BodyMotion<Space> store_motion(Index i, const BodyMotion<InSpace<T>>& motion, [[maybe_unused]] Check& check) {
     const Mat3<T> B = basis_of(i), axes = basis_of(n_bodies());
     const Vec3<T> first = axes.row(1), second = axes.row(2), along = motion.R * B.row(1);
     const Vec3<T> w = B * motion.v.angular, u = B * motion.v.linear;
@@ -125,7 +125,7 @@ using PlanarWorkspace = PlanarWorkspaceOf<double>;
 
 struct PlanarEvaluation {
   static constexpr double largest_residual = 1e-6;  // of a solution that is one
-  enum Status { good, not_finite, out_of_plane, dependent_row, inaccurate };
+  enum Status { regular, not_finite, out_of_plane, dependent_row, inaccurate };
 
   PlanarWorkspace system;
   BlockQR* qr;             // none where other factorizations solve
@@ -137,23 +137,23 @@ struct PlanarEvaluation {
 
   Index n_bodies() const { return system.n_bodies(); }
   Index n_coordinates() const { return n_tracked; }
-  ConstraintRows rows() const { return system.kept.rows; }
+  ConstraintRows rows() const { return system.constraints.rows; }
 
-  // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
+  // Fills rows and right-hand side; returns regular, not_finite or out_of_plane.
   Status assemble(const EvaluationInput& in) {
     const PlanarWorkspace::Check check = assemble_all(system, in, threads);
-    return !check.is_sound() ? not_finite : check.is_in_plane() ? good : out_of_plane;
+    return !check.is_sound() ? not_finite : check.is_in_plane() ? regular : out_of_plane;
   }
   // Assembles, factorizes and solves at once. With multipliers (k_all,) the residual is that of the solution, without,
   // (0,), it may be an estimate.
   Status accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
-    if (const Status status = assemble(in); status != good) return status;
+    if (const Status status = assemble(in); status != regular) return status;
     BlockQR::Residuals residuals;
     row = qr->factorize_and_solve(rows(), system.right, !multiplier.empty(), x, residuals);
     if (row != BlockQR::regular) return dependent_row;
     residual = residuals.last;
     to_user_order(acceleration, multiplier);
-    return residual <= largest_residual ? good : inaccurate;
+    return residual <= largest_residual ? regular : inaccurate;
   }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     sparsebody::to_user_order(system, x, acceleration, multiplier, threads);

@@ -12,15 +12,15 @@ struct Range {
 };
 
 // The body of a joint that comes last in a part; -1 if none is there.
-Index last_body(const RowTable& kept, Index joint, const Range& range) {
+Index last_body(const RowTable& table, Index joint, const Range& range) {
   Index last = -1;
-  for (const Index body : {Index(kept.predecessor[joint]), Index(kept.successor[joint])})
+  for (const Index body : {Index(table.predecessor[joint]), Index(table.successor[joint])})
     if (range.has_body(body)) last = std::max(last, body);
   return last;
 }
 
 // Up to which bodies and joints the panels that each chunk opens are made of.
-void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n, const Range& range,
+void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& table, Index n, const Range& range,
                          std::vector<Chunk>& chunks) {
   const auto& pivots = layout.pivots;
   Index body = range.body, joint = range.joint;
@@ -34,19 +34,19 @@ void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& kept, 
       if (last <= 0) body = std::max(body, end / 6);
       for (Index f = pivots[p].first_fill; f < Index(pivots[p + 1].first_fill); ++f)
         last = std::max(last, Index(layout.fills[f].a_row) + 1);
-      for (; joint < range.end_joint && Index(kept.first_row[joint]) < last; ++joint)
-        body = std::max(body, last_body(kept, joint, range) + 1);
+      for (; joint < range.end_joint && Index(table.first_row[joint]) < last; ++joint)
+        body = std::max(body, last_body(table, joint, range) + 1);
     }
     chunks[c + 1].body = body, chunks[c + 1].joint = joint;
   }
 }
 
 // The joints and bodies before which residuals wait for pivots of earlier chunks.
-void set_residual_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n, const Range& range,
+void set_residual_ranges(const block_ldl::Layout& layout, const RowTable& table, Index n, const Range& range,
                          std::vector<Chunk>& chunks) {
   std::vector<Index> after(range.end_body - range.body, range.joint);  // up to the last joint of each body
   for (Index joint = range.joint; joint < range.end_joint; ++joint)
-    for (const Index b : {Index(kept.predecessor[joint]), Index(kept.successor[joint])})
+    for (const Index b : {Index(table.predecessor[joint]), Index(table.successor[joint])})
       if (range.has_body(b)) after[b - range.body] = joint + 1;
   Index known = range.body, joint = range.joint, body = range.body;
   for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
@@ -55,15 +55,15 @@ void set_residual_ranges(const block_ldl::Layout& layout, const RowTable& kept, 
       Index waiting = range.joint;
       for (; end <= 6 * n && known < end / 6; ++known) waiting = std::max(waiting, after[known - range.body]);
       body = std::max(body, known);
-      for (; joint < waiting || (joint < range.end_joint && 6 * n + Index(kept.first_row[joint]) < end); ++joint)
-        body = std::max(body, last_body(kept, joint, range) + 1);
+      for (; joint < waiting || (joint < range.end_joint && 6 * n + Index(table.first_row[joint]) < end); ++joint)
+        body = std::max(body, last_body(table, joint, range) + 1);
     }
     chunks[c + 1].residual_joint = joint, chunks[c + 1].residual_body = body;
   }
 }
 
 // The bodies and joints of each part: they are numbered as they are eliminated.
-std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n) {
+std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& table, Index n) {
   std::vector<Range> ranges;
   Index body = 0, joint = 0;
   for (const block_ldl::Part& part : layout.parts) {
@@ -71,9 +71,9 @@ std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& 
     for (Index j = part.begin; j < part.contributions; ++j) {
       const Index end = Index(layout.pivots[j].natural) + Index(layout.pivots[j].size);
       if (end <= 6 * n) range.end_body = std::max(range.end_body, end / 6);
-      else while (range.end_joint < kept.n_joints() && 6 * n + Index(kept.first_row[range.end_joint]) < end) ++range.end_joint;
+      else while (range.end_joint < table.n_joints() && 6 * n + Index(table.first_row[range.end_joint]) < end) ++range.end_joint;
     }
-    if (&part == &layout.parts.back()) range.end_body = n, range.end_joint = kept.n_joints();
+    if (&part == &layout.parts.back()) range.end_body = n, range.end_joint = table.n_joints();
     ranges.push_back(range);
     body = range.end_body, joint = range.end_joint;
   }
@@ -82,14 +82,14 @@ std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& 
 
 }  // namespace
 
-Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& kept, Index n, Index chunk_length) {
+Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& table, Index n, Index chunk_length) {
   Schedule schedule;
   if (factors_layout == nullptr) {
-    schedule.parts = {{{}, {0, n, kept.n_joints(), kept.n_joints(), n}}};
+    schedule.parts = {{{}, {0, n, table.n_joints(), table.n_joints(), n}}};
     return schedule;
   }
   const block_ldl::Layout& layout = *factors_layout;
-  const std::vector<Range> ranges = make_ranges(layout, kept, n);
+  const std::vector<Range> ranges = make_ranges(layout, table, n);
   for (std::size_t p = 0; p < ranges.size(); ++p) {
     const Range& range = ranges[p];
     const block_ldl::Part& part = layout.parts[p];
@@ -98,16 +98,16 @@ Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& 
     for (std::size_t c = 0; c < chunks.size(); ++c) chunks[c].pivot = part.begin + Index(c) * chunk_length;
     chunks.front() = {part.begin, range.body, range.joint, range.joint, range.body};
     chunks.back() = {part.end, range.end_body, range.end_joint, range.end_joint, range.end_body};
-    set_assembly_ranges(layout, kept, n, range, chunks);
-    set_residual_ranges(layout, kept, n, range, chunks);
+    set_assembly_ranges(layout, table, n, range, chunks);
+    set_residual_ranges(layout, table, n, range, chunks);
     schedule.parts.push_back(std::move(chunks));
   }
   if (layout.n_parts() == 0) return schedule;
 
   const Range& ancestors = ranges.back();
   std::vector<bool> is_border(n + 1);
-  for (Index joint = 0; joint < kept.n_joints(); ++joint) {
-    const Index bodies[] = {Index(kept.predecessor[joint]), Index(kept.successor[joint])};
+  for (Index joint = 0; joint < table.n_joints(); ++joint) {
+    const Index bodies[] = {Index(table.predecessor[joint]), Index(table.successor[joint])};
     if (joint < ancestors.joint && !ancestors.has_body(bodies[0]) && !ancestors.has_body(bodies[1])) continue;
     schedule.border_joints.push_back(joint);
     for (const Index b : bodies) {

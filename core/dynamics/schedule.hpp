@@ -21,6 +21,6 @@ struct Schedule {
   std::vector<Index> border_joints, border_bodies;  // joints of ancestors or to them, and the bodies of these joints
 };
 // Without a layout, all bodies and joints in one chunk.
-Schedule make_schedule(const block_ldl::Layout* layout, const RowTable& kept, Index n, Index chunk_length);
+Schedule make_schedule(const block_ldl::Layout* layout, const RowTable& table, Index n, Index chunk_length);
 
 }  // namespace sparsebody

@@ -151,7 +151,7 @@ constexpr Index chunks_ahead = 4;  // of the slower one of two threads
 // Fills rows and right-hand side for ranges of bodies and joints; returns whether the state is one.
 bool assemble(SpatialWorkspace& w, const EvaluationInput& in, const Chunk& chunk, const Chunk& next) {
   const bool is_sound = fill_bodies(w, in, chunk.body, next.body).is_sound();
-  fill_rows(w, w.kept, in, w.right.data() + 6 * w.n_bodies(), chunk.joint, next.joint);
+  fill_rows(w, w.constraints, in, w.right.data() + 6 * w.n_bodies(), chunk.joint, next.joint);
   return is_sound;
 }
 
@@ -170,12 +170,12 @@ void for_runs(const std::vector<Index>& without, Index first, Index last, const 
 // Fills the residual of the joints and bodies of a chunk that belong to no other part.
 void fill_inner_residual(const SpatialEvaluation& evaluation, SolutionWorkspace& w, View<const double> right,
                          const Chunk& chunk, const Chunk& next) {
-  const RowTable& kept = evaluation.system.kept;
+  const RowTable& table = evaluation.system.constraints;
   const Index n = evaluation.n_bodies();
   for_runs(evaluation.schedule.border_joints, chunk.residual_joint, next.residual_joint,
-           [&](Index first, Index last) { fill_residual(w, kept, n, right.data(), first, last, 0, 0); });
+           [&](Index first, Index last) { fill_residual(w, table, n, right.data(), first, last, 0, 0); });
   for_runs(evaluation.schedule.border_bodies, chunk.residual_body, next.residual_body,
-           [&](Index first, Index last) { fill_residual(w, kept, n, right.data(), 0, 0, first, last); });
+           [&](Index first, Index last) { fill_residual(w, table, n, right.data(), 0, 0, first, last); });
 }
 
 }  // namespace
@@ -231,11 +231,12 @@ double SpatialEvaluation::residual_in_parts(View<const double> right, const Fill
   for (const SolutionWorkspace& part : workspace) enlarge(solution, part);
   const auto& [parts, shared, joints, bodies] = schedule;
   const auto border = [&](Index first_joint, Index last_joint, Index first_body, Index last_body) {
-    fill_residual(solution, system.kept, n_bodies(), right.data(), first_joint, last_joint, first_body, last_body);
+    fill_residual(solution, system.constraints, n_bodies(), right.data(), first_joint, last_joint, first_body,
+                  last_body);
   };
   for (std::size_t k = joints.size(); k-- > 0;) border(joints[k], joints[k] + 1, 0, 0);
   for (std::size_t k = bodies.size(); k-- > 0;) border(0, 0, bodies[k], bodies[k] + 1);
-  return relative_residual(solution, system.kept, n_bodies(), right.data());
+  return relative_residual(solution, system.constraints, n_bodies(), right.data());
 }
 
 double SpatialEvaluation::substitute() {
@@ -395,13 +396,13 @@ bool ReducedEvaluation::fill_bodies() {
 }
 
 void ReducedEvaluation::fill_rows() {
-  const RowTable &kept = unreduced.system.kept, &to = reduced.system.kept;
-  for (Index j = 0; j < kept.n_joints(); ++j) {
-    const Index ends[2] = {kept.predecessor[j], kept.successor[j]};
-    const bool is_varying = !has_successor_rows || kept.kind[j] == RowTable::general;
-    for (Index k = kept.first_row[j]; k < Index(kept.first_row[j + 1]); ++k)
+  const RowTable &table = unreduced.system.constraints, &to = reduced.system.constraints;
+  for (Index j = 0; j < table.n_joints(); ++j) {
+    const Index ends[2] = {table.predecessor[j], table.successor[j]};
+    const bool is_varying = !has_successor_rows || table.kind[j] == RowTable::general;
+    for (Index k = table.first_row[j]; k < Index(table.first_row[j + 1]); ++k)
       for (int side = 0; side < 1 + is_varying; ++side) {
-        const Twist row = on_freedoms(&basis(ends[side], 0), freedoms[ends[side]], load(&kept.rows(k, side, 0)));
+        const Twist row = on_freedoms(&basis(ends[side], 0), freedoms[ends[side]], load(&table.rows(k, side, 0)));
         std::copy(row.begin(), row.end(), &to.rows(k, side, 0));
       }
   }

@@ -76,7 +76,7 @@ struct SpatialEvaluation {
 
   Index n_bodies() const { return system.n_bodies(); }
   Index n_coordinates() const { return n_tracked; }
-  block_ldl::Rows rows() const { return system.kept.rows; }
+  block_ldl::Rows rows() const { return system.constraints.rows; }
 
   // Fills rows and right-hand side at a state; returns regular or bad_state.
   Index assemble(const EvaluationInput& in);

@@ -53,7 +53,7 @@ def model_loads(
         q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
         effort = joint_efforts(system, state.time)
         tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
-        wrench = coordinates.dual[springs.item] * tau[:, None]
+        wrench = coordinates.active_force[springs.item] * tau[:, None]
         add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
     if len(lines.first):
         effort = point_efforts(system, state.time)

@@ -61,7 +61,7 @@ def _subspaces(
         joints.fill_subspaces(varying, *of_joints, subspace, drift)
     if len(items):
         row = system.coordinates.row[items]
-        subspace[row] = coordinates.dual[items]
+        subspace[row] = coordinates.active_force[items]
         drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
     return subspace, drift
 

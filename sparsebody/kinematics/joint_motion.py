@@ -60,7 +60,7 @@ class CoordinateMotion:
 
     value: FloatArray  # (n,) [rad] or [m]
     rate: FloatArray  # (n,)
-    dual: FloatArray  # (n, 6) W in S coordinates
+    active_force: FloatArray  # (n, 6) W in S coordinates
     drift: FloatArray  # (n,) (dW/dt)' v_J
 
 
@@ -69,13 +69,13 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     tracked = system.coordinates
     if len(tracked.joint) == 0:
         return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
-    value, dual, drift = joints.coordinate_motions(
+    value, active_force, drift = joints.coordinate_motions(
         tracked.joint, tracked.index, coordinate_poses(system, motion), motion.velocity
     )
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)
-    rate = np.einsum("na,na->n", dual, motion.velocity[tracked.joint])
-    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, dual, drift)
+    rate = np.einsum("na,na->n", active_force, motion.velocity[tracked.joint])
+    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, active_force, drift)
 
 
 def prescribed_motion(system: System, time: float) -> FloatArray:
