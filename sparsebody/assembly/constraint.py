@@ -120,7 +120,7 @@ def kkt_structure(
 
     The bodies have all their freedoms, or the given number (n_bodies,).
     """
-    freedoms = system.freedoms if freedoms is None else freedoms
+    freedoms = np.full(system.n_bodies, 6) if freedoms is None else freedoms
     if keep is None:
         rows, kept = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:

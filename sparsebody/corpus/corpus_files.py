@@ -256,12 +256,12 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
     the number of their block, and a place x, y, z in the world [m]. The world weighs nothing.
     """
     system, place = problem.system, problem.positions().tolist()
-    n, freedoms = system.n_bodies, system.freedoms.tolist()
+    n = system.n_bodies
     graph = nx.MultiDiGraph(name=problem.name)
     graph.add_node(WORLD, weight=0, block=-1)
     for i, name in enumerate(system.body_names):
         x, y, z = place[i]
-        graph.add_node(name, weight=freedoms[i], block=i, x=x, y=y, z=z)
+        graph.add_node(name, weight=6, block=i, x=x, y=y, z=z)
     names = [*system.body_names, WORLD]  # -1 is the last
     for j, name in enumerate(system.joint_names):
         x, y, z = place[n + j]

@@ -14,14 +14,13 @@ from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
-from sparsebody.model.joints import JOINT_TYPES
+
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
 from sparsebody.model.rigid_clusters import with_regular_inertias
 from sparsebody.model.system import (
     ExternalForces,
     JointForces,
-    JointGroup,
     PointForces,
     State,
     System,
@@ -58,9 +57,9 @@ def _compiled(mechanism: Mechanism) -> System:
         mass=_plain(bodies.mass),
         inertia=_plain(bodies.inertia),
         center_of_mass=center,
-        freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
+        joint_kind=_of_type(joints, [joint_type.kind for joint_type in joints.types], np.intp),
         **_joint_frames(
             (joints.predecessor, joints.successor),
             (joints.predecessor_frame, joints.successor_frame),
@@ -70,7 +69,6 @@ def _compiled(mechanism: Mechanism) -> System:
         first_row=first_row,
         subspace_rows=subspace_rows,
         subspace_index=subspace_index,
-        groups=_groups(joints, coordinates),
         coordinates=coordinates,
         joint_forces=JointForces(
             item=items, **_columns(joint_forces, "stiffness", "rest", "damping")
@@ -181,15 +179,6 @@ def _constant_subspaces(
     for j, motions in joints.prescribed.items():
         index[first_row[j + 1] - len(motions) : first_row[j + 1]] = 0
     return np.ascontiguousarray(np.concatenate(subspaces)), index
-
-
-def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
-    kind = _of_type(joints, [kind.kind for kind in joints.types], np.intp)
-    return tuple(
-        JointGroup(name, np.flatnonzero(kind == k), np.flatnonzero(kind[coordinates.joint] == k))
-        for k, name in enumerate(JOINT_TYPES)
-        if (kind == k).any()
-    )
 
 
 # ---- elastic elements -----------------------------------------------------------------------
