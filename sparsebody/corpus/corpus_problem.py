@@ -36,8 +36,8 @@ from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
+from sparsebody.tolerances import RANK_TOLERANCE
 
-RANK_TOLERANCE = 1e-8
 ENTRY_TOLERANCE = 1e-14  # of the largest entry of a row, of f or of b, below which zero is meant
 DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'
 

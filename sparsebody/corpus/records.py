@@ -6,7 +6,6 @@ Spectra are exact in small matrices, estimates in large ones.
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,7 @@ Record = dict[str, Any]
 
 def problem_record(problem: CorpusProblem, seed: int) -> Record:
     """Return what is known of a mechanism and of its constraint rows A."""
-    system, decision, spectrum = problem.system, problem.decision, row_spectrum(problem)
-    family = problem.entry.family
+    system, decision, family = problem.system, problem.decision, problem.entry.family
     return {
         "name": problem.name,
         "family": family.name,
@@ -52,22 +50,17 @@ def problem_record(problem: CorpusProblem, seed: int) -> Record:
         "rank_certain": decision.certain,
         "rank_method": decision.method,
         "rank_doubt": decision.doubt,
-        "rank_by_svd": spectrum.rank,
-        "structural_rank": spectrum.structural_rank,
-        "sigma_max": rounded(spectrum.sigma_max),
-        "sigma_min": rounded(spectrum.sigma_min),
-        "sigma_zero": _power_of_ten(spectrum.sigma_zero),
-        "kappa": rounded(spectrum.kappa),
-        "sigma_kind": spectrum.kind,
+        **row_spectrum(problem),
     }
 
 
 def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
     """Return what is known of one matrix."""
-    system, estimate, reference = problem.system, condition(form), form.reference
+    system, reference = problem.system, form.reference
+    kappa, kappa_kind, inertia_by = condition(form)
     positive, negative, zero = form.inertia
     # A least-norm solution comes with a right-hand side that is rounded: an error of kappa eps.
-    error = reference.error if reference.kind == "unique" else estimate.kappa * EPSILON
+    error = reference.error if reference.kind == "unique" else kappa * EPSILON
     return {
         "name": name,
         "problem": problem.name,
@@ -81,12 +74,12 @@ def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
         "symmetric": True,
         "definiteness": form.definiteness,
         "inertia": {"positive": positive, "negative": negative, "zero": zero},
-        "inertia_by": estimate.inertia_by,
+        "inertia_by": inertia_by,
         "rank": positive + negative,
         "redundant_rows": problem.decision.n_dependent if form.rows == "all" else 0,
         "rank_certain": problem.decision.certain,
-        "kappa": rounded(estimate.kappa),
-        "kappa_kind": estimate.kind,
+        "kappa": rounded(kappa),
+        "kappa_kind": kappa_kind,
         "delta": form.delta,
         "solution": reference.kind,
         "solution_error": rounded(error),
@@ -129,34 +122,12 @@ def header(record: Mapping[str, Any], what: str) -> list[str]:
 # ---- spectra ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Condition:
-    """Largest over smallest nonzero singular value, and how it was found."""
+def condition(form: Form) -> tuple[float, str, str]:
+    """Return largest over smallest nonzero singular value of a matrix, and how it was found.
 
-    kappa: float  # NaN where it is not known
-    kind: str  # "2-norm, eigenvalues", "1-norm, estimated", "not computed"
-    inertia_by: str  # "rank and eigenvalues" where both say the same, "rank"
-
-
-@dataclass(frozen=True)
-class RowSpectrum:
-    """Singular values of A M^-1/2, its rows scaled to unit norm."""
-
-    rank: int | None  # by the gap of the singular values; None where they are not computed
-    structural_rank: int  # that no values exceed on the pattern of A
-    sigma_max: float
-    sigma_min: float  # the least of as many as the rank
-    sigma_zero: float  # the largest of the others; NaN where there are none
-    kind: str
-
-    @property
-    def kappa(self) -> float:
-        """Condition number, zeros left out."""
-        return self.sigma_max / self.sigma_min if self.sigma_min > 0.0 else np.inf
-
-
-def condition(form: Form) -> Condition:
-    """Return the condition number of a matrix as it is written."""
+    NaN where it is not known; the last entry is "rank and eigenvalues" where both say the same of
+    the inertia, else "rank".
+    """
     n, zeros = form.matrix.shape[0], form.inertia[2]
     if n <= DENSE:
         values = np.linalg.eigvalsh(form.matrix.toarray())
@@ -166,31 +137,40 @@ def condition(form: Form) -> Condition:
         is_clear = zeros == 0 or size[zeros] > GAP * size[zeros - 1]
         signs = int(np.sum(counted > 0.0)), int(np.sum(counted < 0.0)), zeros
         agreed = "rank and eigenvalues" if is_clear and signs == form.inertia else "rank"
-        return Condition(kappa, "2-norm, eigenvalues", agreed)
+        return kappa, "2-norm, eigenvalues", agreed
     if zeros:
-        return Condition(np.nan, "not computed", "rank")
-    return Condition(symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank")
+        return np.nan, "not computed", "rank"
+    return symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank"
 
 
-def row_spectrum(problem: CorpusProblem) -> RowSpectrum:
-    """Return what is known of the singular values of A."""
+def row_spectrum(problem: CorpusProblem) -> Record:
+    """Return ranks and singular values of A M^-1/2, its rows scaled to unit norm.
+
+    `sigma_min` is the least of as many as the rank, `sigma_zero` a bound of the others; the rank by
+    the gap between them is None where not all singular values are computed.
+    """
     rows, rank = unit_rows(problem), problem.decision.rank
-    pattern_rank = int(structural_rank(rows))
+    svd_rank, zero = None, np.nan
     if rows.shape[0] <= DENSE:
         sigma = np.linalg.svd(rows.toarray(), compute_uv=False)
+        svd_rank = int(np.sum(sigma > sigma[0] * max(rows.shape) * EPSILON))
+        largest, least = float(sigma[0]), float(sigma[rank - 1])
         zero = float(sigma[rank]) if rank < len(sigma) else np.nan
-        numerical_rank = int(np.sum(sigma > sigma[0] * max(rows.shape) * np.finfo(float).eps))
-        return RowSpectrum(
-            numerical_rank, pattern_rank, float(sigma[0]), float(sigma[rank - 1]), zero, "SVD"
-        )
-    kept = rows[problem.decision.keep]
-    square = csc_array(kept @ kept.T)
-    solve = splu(square, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve
-    largest = largest_eigenvalue(lambda x: rows @ (rows.T @ x), rows.shape[0])
-    least = 1.0 / largest_eigenvalue(solve, kept.shape[0])
-    return RowSpectrum(
-        None, pattern_rank, float(np.sqrt(largest)), float(np.sqrt(least)), np.nan, "Lanczos"
-    )
+    else:
+        kept = rows[problem.decision.keep]
+        square = csc_array(kept @ kept.T)
+        solve = splu(square, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve
+        largest = math.sqrt(largest_eigenvalue(lambda x: rows @ (rows.T @ x), rows.shape[0]))
+        least = math.sqrt(1.0 / largest_eigenvalue(solve, kept.shape[0]))
+    return {
+        "rank_by_svd": svd_rank,
+        "structural_rank": int(structural_rank(rows)),  # that no values exceed on the pattern of A
+        "sigma_max": rounded(largest),
+        "sigma_min": rounded(least),
+        "sigma_zero": _power_of_ten(zero),
+        "kappa": rounded(largest / least if least > 0.0 else np.inf),
+        "sigma_kind": "Lanczos" if svd_rank is None else "SVD",
+    }
 
 
 def unit_rows(problem: CorpusProblem) -> csr_array:
