@@ -39,17 +39,6 @@ def constraint_rows(
     T'(a_s - a_p) = -T'(v_s x v_p) - (dT/dt)' v_J + d sigma/dt, all in S coordinates, where d/dt
     is that seen from S and sigma the velocity of a prescribed coordinate.
     """
-    subspace, drift = _subspaces(system, state, motion, coordinates)
-    rows, velocity, acceleration = rows_on_bodies(
-        system, system.row_joint, motion, subspace, drift, threads
-    )
-    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
-
-
-def _subspaces(
-    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
-) -> tuple[FloatArray, FloatArray]:
-    """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
     subspace, drift = system.subspace, np.zeros(system.n_rows)
     items = system.coordinates.prescribed
     varying = system.varying_joints
@@ -63,7 +52,9 @@ def _subspaces(
         row = system.coordinates.row[items]
         subspace[row] = coordinates.dual[items]
         drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
-    return subspace, drift
+    on_bodies = rows_on_bodies(system, system.row_joint, motion, subspace, drift, threads)
+    rows, velocity, acceleration = on_bodies
+    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
 
 
 def rows_on_bodies(

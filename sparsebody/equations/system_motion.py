@@ -13,9 +13,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import (
     applied_forces,
     bias_forces,
-    check_directions,
-    joint_efforts,
-    point_efforts,
 )
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
@@ -74,9 +71,9 @@ class NativeTerms:
         if prescribed:
             known[:prescribed] = prescribed_motion(self._system, time)
         if on_joints > prescribed:
-            known[prescribed:on_joints, 0] = joint_efforts(self._system, time)
+            known[prescribed:on_joints, 0] = self._system.joint_forces.efforts(time)
         if len(known) > on_joints:
-            known[on_joints:, 0] = point_efforts(self._system, time)
+            known[on_joints:, 0] = self._system.point_forces.efforts(time)
 
     def fill(self, state: State) -> None:
         """Fill `rows` and `gamma` at a state with contiguous arrays, and what is known then."""
@@ -90,7 +87,7 @@ class NativeTerms:
         """
         poses = state.position, state.orientation, state.velocity
         bad = self.native.add_loads(poses, state.coordinate, load)
-        check_directions(self._system, bad)
+        self._system.point_forces.check_directions(bad)
 
 
 def constraint_errors(

@@ -70,7 +70,9 @@ def _compiled(mechanism: Mechanism) -> System:
         subspace_index=subspace_index,
         coordinates=coordinates,
         joint_forces=JointForces(
-            item=items, **_columns(joint_forces, "stiffness", "rest", "damping")
+            labels=tuple(f"a force on joint {force.joint!r}" for force in joint_forces),
+            item=items,
+            **_columns(joint_forces, "stiffness", "rest", "damping"),
         ),
         point_forces=_point_forces(all_of(PointForce), body_names, center),
         external_forces=_external_forces(all_of(ExternalForce), body_names, center),
@@ -255,7 +257,7 @@ def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) ->
         second=second,
         first_point=_from_center([force.first_point for force in forces], first, center),
         second_point=_from_center([force.second_point for force in forces], second, center),
-        names=tuple(force.name for force in forces),
+        labels=tuple(f"point force {force.name!r}" for force in forces),
         **_columns(forces, "stiffness", "rest_length", "damping"),
     )
 

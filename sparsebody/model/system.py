@@ -64,14 +64,23 @@ class TrackedCoordinates:
 class Springs:
     """What all springs, dampers and actuators have."""
 
+    labels: tuple[str, ...]  # by which messages tell them
     stiffness: FloatArray  # (n,)
     damping: FloatArray
     effort: tuple[TimeFunction, ...]
 
     @cached_property
-    def efforts(self) -> TimeFunctions:
-        """The efforts together."""
+    def _functions(self) -> TimeFunctions:
         return TimeFunctions(self.effort)
+
+    def efforts(self, time: float) -> FloatArray:
+        """Return (n,) the efforts at a time [N or N m]; ModelError names one that is not finite."""
+        efforts = self._functions(time)[:, 0]
+        if not np.isfinite(efforts).all():
+            bad = int(np.argmin(np.isfinite(efforts)))
+            described = f"the effort of {self.labels[bad]} is {efforts[bad]} at t = {time:.6g} s"
+            raise ModelError(f"{described}; it must be finite")
+        return efforts
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +100,17 @@ class PointForces(Springs):
     first_point: FloatArray  # (n, 3)
     second_point: FloatArray
     rest_length: FloatArray
-    names: tuple[str, ...]
 
     @property
     def springs(self) -> Any:
         """Bodies, points and the numbers of the springs, as kernels take them."""
         points = self.first, self.second, self.first_point, self.second_point
         return *points, self.stiffness, self.rest_length, self.damping
+
+    def check_directions(self, bad: int) -> None:
+        """Raise ModelError that names the force `bad`, -1 for none, whose points coincide."""
+        if bad >= 0:
+            raise ModelError(f"{self.labels[bad]}: its points coincide, so it has no direction")
 
 
 @dataclass(frozen=True, eq=False)
