@@ -84,13 +84,6 @@ class KKTStructure:
     rows: IntArray  # (n_kept,) kept constraint rows, in order
     system: System
 
-    @property
-    def left_out(self) -> IntArray:
-        """The constraint rows that are not kept, in order."""
-        is_left = np.ones(self.system.n_rows, dtype=bool)
-        is_left[self.rows] = False
-        return np.flatnonzero(is_left)
-
     def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
         """Return the matrix with the values of a pose."""
         rows = constraint.rows

@@ -159,7 +159,7 @@ class PlanarAssembler(Assembler):
     def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
         """The joints that hold each body in the plane, with three rows."""
         motion, system = self._motion, self.system
-        rows = motion.out_of_plane_rows
+        rows = np.flatnonzero(motion.is_out_of_plane)  # three for each body
         joint = motion.joint[motion.bodies]
         first = np.searchsorted(rows, system.first_row[joint])
         return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
