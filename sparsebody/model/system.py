@@ -248,7 +248,7 @@ class System:
     def inverse_inertia(self) -> FloatArray:
         """(n_bodies, 6, 6) inverse of the spatial inertia; made anew at each use."""
         inverse = np.zeros((self.n_bodies, 6, 6))
-        symmetric_inverse(self.inertia, inverse)
+        inverse[:, :3, :3] = symmetric_inverse(self.inertia)
         inverse.reshape(-1, 36)[:, 21::7] = 1.0 / self.mass[:, None]
         return inverse
 
@@ -323,8 +323,6 @@ def with_joints(system: System, joints: IntArray) -> System:
     """
     if np.array_equal(joints, np.arange(system.n_joints)):
         return system
-    names = Names()
-    names.extend([system.joint_names[j] for j in joints])
     place = np.full(system.n_joints, -1, dtype=np.intp)
     place[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
@@ -338,7 +336,7 @@ def with_joints(system: System, joints: IntArray) -> System:
 
     return replace(
         system,
-        joint_names=names,
+        joint_names=Names(system.joint_names[j] for j in joints),
         joint_types=tuple(system.joint_types[j] for j in joints),
         **{name: getattr(system, name)[joints] for name in (*FRAMES, "joint_kind", "parameter")},
         first_row=first_row,

@@ -291,12 +291,16 @@ def rotating_squares(
 
 
 def _add_boxes(
-    mechanism: Mechanism, names: Sequence[str], sides: Vector, position: ArrayLike
+    mechanism: Mechanism,
+    names: Sequence[str],
+    sides: Vector,
+    position: ArrayLike,
+    mass: float = 1.0,
 ) -> IntArray:
-    """Add n boxes of 1 kg centred at (n, 3) [m]."""
-    return mechanism.add_bodies(
-        names, mass=1.0, inertia=box_inertia(1.0, sides)[None], position=position, shape=Box(sides)
-    )
+    """Add n boxes of one mass [kg] centred at (n, 3) [m]."""
+    inertia = box_inertia(mass, sides)[None]
+    solid: dict[str, Any] = {"mass": mass, "inertia": inertia, "shape": Box(sides)}
+    return mechanism.add_bodies(names, **solid, position=position)
 
 
 SHEAR = 1.0 / 2.6  # G / E of a Poisson ratio of 0.3
@@ -390,14 +394,7 @@ def compliant_lattice(
     mechanism = Mechanism("compliant-lattice", gravity)
     r, c = np.indices((rows, columns)).reshape(2, -1)
     place = pitch * np.stack([c, np.zeros(len(c)), -r], axis=1)
-    side = (pitch / 2,) * 3
-    mechanism.add_bodies(
-        numbered("cube-{}-{}", r, c),
-        mass=mass,
-        inertia=box_inertia(mass, side)[None],
-        position=place,
-        shape=Box(side),
-    )
+    _add_boxes(mechanism, numbered("cube-{}-{}", r, c), (pitch / 2,) * 3, place, mass)
     for column in range(columns):
         mechanism.add_joint(f"hold-{column}", Fixed(), WORLD, f"cube-0-{column}")
     section = rectangle(E, thickness, thickness)
