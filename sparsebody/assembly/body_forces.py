@@ -7,7 +7,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, body_rotations
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, System, body_arrays
 
 
 def bias_forces(system: System, velocity: FloatArray) -> FloatArray:
@@ -53,9 +53,8 @@ def model_loads(
         wrench = coordinates.dual[springs.item] * tau[:, None]
         add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
     if len(lines.first):
-        poses = state.position, state.orientation, state.velocity
-        effort = lines.efforts(state.time)
-        lines.check_directions(model.add_point_forces(lines.springs, effort, poses, force))
+        given = lines.springs, lines.efforts(state.time), body_arrays(system, state)
+        lines.check_directions(model.add_point_forces(*given, force))
     if len(system.elastic):
         stretch, elastic = elastic_motion(system, state), system.elastic
         on_sides = -np.einsum("ni,nisa->sna", stretch.force, stretch.rows)
@@ -91,7 +90,6 @@ class ElasticMotion:
 
 def elastic_motion(system: System, state: State) -> ElasticMotion:
     """Return what elastic elements are stretched by, and what they resist with."""
-    bodies = state.position, state.orientation, state.velocity
-    value, rate, rows = model.elastic_motion(system.elastic.arrays, bodies)
+    value, rate, rows = model.elastic_motion(system.elastic.arrays, body_arrays(system, state))
     damping = np.einsum("nij,nj->ni", system.elastic.damping, rate)
     return ElasticMotion(value, rate, value + damping, rows)

@@ -78,15 +78,14 @@ class NativeTerms:
     def fill(self, state: State) -> None:
         """Fill `rows` and `gamma` at a state with contiguous arrays, and what is known then."""
         self.fill_known(state.time, self.known)
-        self.native.fill_rows((state.position, state.orientation, state.velocity))
+        self.native.fill_rows(body_arrays(self._system, state))
 
     def add_loads(self, state: State, load: FloatArray) -> None:
         """Add the loads (n_bodies, 6) after `fill` at the same state.
 
         Raises ModelError if the points of a spring coincide.
         """
-        poses = state.position, state.orientation, state.velocity
-        bad = self.native.add_loads(poses, state.coordinate, load)
+        bad = self.native.add_loads(body_arrays(self._system, state), state.coordinate, load)
         self._system.point_forces.check_directions(bad)
 
 

@@ -15,6 +15,8 @@ least-norm problems; Davis (2011), ACM TOMS 38:8, on fronts of QR.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -238,6 +240,17 @@ def analyze_ldl(
     return BlockLDLSymbolic(pattern, order, make_layout(pieces, cut, part_starts))
 
 
+@contextmanager
+def _within_memory(factorization: str, remedy: str) -> Iterator[None]:
+    """Say what to use instead where factors do not fit into memory."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ShapeError(
+            f"{factorization} would store more than there is memory for in this order: use {remedy}"
+        ) from error
+
+
 @dataclass(eq=False)
 class MultifrontalSymbolic(UnitSymbolic):
     """The supernodes of L, and the newest factors; see UnitSymbolic."""
@@ -246,13 +259,8 @@ class MultifrontalSymbolic(UnitSymbolic):
     factors: native.Multifrontal = field(init=False)
 
     def __post_init__(self) -> None:
-        try:
+        with _within_memory("multifrontal", "another ordering"):
             self.factors = native.Multifrontal(self.pattern.offsets, self.pattern.ends, self.order)
-        except MemoryError as error:
-            raise ShapeError(
-                "multifrontal would store more than there is memory for in this order: use "
-                "another ordering"
-            ) from error
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; a doubtful pivot is returned as its row."""
@@ -289,13 +297,8 @@ class BlockQRSymbolic(UnitSymbolic):
     def __post_init__(self) -> None:
         pattern = self.pattern
         duals = self.order[self.order >= pattern.n_primal] - pattern.n_primal
-        try:
+        with _within_memory("block-qr", "another ordering, or the factorization cholmod"):
             self.qr = native.BlockQR(pattern.block_sizes, pattern.ends, duals, self.part_starts)
-        except MemoryError as error:
-            raise ShapeError(
-                "block-qr would store more than there is memory for in this order: use another "
-                "ordering, or the factorization cholmod"
-            ) from error
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; a dual row that depends on others is returned, and no delta is taken."""

@@ -17,7 +17,7 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.system_motion import NativeTerms, joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
-from sparsebody.model.system import State, with_joints
+from sparsebody.model.system import State, body_arrays, with_joints
 from sparsebody.tree import fronts, recursions
 from sparsebody.tree.loop_constraints import LoopRows, loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
@@ -133,7 +133,7 @@ class LoopsArticulatedBody(TreeDynamics):
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
-        native.motion_from_bodies(links, recursions.body_states(state), motion)
+        native.motion_from_bodies(links, body_arrays(self.system, state), motion)
         rows, varies = self._rows, self._is_varying
         native.fill_loop_rows(links, self._table, state.position, motion, rows.wrench, rows.gamma)
         if varies.any():
