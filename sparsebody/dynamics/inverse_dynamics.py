@@ -119,7 +119,7 @@ class InverseDynamics(inverse.InverseMethod):
         self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
         rank = self.rank_decision.rank
         both = decided(self.system, A, self.actuators.joint, rows.rows)
-        mobility = int(self.system.freedoms.sum()) - rank
+        mobility = 6 * self.system.n_bodies - rank
         self.actuation = Actuation(len(self.actuators), both.rank - rank, mobility)
 
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
@@ -156,7 +156,7 @@ def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
     constrained = np.flatnonzero(n_rows)
     ends = np.concatenate([joint_ends(system, constrained), joint_ends(system, joint)])
     ones = np.ones(len(joint), dtype=np.intp)
-    sizes = np.concatenate([system.freedoms, n_rows[constrained], ones]).astype(np.intp)
+    sizes = np.concatenate([[6] * system.n_bodies, n_rows[constrained], ones]).astype(np.intp)
     return BlockPattern(sizes, ends)
 
 

@@ -40,7 +40,7 @@ def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> M
         loops=count_loops(system),
         constraint_rows=system.n_rows,
         redundant_rows=len(dynamics.redundant_rows),
-        mobility=int(system.freedoms.sum()) - dynamics.rank,
+        mobility=6 * system.n_bodies - dynamics.rank,
     )
 
 

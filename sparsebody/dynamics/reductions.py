@@ -34,6 +34,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.factorization.unit_factors import safe_order
+from sparsebody.model.joints import PointOnPlane
 from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion, links
 from sparsebody.model.subgroups import classes as subgroup_classes
 from sparsebody.model.subgroups.ground_motion import GroundMotion
@@ -52,10 +53,9 @@ class PlanarRows:
     def __init__(self, system: System, motion: ground_motion.PlanarMotion) -> None:
         self.system, self.motion = system, motion
         self.is_line = np.zeros(system.n_joints, dtype=bool)
-        for group in system.groups:
-            if group.name == "point-on-plane":
-                along_normal = self._line_normals(group.joints)[:, 0]
-                self.is_line[group.joints] = np.abs(along_normal) <= tolerances.ELEMENT_TOLERANCE
+        joints = np.flatnonzero(system.joint_kind == PointOnPlane.kind)
+        along_normal = self._line_normals(joints)[:, 0]
+        self.is_line[joints] = np.abs(along_normal) <= tolerances.ELEMENT_TOLERANCE
         self.is_line[system.coordinates.joint] = False
         self.terms = GeneralRows(system, compiled=self.is_line)
 
@@ -157,7 +157,7 @@ class PlanarAssembler(Assembler):
     def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
         """The joints that hold each body in the plane, with three rows."""
         motion, system = self._motion, self.system
-        rows = motion.out_of_plane_rows
+        rows = np.flatnonzero(motion.is_out_of_plane)  # three for each body
         joint = motion.joint[motion.bodies]
         first = np.searchsorted(rows, system.first_row[joint])
         return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])

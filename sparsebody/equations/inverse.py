@@ -12,13 +12,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from sparsebody._core import joints
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
 from sparsebody.equations.accelerations import REACTIONS, joint_wrenches, minimum_norm
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError, check_name
-from sparsebody.kinematics.joint_motion import JointMotion, coordinate_poses
+from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
@@ -110,9 +109,7 @@ def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
 def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> ActuatorRows:
     """Return the rows of the actuated coordinates at a pose."""
     joint = actuators.joint
-    _, active_force, drift = joints.coordinate_motions(
-        joint, actuators.coordinate, coordinate_poses(system, motion), motion.velocity
-    )
+    _, active_force, drift = motion.coordinates(system, joint, actuators.coordinate)
     return ActuatorRows(active_force, *rows_on_bodies(system, joint, motion, active_force, drift))
 
 

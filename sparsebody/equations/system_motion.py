@@ -13,9 +13,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import (
     applied_forces,
     bias_forces,
-    check_directions,
-    joint_efforts,
-    point_efforts,
 )
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
@@ -74,9 +71,9 @@ class LoadsAndRows:
         if prescribed:
             values[:prescribed] = prescribed_motion(self._system, time)
         if on_joints > prescribed:
-            values[prescribed:on_joints, 0] = joint_efforts(self._system, time)
+            values[prescribed:on_joints, 0] = self._system.joint_forces.efforts(time)
         if len(values) > on_joints:
-            values[on_joints:, 0] = point_efforts(self._system, time)
+            values[on_joints:, 0] = self._system.point_forces.efforts(time)
 
     def fill(self, state: State) -> None:
         """Fill `rows` and `gamma` at a state with contiguous arrays, and `functions` then."""
@@ -89,7 +86,7 @@ class LoadsAndRows:
         Raises ModelError if the points of a spring coincide.
         """
         bad = self.native.add_loads(body_arrays(self._system, state), state.coordinate, load)
-        check_directions(self._system, bad)
+        self._system.point_forces.check_directions(bad)
 
 
 def constraint_errors(
