@@ -88,10 +88,6 @@ class UnitSymbolic(ABC):
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x by the newest factors, both (n_rows,) in coordinates in which D is one."""
 
-    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return the least sine of the angle of a row of A to those before it, and the row."""
-        return self.factors.smallest_pivot(rows)
-
     def is_lost(self, rows: FloatArray, row: int) -> bool:
         """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""
         n = self.pattern.n_primal_rows
@@ -291,7 +287,9 @@ class BlockQRSymbolic(UnitSymbolic):
         pattern = self.pattern
         duals = self.order[self.order >= pattern.n_primal] - pattern.n_primal
         with _within_memory("block-qr", "another ordering, or the factorization cholmod"):
-            self.factors = native.BlockQR(pattern.block_sizes, pattern.ends, duals, self.part_starts)
+            self.factors = native.BlockQR(
+                pattern.block_sizes, pattern.ends, duals, self.part_starts
+            )
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; a dual row that depends on others is returned, and no delta is taken."""
