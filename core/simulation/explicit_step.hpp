@@ -94,10 +94,10 @@ inline void solve(SpatialQR& e, View<const double> right) {
 
 // The smallest pivot of the newest factors, and its row.
 using RowPivot = std::pair<double, Index>;
-inline RowPivot smallest_pivot(const SpatialEvaluation& e, Index n) { return e.factors->smallest_pivot(e.rows(), n); }
-inline RowPivot smallest_pivot(const ReducedEvaluation& e, Index n) { return smallest_pivot(e.reduced, n); }
-inline RowPivot smallest_pivot(const PlanarEvaluation& e, Index) { return e.qr->smallest_pivot(e.rows()); }
-inline RowPivot smallest_pivot(const SpatialQR& e, Index) { return e.qr.smallest_pivot(e.system.rows()); }
+inline RowPivot smallest_pivot(const SpatialEvaluation& e) { return e.factors->smallest_pivot(e.rows()); }
+inline RowPivot smallest_pivot(const ReducedEvaluation& e) { return smallest_pivot(e.reduced); }
+inline RowPivot smallest_pivot(const PlanarEvaluation& e) { return e.qr->smallest_pivot(e.rows()); }
+inline RowPivot smallest_pivot(const SpatialQR& e) { return e.qr.smallest_pivot(e.system.rows()); }
 
 // Fills accelerations at a state; whether they are accurate.
 template <class E>
@@ -294,7 +294,7 @@ class ExplicitSteps {
   }
   Pivot smallest() const {
     if (kept_.size() == 0) return {};
-    const auto [sine, row] = smallest_pivot(e_, right_.size() - kept_.size());
+    const auto [sine, row] = smallest_pivot(e_);
     return {sine, row >= 0 ? kept_[row] : row};
   }
   // Puts bodies back within their subgroups.

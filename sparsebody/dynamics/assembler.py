@@ -199,6 +199,7 @@ class Assembler:
         )
         self.assembly = object()  # identity of the newest one
         self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
+        self.loads_and_rows = terms.native  # that the compiled assembly does not compute
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
 
     def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
@@ -236,11 +237,6 @@ class Assembler:
             return 0.0
         terms = self._terms, self._stabilization
         return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
-
-    @property
-    def loads_and_rows(self) -> LoadsAndRows | None:
-        """What fills rows and loads that the compiled assembly does not; None where none are."""
-        return self._general.native
 
     @property
     def has_alternatives(self) -> bool:
@@ -291,7 +287,7 @@ class Assembler:
 
     def renew(self) -> None:
         """Begin assemblies by native code, which leaves general terms of its newest state."""
-        self.assembly, native = object(), self._general.native
+        self.assembly, native = object(), self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
             NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)

@@ -148,7 +148,7 @@ class PlanarAssembler(Assembler):
         inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
-        qr = symbolic.qr if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
+        qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
         self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
         self.values, self.native.threads = kept.values, solver.threads
         self._leave_out(planar.table(bodies, left_out), self.native)
@@ -162,10 +162,14 @@ class PlanarAssembler(Assembler):
         first = np.searchsorted(rows, system.first_row[joint])
         return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
 
-    def solve_extended(self, state: State) -> None:
-        """Correct x, by factors of QR, with residuals of 31 digits made from the newest state."""
+    def solve_extended(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> None:
+        """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
         plain = state_arrays(self.plain(state))
         self._extended.solve(self.native, plain, self._terms, self._stabilization)
+        multiplier[:] = 0.0
+        self.native.to_user_order(acceleration, multiplier)
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
