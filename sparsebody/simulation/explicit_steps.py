@@ -47,7 +47,7 @@ _NATIVE: dict[type, Any] = {
 Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 """The nodes of a method, and a step of it by native steps, from a start, of h [s]."""
 
-_NOTHING, _NOTHING_KNOWN = np.zeros(0), np.zeros((0, 0, 3))
+_NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _LAST_NODE = 1.0 - 1e-12  # but for rounding
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
 _SINGULAR_CONTRACTION = 0.3  # of an opening that a correction leaves: rows change much in a step
@@ -109,8 +109,8 @@ class ExplicitSteps:
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
         for nodes, attempt in self._attempts:
-            times_and_known = self._known(evaluator, state.time, time, nodes)
-            start = poses, state.coordinate, acceleration, *times_and_known
+            times_and_functions = self._functions(evaluator, state.time, time, nodes)
+            start = poses, state.coordinate, acceleration, *times_and_functions
             reached = attempt(native, start, time - state.time)
             if reached[0] != native.OPEN:
                 break
@@ -124,24 +124,24 @@ class ExplicitSteps:
         end = State(x, q, v, coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
 
-    def _known(
+    def _functions(
         self, evaluator: Evaluator, start: float, end: float, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the times of stages (s,) and what is known then (s, n_functions, 3), if needed."""
-        terms = evaluator.assembler.general_terms
-        n_functions = 0 if terms is None else len(terms.known)
+        """Return the times of stages (s,), and functions then (s, n_functions, 3) if needed."""
+        terms = evaluator.assembler.loads_and_rows
+        n_functions = 0 if terms is None else len(terms.functions)
         if self._control is None and n_functions == 0:
-            return _NOTHING, _NOTHING_KNOWN
+            return _NOTHING, _NO_VALUES
         times = start + nodes * (end - start)
         times[nodes > _LAST_NODE] = end
-        known = np.empty((len(times), n_functions, 3))
+        values = np.empty((len(times), n_functions, 3))
         if terms is not None and n_functions > 0:
             for k, time in enumerate(times.tolist()):
                 if k > 0 and time == times[k - 1]:
-                    known[k] = known[k - 1]
+                    values[k] = values[k - 1]
                 else:
-                    terms.fill_known(time, known[k])
-        return times, known
+                    terms.fill_functions(time, values[k])
+        return times, values
 
     def _of(self, solver: ForwardDynamics) -> Native | None:
         evaluator, system, small = solver.evaluator, solver.system, self._small
@@ -155,7 +155,7 @@ class ExplicitSteps:
             kind = simulation.SpatialQRSteps
         elif evaluator.fused is None or kind is None:
             return None
-        terms = assembler.general_terms
+        terms = assembler.loads_and_rows
         native: Native = kind(
             equations,
             None if terms is None else terms.native,
