@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations
+from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations, trusted
 from sparsebody.model.columns import (
     column,
     distinct,
@@ -266,7 +266,7 @@ def frames_of_world(
         to_body = np.swapaxes(rotations(orientation), 1, 2)
         turn = quaternion_from_rotation(distinct(to_body) @ distinct(turned))
         turn = turn if len(turn) == n else repeated(turn[0], n)
-        frames.append(Frames.trusted(np.einsum("nij,nj->ni", to_body, origin - position), turn))
+        frames.append(trusted(Frames, np.einsum("nij,nj->ni", to_body, origin - position), turn))
     return tuple(frames)
 
 

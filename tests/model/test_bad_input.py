@@ -131,7 +131,7 @@ JOINTS = [
     (prescribed(sb.Revolute(), lambda t: t), r"'new'.*function must return \(value, rate, accele"),
     (prescribed(sb.Revolute(), lambda t: 1 / t), r"'new'.*function must return \(value, rate, acc"),
     (prescribed(sb.Revolute(), lambda t: (t, t, nan)), r"returns \(0.0, 0.0, nan\) at t = 0; it m"),
-    (lambda _: sb.SmoothStep(0, 1, 0.0), "duration of a smooth step is 0.0; it must be positive"),
+    (lambda _: sb.SmoothStep(0, 1, 0.0), "smooth step: duration is 0.0; it must be positive"),
     (lambda _: sb.SmoothStep(0, nan, 1.0), "smooth step: end is nan; it must be finite"),
     (lambda _: sb.Sinusoid(nan, 1.0), "sinusoid: amplitude is nan; it must be finite"),
     (lambda _: sb.Polynomial((1.0, "x")), "polynomial: a coefficient is 'x'; give a number"),

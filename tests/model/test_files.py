@@ -233,7 +233,7 @@ BROKEN = [
     (PRESCRIBED, motion(1, coefficients=[1]), r"'hinge': coordinate is 1, but a revolute joint h"),
     (PRESCRIBED, motion(coefficients=1), "coefficients is 1; give a list"),
     (PRESCRIBED, motion(type="spline"), r"prescribed: unknown type 'spline'; the types are poly"),
-    (PRESCRIBED, motion(**STEP, duration=0), r"edges\[0\]: .*smooth step is 0\.0; it must be pos"),
+    (PRESCRIBED, motion(**STEP, duration=0), r"edges\[0\]: .*duration is 0\.0; it must be pos"),
     ((*EDGE, "source"), "bare", r"edges\[0\]: joint 'hinge': source 'bare' is no node; add that"),
     ((*EDGE, "target"), "world", r"edges\[0\]: joint 'hinge': connects 'world' to itself"),
     (ORIENTATION, [2, 0, 0, 0], r"'hinge', successor_frame: frame: quaternion .* has norm 2"),
