@@ -32,12 +32,7 @@ from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import (
-    SaddleMatrix,
-    constraint_matrix,
-    largest_eigenvalue,
-    saddle_csc,
-)
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, largest_eigenvalue, saddle_csc
 from sparsebody.study.study_references import symmetric_condition
 from sparsebody.tolerances import RANK_TOLERANCE
 
