@@ -128,16 +128,11 @@ def joint_columns(
     damping: Any = 0.0,
 ) -> JointColumns:
     """Return the columns of joints that can be."""
-    n = len(names)
     types, type_index = distinct_types(names, joint_type)
-    is_one = not isinstance(prescribed, list | tuple | np.ndarray)
-    motions: Any = [prescribed] * (n * (prescribed is not None)) if is_one else prescribed
-    if not is_one and len(motions) != n:
-        message = f"prescribed has {len(motions)} entries; give one for all, or {n}"
-        raise ModelError(f"{shown('joints', names)}: {message}")
+    motions = objects(prescribed, len(names), shown("joints", names), "prescribed")
     given = {
         j: functions
-        for j, motion in enumerate(motions)
+        for j, motion in enumerate(() if prescribed is None else motions)
         if motion is not None
         if (functions := _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion))
     }
