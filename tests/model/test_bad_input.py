@@ -49,6 +49,10 @@ def joint_force(*arguments, **options):
     return lambda m: m.add_joint_force(*arguments, **options)
 
 
+def point_force(first="a", second="b", **options):
+    return lambda m: m.add_point_force("f", first, second, **options)
+
+
 def external(*arguments, **options):
     return lambda m: m.add_external_force("f", *arguments, **options)
 
@@ -75,11 +79,6 @@ BODIES = [
     (body(inertia=[1, 2]), r"body 'c'.*inertia has shape \(2,\); give moments \(3,\), or a"),
     (body(inertia=[[1, 2], [3]]), r"body 'c': rotational inertia is \[\[1, 2\], \[3\]\]; give"),
     (body(inertia=[1, 1, nan]), "body 'c'.*inertia.*nan.*give finite numbers"),
-    (
-        body(inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
-        r"body 'c'.*not symmetric, entry \[0, 1\] is 0.1 and \[1, 0\] is 0; make them equal",
-    ),
-    (body(inertia=[1, 1, -1]), "body 'c'.*principal moments -1, 1, 1.*not positive definite"),
     (body(inertia=[1, 1, 3]), "body 'c'.*1, 1, 3.*exceeds the sum of the others; check the"),
     (body(position=[0, nan, 0]), r"body 'c': position is \[0.0, nan, 0.0\]; every number"),
     (body(position=[0, 0]), r"body 'c': position has shape \(2,\); give 3 numbers"),
@@ -155,12 +154,9 @@ FORCES = [
     (joint_force("f", "hinge", effort="full"), "joint force 'f': effort is 'full'; give"),
     (joint_force("", "hinge"), "the name of a force is ''; give a non-empty string"),
     (rod_with_a_force, "'rod': a constant-distance joint has no named coordinates; use add_point"),
-    (lambda m: m.add_point_force("f", "a", "z"), "force 'f': there is no body 'z'; add it"),
-    (lambda m: m.add_point_force("f", "a", "a"), "force 'f': connects 'a' to itself; give"),
-    (
-        lambda m: m.add_point_force("f", "a", "b", first_point=[1]),
-        r"point force 'f': first point has shape \(1,\); give 3 numbers",
-    ),
+    (point_force("a", "z"), "force 'f': there is no body 'z'; add it"),
+    (point_force("a", "a"), "force 'f': connects 'a' to itself; give"),
+    (point_force(first_point=[1]), r"'f': first point has shape \(1,\); give 3 numbers"),
     (external(WORLD), "'world' is the fixed node and no body"),
     (external("a", force=[nan, 0, 0]), "external force 'f': force is .*nan.*; every number must"),
     (external("a", axes="joint"), "external force 'f': axes is 'joint'; give 'world' or 'body'"),
@@ -264,35 +260,26 @@ def later(value):
     return lambda t: (0.0, 0.0, 0.0) if t < 1 else value
 
 
-OVER_TIME = {  # what is added to the arm, and the message at t = 2 s
-    "coinciding points": (
-        lambda m: m.add_point_force("tie", "a", "b", stiffness=1.0),
-        "point force 'tie': its points coincide, so it has no direction",
-    ),
-    "a motion of another form": (
-        joint("drive", sb.Prismatic(), "a", "b", prescribed=later("junk")),
-        r"prescribed motion returns no \(value, rate, acceleration\) at t = 2 s",
-    ),
-    "a motion that is not finite": (
-        joint("drive", sb.Prismatic(), "a", "b", prescribed=later((0.0, nan, 0.0))),
-        r"prescribed to joint 'drive' is \[ 0. nan  0.\] at t = 2 s; every",
-    ),
-    "an effort at a joint": (
-        joint_force("motor", "hinge", effort=later((nan, 0.0, 0.0))),
-        "the effort of a force on joint 'hinge' is nan at t = 2 s",
-    ),
-    "an effort between points": (
-        lambda m: m.add_point_force(
-            "piston", "a", "b", first_point=[1, 0, 0], effort=later((nan, 0.0, 0.0))
+BROKEN = later((nan, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("add", "message"),
+    [
+        (
+            point_force(stiffness=1.0),
+            "point force 'f': its points coincide, so it has no direction",
         ),
-        "the effort of point force 'piston' is nan at t = 2 s",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", OVER_TIME)
-def test_what_fails_while_it_moves_is_named_with_the_time(case):
-    add, message = OVER_TIME[case]
+        (prescribed(sb.Prismatic(), later("junk")), r"no \(value, rate, acceleration\) at t = 2 s"),
+        (prescribed(sb.Prismatic(), BROKEN), r"prescribed to joint 'new' is .* at t = 2 s; every"),
+        (joint_force("f", "hinge", effort=BROKEN), "of a force on joint 'hinge' is nan at t = 2 s"),
+        (
+            point_force(first_point=[1, 0, 0], effort=BROKEN),
+            "the effort of point force 'f' is nan at t = 2 s",
+        ),
+    ],
+)
+def test_what_fails_while_it_moves_is_named_with_the_time(add, message):
     mechanism = arm()
     add(mechanism)
     system = mechanism.compile()
