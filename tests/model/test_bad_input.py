@@ -94,8 +94,6 @@ BODIES = [
     (lambda _: sb.Box((1, 1)), r"box: sides has shape \(2,\); give 3 numbers"),
     (lambda _: sb.Box((1, 1, 1), (0, 0, 0)), r"box: frame is \(0, 0, 0\); give a Frame"),
     (lambda _: sb.Cylinder(1.0, 0.0), "cylinder: length is 0.0; it must be positive"),
-    (lambda _: sb.Cylinder(1.0, 1.0, None), "cylinder: frame is None; give a Frame"),
-    (lambda _: sb.Sphere(HUGE), "sphere: radius is 10*; give a number"),
     (lambda _: sb.Polyline(((0, 0, 0),)), r"polyline: points is \(\(0, 0, 0\),\); give two points"),
     (lambda _: sb.Polyline((0, 0, 0)), r"polyline: points is \(0, 0, 0\); give two points or more"),
     (lambda _: sb.Polyline(((0, 0), (1, 1))), r"polyline: a point has shape \(2,\); give 3 number"),
@@ -148,7 +146,6 @@ JOINTS = [
 FORCES = [
     (joint_force("f", "elbow"), r"there is no joint 'elbow'; add_joint it first \(hinge, ball"),
     (joint_force("f", "hinge", coordinate=1), "'f' on joint 'hinge': coordinate is 1, but a rev"),
-    (joint_force("f", "hinge", coordinate="x"), "'f' on joint 'hinge': coordinate is 'x', but a"),
     (joint_force("f", "ball", stiffness=1.0), "'f' on joint 'ball'.*no position to stretch a sp"),
     (joint_force("f", "hinge", stiffness=nan), "joint force 'f': stiffness is nan; it must be fin"),
     (joint_force("f", "hinge", effort="full"), "joint force 'f': effort is 'full'; give"),
@@ -169,7 +166,6 @@ FORCES = [
     (bushing(stiffness=[1, 1, 1]), r"'x'.*: stiffness has shape \(3,\); give a number, 6 numbers"),
     (bushing(stiffness=[1, 0, 0, 1, 1, 1], damping=1.0), "'x'.*: damping .* without stiffness; g"),
     (bushing(stiffness=1.0, point=(0, 0, 0), successor_frame=sb.Frame()), "'x'.*: .*not both"),
-    (bushing("c", stiffness=1.0), "'x': there is no body 'c'; add it with add_body first"),
     (bushing("b", stiffness=1.0), "bushing 'x': connects 'b' to itself; give two bodies"),
     (beam(start=(0, 0, 0), end=(0, 0, 0)), r"beam 'x': start and end are both .* give two points"),
     (beam(start=(0, 0, 0)), "beam 'x': give start and end, or length and the two frames"),
@@ -273,10 +269,7 @@ BROKEN = later((nan, 0.0, 0.0))
         (prescribed(sb.Prismatic(), later("junk")), r"no \(value, rate, acceleration\) at t = 2 s"),
         (prescribed(sb.Prismatic(), BROKEN), r"prescribed to joint 'new' is .* at t = 2 s; every"),
         (joint_force("f", "hinge", effort=BROKEN), "of a force on joint 'hinge' is nan at t = 2 s"),
-        (
-            point_force(first_point=[1, 0, 0], effort=BROKEN),
-            "the effort of point force 'f' is nan at t = 2 s",
-        ),
+        (point_force(first_point=[1, 0, 0], effort=BROKEN), "of point force 'f' is nan at t = 2 s"),
     ],
 )
 def test_what_fails_while_it_moves_is_named_with_the_time(add, message):
