@@ -50,7 +50,7 @@ def model_loads(
         q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
         effort = springs.efforts(state.time)
         tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
-        wrench = coordinates.dual[springs.item] * tau[:, None]
+        wrench = coordinates.active_force[springs.item] * tau[:, None]
         add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
     if len(lines.first):
         given = lines.springs, lines.efforts(state.time), body_arrays(system, state)

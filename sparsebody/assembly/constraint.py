@@ -46,7 +46,7 @@ def constraint_rows(
         joints.fill_subspaces(varying, *of_joints, subspace, drift)
     if len(items):
         row = system.coordinates.row[items]
-        subspace[row] = coordinates.dual[items]
+        subspace[row] = coordinates.active_force[items]
         drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
     on_bodies = rows_on_bodies(system, system.row_joint, motion, subspace, drift, threads)
     rows, velocity, acceleration = on_bodies

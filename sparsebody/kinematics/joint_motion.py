@@ -59,18 +59,18 @@ class CoordinateMotion:
 
     value: FloatArray  # (n,) [rad] or [m]
     rate: FloatArray  # (n,)
-    dual: FloatArray  # (n, 6) W in S coordinates
+    active_force: FloatArray  # (n, 6) W in S coordinates
     drift: FloatArray  # (n,) (dW/dt)' v_J
 
 
 def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
     """Return the motion of the tracked coordinates; angles continue those of the state."""
     tracked = system.coordinates
-    value, dual, drift = motion.coordinates(system, tracked.joint, tracked.index)
+    value, active_force, drift = motion.coordinates(system, tracked.joint, tracked.index)
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)
-    rate = np.einsum("na,na->n", dual, motion.velocity[tracked.joint])
-    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, dual, drift)
+    rate = np.einsum("na,na->n", active_force, motion.velocity[tracked.joint])
+    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, active_force, drift)
 
 
 def prescribed_motion(system: System, time: float) -> FloatArray:
