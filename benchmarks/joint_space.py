@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.criteria import Results
-from benchmarks.peers.tree import Prepared
-from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 from sparsebody.study.findings import Finding, judged
-from sparsebody.study.measure import TreePrepared
+from sparsebody.study.measure import Prepared, tree_prepared
 from sparsebody.study.rows import Row
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
@@ -46,40 +44,13 @@ def crba(problem: Problem) -> Prepared:
     return Prepared(lambda: method.inertia_factor(q), lambda: whole.acceleration(problem.state))
 
 
-def pinocchio_aba(problem: Problem) -> Prepared:
-    """Articulated-body algorithm."""
-    from benchmarks.peers.pinocchio import Model, pin, prepared
-
-    peer = Model(problem, "breadth-first", balls_as_hinges=False)
-    return prepared(peer, lambda: pin.aba(*peer.arguments))
-
-
-def pinocchio_crba(problem: Problem) -> Prepared:
-    """Composite-rigid-body algorithm and U D U'."""
-    from benchmarks.peers.pinocchio import Model, pin
-
-    peer = Model(problem, "breadth-first", balls_as_hinges=False)
-    model, data, q, v, _ = peer.arguments
-
-    def factor() -> FloatArray:
-        pin.crba(model, data, q)
-        return np.asarray(pin.cholesky.decompose(model, data))
-
-    def accelerations() -> FloatArray:
-        bias = pin.nonLinearEffects(model, data, q, v)
-        factor()
-        return peer.accelerations(pin.cholesky.solve(model, data, -bias))
-
-    return Prepared(factor, accelerations)
-
-
-def unlucky_tree(problem: Problem) -> TreePrepared:
+def unlucky_tree(problem: Problem) -> Prepared:
     """Return "loops-aba" on a ladder's tree that goes out along a rail and back along the other."""
     names = list(problem.system.joint_names)
     last = problem.system.n_bodies // 2 - 1
     rungs = {"base-1", *(f"rung-{s}" for s in range(last))}
     tree = spanning_tree(problem.system, joints=[name for name in names if name not in rungs])
-    return TreePrepared(problem, LoopsArticulatedBody(problem.system, tree))
+    return tree_prepared(problem, LoopsArticulatedBody(problem.system, tree))
 
 
 def findings(rows: Sequence[Row]) -> Iterator[Finding]:

@@ -21,9 +21,10 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.analysis import Simulator
 
-from benchmarks.peers.tree import Prepared, TreeJoint, TreeModel, spatial
+from benchmarks.peers.tree import TreeJoint, TreeModel, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 STEP = 1e-3  # [s]
 

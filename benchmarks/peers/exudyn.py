@@ -18,17 +18,10 @@ import exudyn.itemInterface as exi
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.peers.tree import (
-    CARRIAGE_MASS,
-    Frames,
-    Timed,
-    UnsupportedError,
-    frames,
-    inertias,
-    spatial,
-)
+from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, frames, inertias, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 STEP = 1e-3  # [s]
 STEPS = 3
@@ -133,16 +126,16 @@ class Model:
         yield solver
         solver.FinalizeSolver(self.mbs, settings)
 
-    def times(self) -> tuple[float, float]:
-        """Return CPU and wall time [s] of one Newton iteration, over a few time steps."""
+    def seconds(self) -> float:
+        """Return the CPU time [s] of one Newton iteration, over a few time steps."""
         with silence(), self._solver(STEPS) as solver:
-            cpu, wall = time.process_time(), time.perf_counter()
+            start = time.process_time()
             done = solver.SolveSteps(self.mbs, settings_of(STEPS))
-            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            cpu = time.process_time() - start
             iterations = solver.it.newtonStepsCount
         if not done or iterations < 1:
             raise RuntimeError("Exudyn's Newton iteration did not converge")
-        return cpu / iterations, wall / iterations
+        return float(cpu / iterations)
 
 
 class PlanarModel(Model):
@@ -232,8 +225,8 @@ def _plane(kinds: Any, frame: Frames) -> FloatArray | None:
     return np.array([np.cross(normals[0], axis), normals[0], axis])
 
 
-def newton_iteration(problem: Problem) -> Timed:
+def newton_iteration(problem: Problem) -> Prepared:
     """Return the assembled system of a mechanism."""
     model = modelled(problem)
     detail = f"{model.kind} model, EigenSparse, per Newton iteration"
-    return Timed(model.times, model.accelerations, detail)
+    return Prepared(model.seconds, model.accelerations, detail, times_itself=True)

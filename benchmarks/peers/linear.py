@@ -9,11 +9,11 @@ from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu
 
 import sparsebody as sb
-from benchmarks.peers.tree import Prepared
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 
 def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:

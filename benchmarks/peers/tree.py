@@ -4,8 +4,6 @@ Every tree joint has its zero position at the current pose, so that any engine s
 and no angle is singular; its frame is the joint frame S in the world.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import networkx as nx
@@ -21,23 +19,6 @@ CARRIAGE_MASS = 0.05  # part of a body's mass that goes to the carriage of a sph
 
 class UnsupportedError(NotImplementedError):
     """A peer cannot represent a mechanism."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """An engine at a state: what is timed, and the accelerations that it gives."""
-
-    evaluate: Callable[[], Any]
-    accelerations: Callable[[], FloatArray]  # (n_bodies, 6) body coordinates, angular first
-    detail: str = ""
-
-
-class Timed(Prepared):
-    """An engine that times itself: `evaluate` returns CPU and wall time [s] of one evaluation."""
-
-    def measure(self) -> tuple[float, float]:
-        """Return these times."""
-        return self.evaluate()
 
 
 class Frames(NamedTuple):
