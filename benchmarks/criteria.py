@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from operator import ge
+from functools import partial
+from operator import ge, le
 
 import numpy as np
 
@@ -50,11 +51,14 @@ class Results:
     def best(
         self, family: str, methods: Sequence[str], n: int, error: float = math.inf
     ) -> tuple[float, str]:
-        """Return the least time [s] of some methods that reach an error, and whose it is."""
+        """Return the least time [s] of some methods that reach an error, and whose it is.
+
+        Unknown errors are within infinity alone.
+        """
         times = [
             (self.value(family, method, n), method)
             for method in methods
-            if self.value(family, method, n, "error") <= error
+            if error == math.inf or self.value(family, method, n, "error") <= error
         ]
         return min((one for one in times if one[0] > 0.0), default=(math.nan, ""))
 
@@ -71,25 +75,28 @@ def speed_per_body(results: Results, family: str, limit: float) -> Finding:
     return judged(f"{LETTERS[family]}: us per body, N >= 128", values, f"<= {limit}", needed)
 
 
-def speed_against(
+def compared(
     results: Results,
     family: str,
+    what: str,
     methods: Sequence[str],
     sizes: tuple[float, float],
     limit: float,
-    who: str,
-    error: float = math.inf,
     needed: Sequence[int] = (),
+    error: float = math.inf,
 ) -> Finding:
-    """How many times faster than the fastest of some peers."""
-    values = {}
+    """Time over that of the fastest of some methods, or how many times faster that is."""
+    is_speedup, values = what.startswith(FASTER), {}
     for n in results.sizes(family, *sizes):
         time, name = results.best(family, methods, n, error)
-        values[n] = (time / results.value(family, OURS, n), limit, f" ({name})")
+        ratio = results.value(family, OURS, n) / time
+        remark = f" ({name})" * (len(methods) > 1)
+        values[n] = (1.0 / ratio if is_speedup else ratio, limit, remark)
     low, high = sizes
     extent = f"N = {low:.0f} to {high:.0f}" if high < math.inf else f"N >= {low:.0f}"
-    promise = f"{LETTERS[family]}: times faster than {who}, {extent}"
-    return judged(promise, values, f">= {limit}", needed, ge)
+    sign, is_met = (">=", ge) if is_speedup else ("<=", le)
+    promise = f"{LETTERS[family]}: {what}, {extent}"
+    return judged(promise, values, f"{sign} {limit}", needed, is_met)
 
 
 def accuracy(results: Results, family: str) -> Finding:
@@ -141,26 +148,6 @@ def preparation(results: Results, family: str) -> Finding:
     return judged(promise, values, "<= 10", (1048576,))
 
 
-def lattice_against_cholmod(results: Results) -> Finding:
-    """Whole evaluation over factorization and solution alone."""
-    values = {}
-    for n in results.sizes("lattice", 512, 8192):
-        other = results.value("lattice", "linear-cholmod", n)
-        values[n] = (results.value("lattice", OURS, n) / other, 1.3, "")
-    promise = "C50: time over CHOLMOD's factor + solve, N = 512 to 8192"
-    return judged(promise, values, "<= 1.3", (512, 2048, 8192))
-
-
-def chain_against_aba(results: Results) -> Finding:
-    """Time over that of the articulated-body algorithm."""
-    values = {}
-    for n in results.sizes("chain", 128):
-        time, name = results.best("chain", PINOCCHIO[:1] + LEAN[:1], n)
-        values[n] = (results.value("chain", OURS, n) / time, 1.5, f" ({name})")
-    promise = "D: time over Pinocchio's ABA, N >= 128"
-    return judged(promise, values, "<= 1.5", (128, 512, 2048, 8192))
-
-
 def smallest(results: Results, family: str) -> Finding:
     """Whole call from Python at 8 bodies over Pinocchio's fastest from Python."""
     values = {}
@@ -182,28 +169,32 @@ def shuffling(results: Results, family: str) -> Finding:
     return judged(f"{LETTERS[family]}: shuffled over ordered time", values, "< 1.3")
 
 
+FASTER = "times faster than"
+LCABA = tuple(name for name in PINOCCHIO + LEAN if name.endswith("lcaba"))
+PINOCCHIOS = f"{FASTER} Pinocchio's fastest", PINOCCHIO + LEAN
+EVERYONE = f"{FASTER} every peer", PEERS
+EXACT = f"{FASTER} every peer with an error of at most 1e-8", PEERS
+ABA = "time over Pinocchio's ABA", (PINOCCHIO[0], LEAN[0])
+CHOLMOD = "time over CHOLMOD's factor + solve", ("linear-cholmod",)
+
+
 def findings(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield every promise with what was measured."""
     results = Results(rows)
-    pinocchio, everyone = PINOCCHIO + LEAN, "every peer"
-    whose = "Pinocchio's fastest"
+    against, small = partial(compared, results), (32, 128, 512)
     yield speed_per_body(results, "ladder", 1.0)
-    yield speed_against(results, "ladder", pinocchio, (32, 512), 2.0, whose, needed=(32, 128, 512))
-    yield speed_against(results, "ladder", pinocchio, (2048, math.inf), 10.0, whose, needed=(2048,))
+    yield against("ladder", *PINOCCHIOS, (32, 512), 2.0, small)
+    yield against("ladder", *PINOCCHIOS, (2048, math.inf), 10.0, (2048,))
     yield speed_per_body(results, "scissor", 0.4)
-    lcaba = [name for name in pinocchio if name.endswith("lcaba")]
-    whose = "LCABA at its fastest"
-    yield speed_against(results, "scissor", lcaba, (32, 512), 2.0, whose, needed=(32, 128, 512))
-    exact = f"{everyone} with an error of at most 1e-8"
-    yield speed_against(results, "scissor", PEERS, (32, math.inf), 2.0, exact, 1e-8, (32, 128))
-    large = (2048, 8192)
-    yield speed_against(results, "scissor", PEERS, (2048, math.inf), 5.0, everyone, math.inf, large)
+    yield against("scissor", f"{FASTER} LCABA at its fastest", LCABA, (32, 512), 2.0, small)
+    yield against("scissor", *EXACT, (32, math.inf), 2.0, (32, 128), 1e-8)
+    yield against("scissor", *EVERYONE, (2048, math.inf), 5.0, (2048, 8192))
     for promise in (accuracy, growth, memory, preparation):
         for family in ("ladder", "scissor"):
             yield promise(results, family)
-    yield lattice_against_cholmod(results)
-    yield speed_against(results, "lattice", PEERS, (8, math.inf), 1.0, everyone, needed=(8, 8192))
-    yield chain_against_aba(results)
+    yield against("lattice", *CHOLMOD, (512, 8192), 1.3, (512, 2048, 8192))
+    yield against("lattice", *EVERYONE, (8, math.inf), 1.0, (8, 8192))
+    yield against("chain", *ABA, (128, math.inf), 1.5, (128, 512, 2048, 8192))
     for family in ("ladder", "scissor"):
         yield smallest(results, family)
     for family in LETTERS:
