@@ -40,12 +40,14 @@ class Results:
         """Return a number of a row, NaN where there is none."""
         return float(self.rows.get((family, method, n), {}).get(column, math.nan))
 
-    def sizes(self, family: str, low: float = 0.0, high: float = math.inf) -> list[int]:
-        """Return the numbers of bodies at which sparsebody was measured, from low to high."""
+    def sizes(
+        self, family: str, low: float = 0.0, high: float = math.inf, ours: str = OURS
+    ) -> list[int]:
+        """Return the numbers of bodies at which a method was measured, from low to high."""
         return sorted(
             n
             for name, method, n in self.rows
-            if (name, method) == (family, OURS) and low / SIZE_SLACK <= n <= high * SIZE_SLACK
+            if (name, method) == (family, ours) and low / SIZE_SLACK <= n <= high * SIZE_SLACK
         )
 
     def best(
@@ -84,12 +86,13 @@ def compared(
     limit: float,
     needed: Sequence[int] = (),
     error: float = math.inf,
+    ours: str = OURS,
 ) -> Finding:
     """Time over that of the fastest of some methods, or how many times faster that is."""
     is_speedup, values = what.startswith(FASTER), {}
-    for n in results.sizes(family, *sizes):
+    for n in results.sizes(family, *sizes, ours):
         time, name = results.best(family, methods, n, error)
-        ratio = results.value(family, OURS, n) / time
+        ratio = results.value(family, ours, n) / time
         remark = f" ({name})" * (len(methods) > 1)
         values[n] = (1.0 / ratio if is_speedup else ratio, limit, remark)
     low, high = sizes

@@ -4,13 +4,14 @@
 factor of the joint-space inertia.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.criteria import Results
+from benchmarks.criteria import Results, compared
 from sparsebody.study.families import Problem
-from sparsebody.study.findings import Finding, judged
+from sparsebody.study.findings import Finding
 from sparsebody.study.measure import Prepared, tree_prepared
 from sparsebody.study.rows import Row
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
@@ -55,11 +56,7 @@ def unlucky_tree(problem: Problem) -> Prepared:
 
 def findings(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield our times over Pinocchio's."""
-    results = Results(rows)
+    results, sizes = Results(rows), (128, math.inf)
     for (family, ours, theirs), limit in PROMISED.items():
-        values = {
-            n: (results.value(family, ours, n) / results.value(family, theirs, n), limit, "")
-            for name, method, n in sorted(results.rows)
-            if (name, method) == (family, ours) and n >= 128
-        }
-        yield judged(f"{ours}: time over Pinocchio's, N >= 128", values, f"<= {limit}")
+        what = f"{ours}, time over Pinocchio's"
+        yield compared(results, family, what, (theirs,), sizes, limit, ours=ours)

@@ -8,6 +8,7 @@ their condition allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import eq
 
 import numpy as np
@@ -49,9 +50,7 @@ def six_freedoms(problem: Problem, formulation: str = SPATIAL) -> SparsePrepared
     return SparsePrepared(problem, sb.ForwardDynamics(problem.system, problem.state, **options))
 
 
-def extended_residuals(problem: Problem) -> SparsePrepared:
-    """Return the sparse method with residuals of 31 digits."""
-    return six_freedoms(problem, EXTENDED)
+extended_residuals = partial(six_freedoms, formulation=EXTENDED)  # of 31 digits
 
 
 def truth(problem: Problem) -> Reference:
@@ -119,11 +118,8 @@ def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     for _, label, members in _series(rows):
         errors, violations = {}, {}
         for n, kappa, row in ((row["n_bodies"], row["kappa"], row) for row in members):
-            errors[n] = (
-                row["error"],
-                max(ERROR, 10.0 * kappa * MACHINE_EPSILON),
-                f" (kappa {kappa:.0e})",
-            )
+            limit = max(ERROR, 10.0 * kappa * MACHINE_EPSILON)
+            errors[n] = (row["error"], limit, f" (kappa {kappa:.0e})")
             violations[n] = (row["violation"], ERROR, "")
         limit_text = "<= max(1e-10, 10 kappa eps)"
         yield judged(f"{label}: error of the accelerations", errors, limit_text, form=".0e")

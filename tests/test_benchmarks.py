@@ -275,7 +275,7 @@ def test_regret_is_the_time_over_that_of_the_best_pair():
 def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
     rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
     for row in rows:
-        work = choice.work_of(row, {})
+        work = choice.work_of(row)
         row["factorize_seconds"] = factor * (work @ np.array(FACTORIZATIONS["superlu"].cost))
     _, judged = choice.findings(rows)
     assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")

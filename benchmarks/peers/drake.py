@@ -55,8 +55,8 @@ class Model(TreeModel):
         j, name = tree.joint, f"joint-{tree.joint}"
         world = _pose(self.frames.joint_rotation[j], self.frames.joint_position[j])
         ends = (self._frame(i, world, f"end-{i}-{name}") for i in (tree.parent, tree.body))
-        is_hinge = self.is_hinge(tree)
-        joint = RevoluteJoint(name, *ends, [0, 0, 1]) if is_hinge else BallRpyJoint(name, *ends)
+        axis = [[0, 0, 1]] * tree.is_hinge
+        joint = (RevoluteJoint if tree.is_hinge else BallRpyJoint)(name, *ends, *axis)
         self.rates.append((self.plant.AddJoint(joint), rate))
 
     def _frame(self, i: int, world: RigidTransform, name: str) -> Any:

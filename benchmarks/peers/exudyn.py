@@ -18,7 +18,7 @@ import exudyn.itemInterface as exi
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, frames, inertias, spatial
+from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, inertias, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import Prepared
@@ -60,7 +60,7 @@ class Model:
     kind = "spatial"
 
     def __init__(self, problem: Problem, axes: FloatArray) -> None:
-        self.problem, self.frames, self.axes = problem, frames(problem), axes
+        self.problem, self.frames, self.axes = problem, Frames(problem), axes
         self.bodies: list[Any] = []  # and the ground
         self.local_com = np.zeros((problem.system.n_bodies, 3))  # in the coordinates of its bodies
         with silence():
@@ -83,7 +83,7 @@ class Model:
             )
             self.bodies.append(body)
         self.bodies.append(mbs.CreateGround())
-        for j, kind in enumerate(kinds_of(self.problem)):
+        for j, kind in enumerate(self.frames.kinds):
             ends = [self.bodies[system.predecessor[j]], self.bodies[system.successor[j]]]
             point = list(self.frames.joint_position[j])
             shared = {"itemNumbers": ends, "position": point, "show": False}
@@ -146,7 +146,7 @@ class PlanarModel(Model):
     def fill(self) -> None:
         """Add bodies and joints."""
         system, state, frame = self.problem.system, self.problem.state, self.frames
-        on_planes = kinds_of(self.problem) == "point-on-plane"
+        on_planes = frame.kinds == "point-on-plane"
         masses, centers, inertia = inertias(self.problem, on_planes)
         self.origin = frame.position @ self.axes.T  # of the bodies of the model
         for i, (mass, center) in enumerate(zip(masses, centers, strict=True)):
@@ -200,19 +200,15 @@ class PlanarModel(Model):
         return self.mbs.AddMarker(exi.MarkerBodyPosition(bodyNumber=body))
 
 
-def kinds_of(problem: Problem) -> Any:
-    """Return the names (n_joints,) of the joint types."""
-    return np.array([joint_type.name for joint_type in problem.system.joint_types])
-
-
 def modelled(problem: Problem) -> Model:
     """Return a mechanism in the plane if all its motion is across hinges, else in space."""
-    axes = _plane(kinds_of(problem), frames(problem))
+    axes = _plane(Frames(problem))
     return Model(problem, np.eye(3)) if axes is None else PlanarModel(problem, axes)
 
 
-def _plane(kinds: Any, frame: Frames) -> FloatArray | None:
+def _plane(frame: Frames) -> FloatArray | None:
     """Return axes (3, 3) as rows, hinges along the third; the second across supporting planes."""
+    kinds = frame.kinds
     if not set(kinds) <= {"revolute", "point-on-plane"}:
         return None
     hinges, normals = frame.joint_rotation[kinds == "revolute"], frame.plane[:, :, 2]

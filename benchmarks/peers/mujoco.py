@@ -50,7 +50,7 @@ class Model(TreeModel):
         )
         S, point = self.frames.joint_rotation[tree.joint], self.frames.joint_position[tree.joint]
         kind, axis = mujoco.mjtJoint.mjJNT_HINGE, R[tree.body].T @ S[:, 2]
-        if not self.is_hinge(tree):
+        if not tree.is_hinge:
             kind, rate = mujoco.mjtJoint.mjJNT_BALL, R[tree.body].T @ S @ rate
         place = R[tree.body].T @ (point - p[tree.body])
         body.add_joint(name=name, type=kind, pos=place, axis=axis)

@@ -99,7 +99,7 @@ class Model(TreeModel):
     def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
         """Add a body with a hinge, a ball or three hinges."""
         pose = self._pose(tree.joint)
-        if self.is_hinge(tree):
+        if tree.is_hinge:
             joints = [pin.JointModelRZ()]
         elif self.balls_as_hinges:
             joints = [pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ()]

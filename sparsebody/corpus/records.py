@@ -169,7 +169,9 @@ def condition(form: Form) -> Condition:
         return Condition(kappa, "2-norm, eigenvalues", agreed)
     if zeros:
         return Condition(np.nan, "not computed", "rank")
-    return Condition(symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank")
+    matrix = csc_array(form.matrix)
+    kappa = symmetric_condition(matrix, splu(matrix).solve)
+    return Condition(kappa, "1-norm, estimated", "rank")
 
 
 def row_spectrum(problem: CorpusProblem) -> RowSpectrum:
