@@ -4,15 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import (
-    block_array,
-    bsr_array,
-    csc_array,
-    csc_matrix,
-    csr_array,
-    diags_array,
-    eye_array,
-)
+from scipy import sparse
+from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import SuperLU, splu
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
@@ -34,11 +27,11 @@ def saddle_matrix(
     n, m = len(mass), len(ends)
     blocks = np.zeros((n, 6, 6))
     blocks[:, :3, :3], blocks[:, 3:, 3:] = inertia, mass[:, None, None] * np.eye(3)
-    D = bsr_array((blocks, np.arange(n), np.arange(n + 1))).tocsr()
+    D = sparse.bsr_array((blocks, np.arange(n), np.arange(n + 1))).tocsr()
     D.eliminate_zeros()
     columns, start = 6 * ends[:, :, None] + np.arange(6), 12 * np.arange(m + 1)
     A = csr_array((values.ravel(), columns.ravel(), start), shape=(m, 6 * n + 6))[:, : 6 * n]
-    return csr_array(block_array([[D, A.T], [A, None]]))
+    return csr_array(sparse.block_array([[D, A.T], [A, None]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +84,15 @@ def schur_factor(K: csr_array, n: int) -> Factor:
     from sksparse.cholmod import CholmodError, cholesky
 
     scale, matrix = scaled_saddle(K, n)
-    blocks = bsr_array(matrix[:n, :n], blocksize=(6, 6))
+    blocks = sparse.bsr_array(matrix[:n, :n], blocksize=(6, 6))
     blocks.sort_indices()
     inverse_blocks = np.linalg.inv(blocks.data), blocks.indices, blocks.indptr
-    inverse = csr_array(bsr_array(inverse_blocks, shape=blocks.shape))
+    inverse = csr_array(sparse.bsr_array(inverse_blocks, shape=blocks.shape))
     A = csr_array(matrix[n:, :n])
     schur = A @ inverse @ A.T
-    shifted = schur + SHIFT * eye_array(schur.shape[0])
+    shifted = schur + SHIFT * sparse.eye_array(schur.shape[0])
     try:
-        factor = cholesky(csc_matrix(shifted), mode="supernodal", ordering_method="metis")
+        factor = cholesky(sparse.csc_matrix(shifted), mode="supernodal", ordering_method="metis")
     except CholmodError as error:
         raise SingularSystemError("rows depend on each other") from error
 
@@ -138,4 +131,4 @@ def _partial_pivoting(matrix: csc_array, n_primal: int) -> SuperLU:
         return splu(matrix, "COLAMD", diag_pivot_thresh=1.0)
     except RuntimeError:
         shift = np.where(np.arange(matrix.shape[0]) < n_primal, 0.0, -1e-16)
-        return splu(csc_array(matrix + diags_array(shift)), "COLAMD", diag_pivot_thresh=1.0)
+        return splu(csc_array(matrix + sparse.diags_array(shift)), "COLAMD", diag_pivot_thresh=1.0)

@@ -5,11 +5,13 @@ factor of the joint-space inertia.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from benchmarks.criteria import Results, compared
+from benchmarks.criteria import OfFamily, compared
+from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 from sparsebody.study.findings import Finding
 from sparsebody.study.measure import Prepared, tree_prepared
@@ -28,35 +30,35 @@ PROMISED = {  # times as long as Pinocchio, from 128 bodies on
 def aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm."""
     tree = spanning_tree(problem.system)
-    method = ArticulatedBody(problem.system, tree)
+    method, tau = ArticulatedBody(problem.system, tree), np.zeros(tree.n_velocities)
     q, qd = joint_coordinates(tree, problem.state)
-    tau = np.zeros(tree.n_velocities)
-    whole = tree_dynamics("aba", problem.system, reactions="basic")
-    return Prepared(
-        lambda: method.joint_acceleration(q, qd, tau), lambda: whole.acceleration(problem.state)
-    )
+    return _timed(problem, "aba", lambda: method.joint_acceleration(q, qd, tau))
 
 
 def crba(problem: Problem) -> Prepared:
     """Composite-rigid-body algorithm and L' L."""
     tree = spanning_tree(problem.system)
     method, q = CompositeRigidBody(problem.system, tree), joint_coordinates(tree, problem.state)[0]
-    whole = tree_dynamics("crba", problem.system, reactions="basic")
-    return Prepared(lambda: method.inertia_factor(q), lambda: whole.acceleration(problem.state))
+    return _timed(problem, "crba", lambda: method.inertia_factor(q))
+
+
+def _timed(problem: Problem, method: str, part: Callable[[], FloatArray]) -> Prepared:
+    """Return a part of a method, which is timed, with the accelerations by all of it."""
+    whole = tree_dynamics(method, problem.system, reactions="basic")
+    return Prepared(part, partial(whole.acceleration, problem.state))
 
 
 def unlucky_tree(problem: Problem) -> Prepared:
     """Return "loops-aba" on a ladder's tree that goes out along a rail and back along the other."""
-    names = list(problem.system.joint_names)
     last = problem.system.n_bodies // 2 - 1
     rungs = {"base-1", *(f"rung-{s}" for s in range(last))}
-    tree = spanning_tree(problem.system, joints=[name for name in names if name not in rungs])
+    joints = [name for name in problem.system.joint_names if name not in rungs]
+    tree = spanning_tree(problem.system, joints=joints)
     return tree_prepared(problem, LoopsArticulatedBody(problem.system, tree))
 
 
 def findings(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield our times over Pinocchio's."""
-    results, sizes = Results(rows), (128, math.inf)
     for (family, ours, theirs), limit in PROMISED.items():
-        what = f"{ours}, time over Pinocchio's"
-        yield compared(results, family, what, (theirs,), sizes, limit, ours=ours)
+        of, what = OfFamily(family, rows), f"{ours}, time over Pinocchio's"
+        yield compared(of, what, (theirs,), (128, math.inf), limit, ours=ours)

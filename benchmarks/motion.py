@@ -98,7 +98,7 @@ def exudyn(index: int) -> Run:
     """Return runs of Exudyn's generalized-alpha method, or of its trapezoidal rule of index 2."""
     import exudyn as engine
 
-    from benchmarks.peers.exudyn import modelled, settings_of, silence
+    from benchmarks.peers.exudyn import modelled, settings_of
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
         model, settings = modelled(problem), settings_of(round(duration / step))
@@ -107,11 +107,10 @@ def exudyn(index: int) -> Run:
         of_time.newton.useModifiedNewton = True
         of_time.generalizedAlpha.useIndex2Constraints = index == 2
         of_time.generalizedAlpha.useNewmark = index == 2
-        with silence():
-            solver = engine.MainSolverImplicitSecondOrder()
-            begin = time.process_time()
-            done = solver.SolveSystem(model.mbs, settings)
-            cpu = time.process_time() - begin
+        solver = engine.MainSolverImplicitSecondOrder()
+        begin = time.process_time()
+        done = solver.SolveSystem(model.mbs, settings)
+        cpu = time.process_time() - begin
         if not done:
             raise RuntimeError("Exudyn does not converge")
         return model.output(engine.OutputVariableType.Position), cpu

@@ -336,19 +336,14 @@ class Equations:
         return np.concatenate([apply(self.inertia, a[:, :3]), linear], 1)
 
     def _pulls(self, lam: Doubled) -> Doubled:
-        """Return A' lam (n, 6): sums over the rows of bodies, one row of every body at a time."""
-        n = self.n // 6
+        """Return A' lam (n, 6): sums over the rows of each body, of zeros where it has fewer."""
         value = np.reshape(self.values * lam[:, None, None], (-1, 6))
-        body = self.ends.ravel()
-        order = np.argsort(body, kind="stable")
-        order = order[body[order] < n]
-        first = np.searchsorted(body[order], np.arange(n + 1))
-        total = doubled(np.zeros((n, 6)))
-        for turn in range(int(np.diff(first).max(initial=0))):
-            has = np.diff(first) > turn
-            more = value[order[np.where(has, first[:-1] + turn, 0)]]
-            total = np.where(has[:, None], total + more, total)
-        return total
+        order = np.argsort(body := self.ends.ravel(), kind="stable")
+        first = np.searchsorted(body[order], np.arange(self.n // 6 + 1))
+        slot = first[:-1, None] + np.arange(np.diff(first).max(initial=1))
+        terms = value[order[np.minimum(slot, len(order) - 1)]]  # (n, most rows, 6)
+        terms = np.where((slot < first[1:, None])[:, :, None], terms, doubled(0.0))
+        return np.swapaxes(terms, 1, 2).total()
 
 
 def _grounded(of_bodies: Doubled) -> Doubled:

@@ -8,7 +8,6 @@ slide, taken from the body: the planar prismatic joint lacks a velocity term in 
 """
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -25,19 +24,7 @@ from sparsebody.study.measure import Prepared
 
 STEP = 1e-3  # [s]
 STEPS = 3
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Keep the engine's own messages off the standard output."""
-    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(null)
+exu.config.printToConsole = False
 
 
 def settings_of(steps: int) -> Any:
@@ -63,10 +50,9 @@ class Model:
         self.problem, self.frames, self.axes = problem, Frames(problem), axes
         self.bodies: list[Any] = []  # and the ground
         self.local_com = np.zeros((problem.system.n_bodies, 3))  # in the coordinates of its bodies
-        with silence():
-            self.mbs = exu.SystemContainer().AddSystem()
-            self.fill()
-            self.mbs.Assemble()
+        self.mbs = exu.SystemContainer().AddSystem()
+        self.fill()
+        self.mbs.Assemble()
 
     def fill(self) -> None:
         """Add bodies and joints."""
@@ -104,16 +90,14 @@ class Model:
         """Return vectors (n, 3) at the centers of mass, or angular ones, in world axes."""
         result = np.zeros(self.local_com.shape)
         for body, point, vector in zip(self.bodies, self.local_com, result, strict=False):
-            is_angular = kind == exu.OutputVariableType.AngularAcceleration
-            value = self.mbs.GetObjectOutputBody(body, kind, *([] if is_angular else [list(point)]))
-            value = np.ravel(value)
+            value = np.ravel(self.mbs.GetObjectOutputBody(body, kind, list(point)))
             vector[3 - len(value) :] = value  # an angular one about the normal alone, or all three
         return result @ self.axes
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
         kind = exu.OutputVariableType
-        with silence(), self._solver(1):
+        with self._solver(1):
             parts = self.output(kind.AngularAcceleration), self.output(kind.Acceleration)
         return spatial(self.problem, *parts)
 
@@ -128,7 +112,7 @@ class Model:
 
     def seconds(self) -> float:
         """Return the CPU time [s] of one Newton iteration, over a few time steps."""
-        with silence(), self._solver(STEPS) as solver:
+        with self._solver(STEPS) as solver:
             start = time.process_time()
             done = solver.SolveSteps(self.mbs, settings_of(STEPS))
             cpu = time.process_time() - start
@@ -201,24 +185,20 @@ class PlanarModel(Model):
 
 
 def modelled(problem: Problem) -> Model:
-    """Return a mechanism in the plane if all its motion is across hinges, else in space."""
-    axes = _plane(Frames(problem))
-    return Model(problem, np.eye(3)) if axes is None else PlanarModel(problem, axes)
+    """Return a mechanism in the plane if all its motion is across hinges, else in space.
 
-
-def _plane(frame: Frames) -> FloatArray | None:
-    """Return axes (3, 3) as rows, hinges along the third; the second across supporting planes."""
-    kinds = frame.kinds
-    if not set(kinds) <= {"revolute", "point-on-plane"}:
-        return None
-    hinges, normals = frame.joint_rotation[kinds == "revolute"], frame.plane[:, :, 2]
-    normals, axis = normals[kinds == "point-on-plane"], hinges[0, :, 2]
-    across, tilt = np.cross(hinges[:, :, 2], axis), normals @ axis
-    if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) > 1e-9:
-        return None
-    if not len(normals):
-        return hinges[0].T.copy()
-    return np.array([np.cross(normals[0], axis), normals[0], axis])
+    Axes of the plane (3, 3) as rows: hinges along the third, the second across supporting planes.
+    """
+    frame = Frames(problem)
+    hinges = frame.joint_rotation[frame.kinds == "revolute"]
+    normals = frame.plane[frame.kinds == "point-on-plane", :, 2]
+    if len(hinges) and len(hinges) + len(normals) == len(frame.kinds):
+        axis = hinges[0, :, 2]
+        across, tilt = np.cross(hinges[:, :, 2], axis), normals @ axis
+        if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) <= 1e-9:
+            axes = [[np.cross(normal, axis), normal, axis] for normal in normals[:1]]
+            return PlanarModel(problem, np.array((axes or [hinges[0].T])[0]))
+    return Model(problem, np.eye(3))
 
 
 def newton_iteration(problem: Problem) -> Prepared:
