@@ -271,7 +271,8 @@ def condition(form: Form) -> tuple[float, str, str]:
         return kappa, "2-norm, eigenvalues", agreed
     if zeros:
         return np.nan, "not computed", "rank"
-    return symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank"
+    matrix = csc_array(form.matrix)
+    return symmetric_condition(matrix, splu(matrix).solve), "1-norm, estimated", "rank"
 
 
 def row_spectrum(problem: CorpusProblem) -> Record:
