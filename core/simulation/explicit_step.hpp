@@ -57,9 +57,8 @@ inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions,
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
-// Where stages may stay open: tolerances of the velocity error of the first one, times the velocity; then those of the end
-// are its power of 5/2. And where the end tells that they should not have: its correction, relative, and the smallest
-// pivot of a step relative to that of other stages.
+// Limits of open stages: of the velocity error of the first one, in tolerances times the velocity; of the correction of a
+// velocity at the end, relative; and of the smallest pivot of a stage relative to those of the others.
 inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-6, steady_pivot = 0.8;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
@@ -147,8 +146,7 @@ struct Tableau {
   View<const double> error;          // (s + 1,) of all y'', that of the end included; (0,) where they are not asked for
 };
 
-// Where points of bodies have to stay within their subgroups, and the projection of twists on these; (0, ...) where none
-// have to.
+// Points that keep bodies within their subgroups, and the projection of twists on these; (0, ...) for none.
 struct Retraction {
   View<const double, 2> fixed;
   View<const double, 3> projection;  // (n, 6, 6)
@@ -160,7 +158,7 @@ struct Pivot {
   Index row = -1;
 };
 
-// What a step starts from.
+// The start of a step.
 struct StepStart {
   model::BodyMotions bodies;
   View<const double> coordinate;
