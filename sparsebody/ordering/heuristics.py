@@ -41,7 +41,7 @@ def leaves_then(order_core: CoreOrdering[P]) -> CoreOrdering[P]:
     """
 
     @wraps(order_core)
-    def ordering(pattern: BlockPattern, *args: P.args, **options: P.kwargs) -> IntArray:
+    def ordering(pattern: BlockPattern, /, *args: P.args, **options: P.kwargs) -> IntArray:
         outer, stripped = tree_parts(pattern)
         if len(stripped) == 0:
             return order_core(pattern, *args, **options)
