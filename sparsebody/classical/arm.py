@@ -251,7 +251,7 @@ class Arm:
         return motion
 
     def mechanism(self, name: str = "arm") -> Mechanism:
-        """Return the same as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
+        """Return the arm as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
         mechanism = Mechanism(name, gravity=self.gravity)
         at_rest = np.zeros(self.n)
         zero = self.motion(at_rest, at_rest, at_rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import resources
@@ -237,18 +237,13 @@ class Published:
     remark: str
 
 
-def _polynomial(coefficients: Sequence[str | int]) -> Polynomial | None:
-    """Of coefficients, the highest power first; None if there are none."""
-    exact = tuple(Fraction(c) for c in reversed(coefficients))
-    return Polynomial(exact) if exact else None
-
-
 def _published() -> Iterator[Published]:
     text = resources.files(__package__).joinpath("published_counts.toml").read_text("utf-8")
     for row in tomllib.loads(text)["published"]:
-        formulas = {key: _polynomial(row.get(key, ())) for key in ("multiplications", "additions")}
-        printed = tuple(row["printed"]) if "printed" in row else None
-        yield Published(**(row | formulas | {"printed": printed}))
+        for key in ("multiplications", "additions"):  # from the highest power on, if known
+            exact = tuple(map(Fraction, reversed(row.get(key, ()))))
+            row[key] = Polynomial(exact) if exact else None
+        yield Published(**(row | {"printed": tuple(row["printed"]) if "printed" in row else None}))
 
 
 PUBLISHED = tuple(_published())

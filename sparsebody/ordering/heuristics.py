@@ -79,7 +79,7 @@ def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
     """Return the order by minimum degree in which blocks of a lower `phase` (n_blocks,) come first.
 
     No joint's phase is lower than those of the bodies that it waits for. Constrained minimum
-    degree: Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
+    degree: Liu (1989), SIAM J. Sci. Stat. Comput. 10:1136; Davis (2006), sec. 7.1.
     """
     n, outer = pattern.n_primal, tree_parts(pattern)[0]
     awaited = np.zeros(pattern.n_blocks, dtype=np.intp)
@@ -152,7 +152,7 @@ def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
 def sloan(pattern: BlockPattern) -> IntArray:
     """Take next, of the bodies near those taken, one that is far from the end and adds little.
 
-    Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
+    Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23:239.
     """
     return better_way(pattern, kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern)))
 
@@ -195,7 +195,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
 
     Edges weigh as many as the joint has rows. Of a multiple eigenvalue, taken is the vector nearest
     to the distances from a body at the periphery. Each joint follows its bodies, in the better
-    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
+    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2:317; Fiedler (1973).
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)
@@ -249,7 +249,7 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     Admissible: a body comes right before its first joint. Among equals the one comes first after
     which a neighbour fills in least, then the one of the smallest front, then the one whose bodies
     are nearest to landmarks. Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998),
-    SIAM J. Matrix Anal. 19, 3.
+    SIAM J. Matrix Anal. 19:682.
     """
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
@@ -270,7 +270,7 @@ Decompose = Callable[[Any], tuple[int, Any]]
 def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
     """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
 
-    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208, 3.
+    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.
     """
     indptr, indices = (part.tolist() for part in dual_graph(pattern))
     slices = pairwise(indptr)
@@ -303,7 +303,7 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
 
     Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
     joints are cut, against the size of the halves; minimum degree decides within. George (1973);
-    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates; Fiduccia and
+    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16:235, for cuts by coordinates; Fiduccia and
     Mattheyses (1982) for moves of bodies at the cut.
     """
     joint_sizes = pattern.block_sizes[pattern.n_primal :]
@@ -319,7 +319,7 @@ def nested_dissection(pattern: BlockPattern) -> IntArray:
     """Cut the core by distances from bodies far apart, tree parts leaves first. Admissible.
 
     Coordinates are distances in the graph from eight bodies, and their differences. George (1973);
-    George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
+    George and Liu (1978), SIAM J. Numer. Anal. 15:1053 (without positions).
     """
     distance = landmark_distances(pattern)
     first, second = np.triu_indices(distance.shape[1], 1)

@@ -87,7 +87,7 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
 
     Not admissible: joints stand between their bodies. Orders are built from the left and abandoned
     when too many blocks are due. OrderingError beyond 60 blocks, or if the search takes too long.
-    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
+    Saxe (1980), SIAM J. Algebr. Discrete Methods 1:363; Del Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
     graph = nx.Graph({k: pattern.neighbours(k).tolist() for k in range(pattern.n_blocks)})

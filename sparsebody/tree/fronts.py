@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError
-from sparsebody.tree.spanning_tree import SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 LANES = 4  # rows of fronts are multiples of this many numbers
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import INFO
@@ -237,11 +237,6 @@ def _links(tree: SpanningTree) -> Links:
     indices[:n, :4] = np.stack([tree.parent, tree.kind, tree.direction, tree.body], axis=1)
     indices[:, 4], indices[:, 5] = tree.first_velocity, tree.first_position
     return Links(indices, constants, np.array(system.gravity, dtype=float))
-
-
-def offsets(sizes: IntArray) -> IntArray:
-    """Return the sums of the sizes before each one, and of all."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
 
 def loop_error(tree: SpanningTree, method: str, others: Iterable[str]) -> ModelError:

@@ -1,4 +1,4 @@
-"""What heuristic orders cost on graphs whose widths are known, and beside each other."""
+"""Costs of heuristic orders on graphs whose widths are known, and beside each other."""
 
 import sys
 from functools import partial

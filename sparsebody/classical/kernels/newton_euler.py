@@ -387,7 +387,7 @@ def gibbs_appell(links: Links, motion: Motion) -> FloatArray:
 
 @kernel
 def gibbs_appell_forward(links: Links, motion: Motion) -> FloatArray:
-    """Return qdd (n,) of the same equations."""
+    """Return qdd (n,) = H^-1 (tau - h)."""
     H, h = _equations(links, motion)
     return accelerations(H, h, motion.qdd)
 
