@@ -16,16 +16,17 @@ void bind_steps(nb::module_& m, const char* name) {
   using Steps = VariationalSteps<E>;
   nb::class_<Steps> type(m, name, "Steps that close all joints, by the rows of an evaluation.");
   def_keeping<"__init__(evaluation, terms?, joints, prescribed_rows, retraction, tolerance, creep, kept, n_unknowns)">(
-      type, construct<Steps, E&, const GeneralTerms*, const JointErrors&, View<const Index>, const Retraction&,
+      type, construct<Steps, E&, const LoadsAndRows*, const JointErrors&, View<const Index>, const Retraction&,
                       View<const double>, double, View<const Index>, Index>);
   def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
       type, &Steps::variational_step, "What `step` returns, without errors.");
-  def_kernel<"step(start, tableau, h)">(
+  def_kernel<"step(start, tableau, closes_stages, h)">(
       type, &Steps::step,
       "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
       "smallest pivot and its row, of all stages and of the end; errors of y''.");
+  type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
   type.attr("STOPPED") = int(StepEnd::stopped);
 }
@@ -36,7 +37,8 @@ void bind_simulation_implicit(nb::module_& m);
 
 void bind_simulation(nb::module_& m) {
   bind_simulation_implicit(m);
-  def<"largest(values)">(m, &largest<const double, 1>, "The largest magnitude, zero of nothing; NaN if any is.");
+  def<"largest(values)">(m, +[](View<const double> values) { return largest(values); },
+                         "The largest magnitude, zero of nothing; NaN if any is not finite.");
   def<"pose_derivatives(orientation, velocity, acceleration)">(m, &model::pose_derivatives,
                                                                "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(

@@ -1,4 +1,4 @@
-"""Accelerations by factors made at every state: (8.64) as an assembler fills it, solved."""
+"""Solutions of (8.64), as an assembler fills it, by factors made at every state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sparsebody._core import dynamics
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
-from sparsebody.dynamics.reductions import GOOD, PlanarAssembler
+from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, refined_solve, unit_factors
@@ -32,10 +31,6 @@ from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
 QR_CORRECTIONS = 4  # of solutions by block QR, at most
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
-
-
-LeastPivot = Callable[[FloatArray], tuple[float, int]] | None
-"""Of rows A: the least sine of the angle of a row to those before it, and the row."""
 
 
 class InaccurateFactors(SingularSystemError):
@@ -58,7 +53,6 @@ class Evaluator(ABC):
         self.assembler = assembler
         self.symbolic: object = assembler.symbolic
         self._factorized: object = None  # the assembly that the factors are of
-        self._least_pivot: LeastPivot = getattr(assembler.symbolic, "smallest_pivot", None)
 
     def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler]]:
         """Pickle without the factors."""
@@ -142,9 +136,9 @@ class Evaluator(ABC):
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
-        if self._least_pivot is None:
+        if not isinstance(self.symbolic, UnitSymbolic):
             return np.nan, -1
-        sine, row = self._least_pivot(self.assembler.values)
+        sine, row = self.symbolic.factors.smallest_pivot(self.assembler.values)
         return sine, int(self.assembler.rows[row]) if row >= 0 else -1
 
     def _examine(self, status: int, time: float) -> None:
@@ -163,10 +157,6 @@ class BlockLDLEvaluator(Evaluator):
         assert isinstance(assembler, SpatialAssembler)
         super().__init__(assembler)
         self._native, self.fused = assembler.native, assembler.native.accelerate
-        assert isinstance(self.symbolic, BlockLDLSymbolic)
-        self._least_pivot = partial(
-            self.symbolic.factors.smallest_pivot, n_primal_rows=assembler.pattern.n_primal_rows
-        )
         self._shifted: object = None  # the newest assembly with a doubtful pivot
 
     def _factorize(self, time: float) -> None:
@@ -207,11 +197,9 @@ class BlockQREvaluator(Evaluator):
         if not isinstance(symbolic, BlockQRSymbolic):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
             symbolic = unit_factors.analyze_qr(assembler.pattern, order)
-        self.symbolic, self.qr = symbolic, symbolic.qr
-        self._least_pivot = self.qr.smallest_pivot
-        self._planar: PlanarAssembler | None = None
+        self.symbolic, self.qr = symbolic, symbolic.factors
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
-            self._planar, self.fused = assembler, assembler.native.accelerate
+            self.fused = assembler.native.accelerate
 
     def _factorize(self, time: float) -> None:
         status = self.qr.factorize(self.assembler.values)
@@ -230,23 +218,14 @@ class BlockQREvaluator(Evaluator):
 
     def accept(self, outcome: Any, state: State) -> float:
         """See Evaluator."""
-        assert self._planar is not None
-        native = self._planar.native
-        if outcome != GOOD:
+        native = self.assembler.native
+        assert isinstance(native, dynamics.PlanarEvaluation)
+        if outcome != native.REGULAR:
             self.assembler.check(outcome, state)
             if native.row != REGULAR:
                 self._examine(native.row, state.time)
         self._factorized = self.assembler.assembly
         return checked(native.residual, state.time)
-
-    def solve_extended(
-        self, state: State, acceleration: FloatArray, multiplier: FloatArray
-    ) -> None:
-        """Correct the newest solution with residuals of 31 digits, in a plane."""
-        if self._planar is not None:
-            multiplier[:] = 0.0
-            self._planar.solve_extended(state)
-            self._planar.native.to_user_order(acceleration, multiplier)
 
 
 class BackendEvaluator(Evaluator):
@@ -286,7 +265,8 @@ class KrylovEvaluator(Evaluator):
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
-        self._factors, self._least_pivot = quasi_definite(assembler.symbolic), None
+        self._factors = quasi_definite(assembler.symbolic)
+        self.symbolic = None  # its pivots are shifted
         self._has_warned = False
 
     def _factorize(self, time: float) -> None:

@@ -1,4 +1,4 @@
-"""What forward dynamics returns, whatever the method: accelerations and constraint forces."""
+"""Accelerations and constraint forces, unique ones where constraint rows are redundant."""
 
 import warnings
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from scipy.sparse.linalg import splu
 from sparsebody._core import model
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
-from sparsebody.errors import ConvergenceWarning, ModelError, check_name
+from sparsebody.errors import ConvergenceWarning, ModelError
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
@@ -43,11 +43,6 @@ _PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
 
 
-def check_reactions(reactions: str, known: tuple[str, ...] = REACTIONS) -> None:
-    """Raise UnknownNameError unless this is a choice of multipliers."""
-    check_name(reactions, known, "reactions")
-
-
 def check_baumgarte(time_constant: float | None) -> None:
     """Raise ModelError unless it is positive, or None for no stabilization."""
     if time_constant is not None and not time_constant > 0.0:
@@ -65,7 +60,7 @@ def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray)
 def joint_reactions(
     system: System, state: State, subspace: FloatArray, multiplier: FloatArray
 ) -> FloatArray:
-    """Return what joints exert (n_joints, 6) on successors: T lambda, and what compliant rows do.
+    """Return the wrenches (n_joints, 6) on successors: T lambda, and those of compliant rows.
 
     The wrenches are in S coordinates.
     """
@@ -101,7 +96,7 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
 
 
 def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray | None:
-    """Return the same, None where rounding hides which they are.
+    """Return the least multipliers with the same forces A' lambda; None if rounding hides them.
 
     Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
     A, so what they converge to, in three to five of them, is the solution of least norm. Where A

@@ -28,7 +28,7 @@ _CG_TOLERANCE, _CG_DIVERGENCE = 1e-5, 1e3  # of the first residual: conjugate gr
 
 @dataclass(frozen=True, eq=False)
 class _BodyMetric:
-    """How reluctantly bodies move: which do not at all, and factors of the inertias of others."""
+    """The metric of corrections: fixed bodies, and factors of the inertias of all others."""
 
     is_fixed: BoolArray  # (n_bodies,)
     weight: FloatArray  # (n_bodies,)
@@ -36,12 +36,12 @@ class _BodyMetric:
     @classmethod
     def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _BodyMetric:
         """Return that of bodies given by name."""
-        reluctance = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
+        body_metric = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
         for name in [fixed] if isinstance(fixed, str) else fixed:
-            reluctance.is_fixed[system.body(name)] = True
+            body_metric.is_fixed[system.body(name)] = True
         for name, weight in weights.items():
-            reluctance.weight[system.body(name)] = positive(weight, f"body {name!r}", "weight")
-        return reluctance
+            body_metric.weight[system.body(name)] = positive(weight, f"body {name!r}", "weight")
+        return body_metric
 
     def matrix(self, matrix: SaddleMatrix) -> SaddleMatrix:
         """Return the matrix with weighted inertias and no rows on fixed bodies."""
@@ -90,9 +90,9 @@ def consistent_state(
     state = system.initial_state if state is None else state
     check_state(system, state)
     moving = SystemMotion(system, state, threads=threads)
-    reluctance = _BodyMetric.of(system, fixed, weights or {})
+    body_metric = _BodyMetric.of(system, fixed, weights or {})
     if system.n_rows > 0:
-        moving = _consistent_velocity(_closed_pose(moving, reluctance), reluctance)
+        moving = _consistent_velocity(_closed_pose(moving, body_metric), body_metric)
     state = moving.state  # whole turns of coordinates are those of drives
     if len(system.coordinates.joint) == 0:
         return state
@@ -121,8 +121,8 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
     kkt = saddle_csc(matrix)
     scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
-    dual = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
-    quasi_definite = (scaling @ kkt @ scaling + diags_array(dual)).tocsc()
+    shift = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+    quasi_definite = (scaling @ kkt @ scaling + diags_array(shift)).tocsc()
     try:
         factor = splu(quasi_definite)
     except RuntimeError as error:
@@ -135,7 +135,7 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     return solve
 
 
-def _closed_pose(moving: SystemMotion, reluctance: _BodyMetric) -> SystemMotion:
+def _closed_pose(moving: SystemMotion, body_metric: _BodyMetric) -> SystemMotion:
     """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
     farthest = float(np.abs(moving.state.position).max())
     size = max(1.0, moving.system.typical_length)
@@ -143,9 +143,9 @@ def _closed_pose(moving: SystemMotion, reluctance: _BodyMetric) -> SystemMotion:
     if np.abs(moving.position_error).max() <= goal:
         return moving
     every = np.ones(moving.system.n_rows, dtype=bool)
-    closed, error = _least_squares_pose(moving, every, goal, reluctance)
+    closed, error = _least_squares_pose(moving, every, goal, body_metric)
     if error > 1e3 * goal:
-        other = _rotations_first(moving, goal, reluctance)
+        other = _rotations_first(moving, goal, body_metric)
         closed, error = min((closed, error), other, key=lambda result: result[1])
     if error > 1e3 * goal:
         raise AssemblyError(
@@ -157,7 +157,7 @@ def _closed_pose(moving: SystemMotion, reluctance: _BodyMetric) -> SystemMotion:
 
 
 def _rotations_first(
-    moving: SystemMotion, goal: float, reluctance: _BodyMetric
+    moving: SystemMotion, goal: float, body_metric: _BodyMetric
 ) -> tuple[SystemMotion, float]:
     """Return a pose that closes, and its error, in the metric of equal bodies.
 
@@ -170,7 +170,7 @@ def _rotations_first(
     error = np.inf
     for keep in (turning, np.ones_like(turning)):
         if keep.any():
-            moving, error = _least_squares_pose(moving, keep, goal, reluctance, metric)
+            moving, error = _least_squares_pose(moving, keep, goal, body_metric, metric)
     return moving, error
 
 
@@ -178,7 +178,7 @@ def _least_squares_pose(
     moving: SystemMotion,
     keep: BoolArray,
     goal: float,
-    reluctance: _BodyMetric,
+    body_metric: _BodyMetric,
     metric: FloatArray | None = None,
 ) -> tuple[SystemMotion, float]:
     """Return the pose of least squared errors of some rows, and the largest of these errors.
@@ -197,7 +197,7 @@ def _least_squares_pose(
             blocks = np.stack([metric, np.linalg.inv(metric)])[:, None]
             same, inverse = np.tile(blocks, (1, matrix.pattern.n_primal, 1, 1))
             matrix = replace(matrix, diagonal=same, inverse=inverse)
-        matrix = reluctance.matrix(matrix)
+        matrix = body_metric.matrix(matrix)
         step, _ = _least_norm_solver(matrix, max(damping, 1e-13))(-error)
         trial = moving.at(displaced(moving.state, step))
         trial_norm = float(np.linalg.norm(trial.position_error[keep]))
@@ -214,7 +214,7 @@ def _least_squares_pose(
     return moving, float(np.abs(moving.position_error[keep]).max())
 
 
-def _consistent_velocity(moving: SystemMotion, reluctance: _BodyMetric) -> SystemMotion:
+def _consistent_velocity(moving: SystemMotion, body_metric: _BodyMetric) -> SystemMotion:
     """Project the velocity, repeatedly: rounding leaves a residual."""
     system, solve = moving.system, None
     error = moving.velocity_error
@@ -222,7 +222,7 @@ def _consistent_velocity(moving: SystemMotion, reluctance: _BodyMetric) -> Syste
         if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
             return moving
         if solve is None:
-            matrix = reluctance.matrix(kkt_structure(system).matrix(moving.constraint))
+            matrix = body_metric.matrix(kkt_structure(system).matrix(moving.constraint))
             solve = _least_norm_solver(matrix, 1e-12)
         for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
             velocity = moving.state.velocity + change
@@ -251,13 +251,14 @@ def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatA
     A = constraint_matrix(matrix)
     change, residual = np.zeros((A.shape[1] // 6, 6)), target
     best, least, first = change, np.inf, np.abs(target).max()
-    last, direction, dual = np.inf, change, np.zeros_like(target)
+    last, direction, multipliers = np.inf, change, np.zeros_like(target)
     for _ in range(_ITERATIONS):
         twist, z = solve(residual)
         size = float(residual @ z)
-        direction, dual = twist + size / last * direction, z + size / last * dual
+        direction = twist + size / last * direction
+        multipliers = z + size / last * multipliers
         moved = A @ direction.ravel()
-        curvature = float(dual @ moved)
+        curvature = float(multipliers @ moved)
         if not (size > 0.0 and curvature > 0.0):
             break
         change = change + size / curvature * direction

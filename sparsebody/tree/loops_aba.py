@@ -15,9 +15,9 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.system_motion import NativeTerms, joint_ends
+from sparsebody.equations.system_motion import LoadsAndRows, joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
-from sparsebody.model.system import State, with_joints
+from sparsebody.model.system import State, body_arrays, with_joints
 from sparsebody.tree import fronts, recursions
 from sparsebody.tree.loop_constraints import LoopRows, loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
@@ -99,7 +99,7 @@ class LoopsArticulatedBody(TreeDynamics):
         self._is_plain = not system.has_loads and len(system.coordinates.joint) == 0
         varying = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
         self._is_varying = np.isin(system.row_joint[tree.loop_rows], varying)  # T, on both bodies
-        self._varying = NativeTerms(with_joints(system, varying)) if self._is_plain else None
+        self._varying = LoadsAndRows(with_joints(system, varying)) if self._is_plain else None
         self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows
@@ -128,7 +128,7 @@ class LoopsArticulatedBody(TreeDynamics):
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
-        native.motion_from_bodies(links, recursions.body_states(state), motion)
+        native.motion_from_bodies(links, body_arrays(self.system, state), motion)
         rows, varies = self._rows, self._is_varying
         native.fill_loop_rows(links, self._table, state.position, motion, rows.wrench, rows.gamma)
         if varies.any():

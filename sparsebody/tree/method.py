@@ -16,9 +16,9 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations import accelerations
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
-from sparsebody.errors import SingularSystemError
+from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
 from sparsebody.tree.recursions import checked_coordinates
@@ -144,7 +144,7 @@ class TreeDynamics(ABC):
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
     ) -> None:
-        accelerations.check_reactions(reactions)
+        check_name(reactions, accelerations.REACTIONS, "reactions")
         accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
@@ -288,7 +288,8 @@ class ArticulatedBody(TreeDynamics):
         if self.baumgarte is not None or not is_plain:
             return super().acceleration(state, body_force=body_force)
         result, qdd = np.empty((tree.n_bodies, 6)), np.empty(tree.n_velocities)
-        at, work = recursions.body_states(problem.state), (self._passive, self._motion, self._work)
+        at = body_arrays(self.system, problem.state)
+        work = self._passive, self._motion, self._work
         native.accelerations_at_bodies(tree.links, at, *work, qdd, result)
         return checked_finite(result, state.time)
 

@@ -14,7 +14,7 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
-from sparsebody.model.system import State, check_state
+from sparsebody.model.system import State, body_arrays, check_state
 from sparsebody.tree.spanning_tree import (
     N_POSITIONS,
     N_SCALARS,
@@ -55,13 +55,8 @@ def empty_motion(tree: SpanningTree) -> TreeMotion:
 def motion_at_state(tree: SpanningTree, state: State) -> TreeMotion:
     """Return the motion of the links at a (consistent) state of the bodies."""
     motion = empty_motion(tree)
-    native.motion_from_bodies(tree.links, body_states(state), motion)
+    native.motion_from_bodies(tree.links, body_arrays(tree.system, state), motion)
     return motion
-
-
-def body_states(state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return poses and velocities of the bodies as kernels take them."""
-    return state.position, state.orientation, state.velocity
 
 
 def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> TreeMotion:

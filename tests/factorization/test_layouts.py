@@ -96,7 +96,7 @@ def test_qr_in_parts_solves_as_without(pattern, name, threads):
     rhs = np.random.default_rng(1).normal(size=(own.n_rows, 1))
     natural = np.arange(own.n_blocks, dtype=np.intp)
     symbolic = BlockQRSymbolic(own, natural, starts)
-    symbolic.qr.threads = threads
+    symbolic.factors.threads = threads
     x = symbolic.factorize(matrix).solve(rhs)
     assert scaled_error(matrix, x, dense_solution(matrix, rhs)) < 1e-9
     np.testing.assert_array_equal(
@@ -115,6 +115,8 @@ def test_paths_are_factorized_from_both_ends():
     duals, starts = unit_factors.dual_parts(pattern, order, fewest=1)
     assert len(starts) == 3
     assert abs(starts[1] - n * 3 / 2) < 6
-    widest = BlockQRSymbolic(pattern, order, np.zeros(1, dtype=np.intp)).qr.front_shapes()[:, 2]
+    widest = BlockQRSymbolic(pattern, order, np.zeros(1, dtype=np.intp)).factors.front_shapes()[
+        :, 2
+    ]
     both = np.concatenate([np.arange(pattern.n_primal), duals + pattern.n_primal])
-    assert BlockQRSymbolic(pattern, both, starts).qr.front_shapes()[:, 2].max() <= widest.max()
+    assert BlockQRSymbolic(pattern, both, starts).factors.front_shapes()[:, 2].max() <= widest.max()

@@ -91,7 +91,7 @@ def test_the_smallest_pivot_is_that_of_block_ldl(name):
     for backend in ("multifrontal", "block-ldl"):
         symbolic = analyze(backend, pattern, order(pattern, name))
         rows = symbolic.factorize(matrix).rows
-        pivots.append(symbolic.smallest_pivot(rows))
+        pivots.append(symbolic.factors.smallest_pivot(rows))
     assert pivots[0][0] == pytest.approx(pivots[1][0], rel=1e-9)
     assert pivots[0][1] == pivots[1][1]
 
