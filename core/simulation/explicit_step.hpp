@@ -81,9 +81,6 @@ template <class E>
 bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
-inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == PlanarEvaluation::regular && e.qr->factorize(e.rows()) == BlockQR::regular;
-}
 inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
   return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
 }
@@ -111,9 +108,6 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
   const auto [status, refinement] = e.accelerate(in, acceleration, {});
   return status == block_ldl::regular && refinement.residual <= largest_residual &&
          !(refinement.correction > rough_correction);
-}
-inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<double, 2> acceleration) {
-  return e.accelerate(in, acceleration, {}) == PlanarEvaluation::regular;
 }
 inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> acceleration) {
   constexpr double rough = 0.1;  // residual before refinement that is worth a warning
