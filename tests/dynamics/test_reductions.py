@@ -14,6 +14,7 @@ from benchmarks.cases import problem
 from sparsebody.dynamics import preparation
 from sparsebody.dynamics.preparation import SPATIAL, choose_solver
 from sparsebody.dynamics.reductions import SubgroupAssembler
+from sparsebody.equations.inverse import body_matrix
 from sparsebody.model.subgroups.ground_motion import planar_motion
 
 
@@ -143,10 +144,7 @@ def moving(system, seed):
 def wrenches(dynamics, state, multiplier):
     """What multipliers exert on the bodies (n_bodies, 6)."""
     system, rows = dynamics.system, dynamics.evaluate(state).constraint.rows
-    total = np.zeros((system.n_bodies + 1, 6))
-    for side, body in enumerate((system.predecessor, system.successor)):
-        np.add.at(total, body[system.row_joint], rows[:, side] * multiplier[:, None])
-    return total[:-1]
+    return (body_matrix(system, system.row_joint, rows).T @ multiplier).reshape(-1, 6)
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -26,16 +26,11 @@ def states(system):
     ]
 
 
-def ladder():
-    return sb.build("ladder", rungs=60, gravity=(1.0, -2.0, -9.0)).compile()
-
-
-def scissor():
-    return sb.build("scissor", pairs=40).compile()
-
-
-def universals():
-    return random_tree(np.random.default_rng(0), 60, ("universal",)).compile()
+MECHANISMS = {
+    "ladder": lambda: sb.build("ladder", rungs=60, gravity=(1.0, -2.0, -9.0)),
+    "scissor": lambda: sb.build("scissor", pairs=40),
+    "universals": lambda: random_tree(np.random.default_rng(0), 60, ("universal",)),
+}
 
 
 def acceleration(dynamics, state):
@@ -49,12 +44,12 @@ def reactions(dynamics, state):
 
 
 @pytest.mark.parametrize("ask", [acceleration, reactions])
-@pytest.mark.parametrize("make", [ladder, scissor, universals])
+@pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("factorization", ["auto", "block-ldl"])
 @pytest.mark.parametrize("shared", [True, False])
-def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
+def test_threads_get_what_one_gets_alone(name, ask, factorization, shared):
     """Several threads at once, with one ForwardDynamics or with one each."""
-    system = make()
+    system = MECHANISMS[name]().compile()
     given = states(system)
     options = {"reactions": "basic", "factorization": factorization}
     dynamics = [sb.ForwardDynamics(system, given[0], **options)] * N_THREADS
