@@ -5,25 +5,12 @@ from threading import Barrier
 
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, in_motion
 from random_mechanisms import random_tree
 
 import sparsebody as sb
 
 N_THREADS, N_ROUNDS = 3, 20
-
-
-def states(system):
-    """As many states in motion as there are threads."""
-    state = sb.consistent_state(system)
-    twists = np.random.default_rng(0).normal(size=(N_THREADS, *state.velocity.shape))
-    dynamics = sb.ForwardDynamics(system, state, reactions="basic")
-    moving = [state.with_(velocity=twist) for twist in twists]
-    changes = [dynamics.evaluate(start).velocity_correction() for start in moving]
-    return [
-        state.with_(velocity=start.velocity + change)
-        for start, change in zip(moving, changes, strict=True)
-    ]
 
 
 MECHANISMS = {
@@ -50,7 +37,7 @@ def reactions(dynamics, state):
 def test_threads_get_what_one_gets_alone(name, ask, factorization, shared):
     """Several threads at once, with one ForwardDynamics or with one each."""
     system = MECHANISMS[name]().compile()
-    given = states(system)
+    given = [in_motion(system, seed) for seed in range(N_THREADS)]
     options = {"reactions": "basic", "factorization": factorization}
     dynamics = [sb.ForwardDynamics(system, given[0], **options)] * N_THREADS
     if not shared:
