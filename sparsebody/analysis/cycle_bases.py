@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csr_array
 from sparsebody._core import tree as native
 from sparsebody.analysis.determined_reactions import successor_frames
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.sparse.cycles import (
@@ -141,9 +141,8 @@ def compare_loop_bases(
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     if seed < 0:
         raise ModelError(f"seed is {seed}; give a number that is not negative")
-    unknown = [name for name in names if name not in LOOP_BASES]
-    if unknown:
-        raise UnknownNameError(f"no loop basis {unknown[0]!r}; there are {', '.join(LOOP_BASES)}")
+    for name in names:
+        check_name(name, LOOP_BASES, "loop basis")
     joints, ends = _constrained(system)
     dimension = int(np.sum(~_united(np.arange(len(joints)), ends, system.n_bodies)))
     if dimension > MOST_LOOPS:

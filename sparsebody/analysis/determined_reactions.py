@@ -1,4 +1,4 @@
-"""Which reactions are determined: components of joint wrenches that rigid bodies leave open.
+"""Determined reactions, and the components of joint wrenches that rigid bodies leave open.
 
 Where constraint rows depend on each other, multipliers are unique only up to the null space of A',
 wrenches that balance on every body. A component of a joint's wrench is unique if none of them
@@ -32,7 +32,7 @@ from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import check_name
 from sparsebody.factorization.unit_factors import analyze_qr
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.names import Names
@@ -387,8 +387,7 @@ def determined_reactions(
         `certain` is False where the numbers leave doubt: look at the gap then. With "loops" it is
         False too where single loops do not tell everything.
     """
-    if method not in METHODS:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(METHODS)}")
+    check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state
     if dynamics is None or dynamics.rank_decision is None:
         dynamics = ForwardDynamics(system, state, reactions="basic")

@@ -1,4 +1,4 @@
-"""What elimination orders cost, ours and other people's, and the algorithms of the literature.
+"""Costs of elimination orders, ours and other people's, and of the literature's algorithms.
 
 An order is admissible if it needs no pivoting (`sparse/elimination_tree.py`); one that is not is
 judged as it is, for factorizations that pivot, and repaired, for those that do not. Algorithms of

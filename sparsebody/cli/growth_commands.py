@@ -63,9 +63,10 @@ def certify(
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
-    from sparsebody.certificates import certifying, eliminations
+    from sparsebody.certificates import certifying
+    from sparsebody.study.families import Family
 
-    family = eliminations.gallery_family(source.name, source.parameters)
+    family = Family(source.name, source.name, source.parameters)
     options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
     certificate = (
         certifying.certify_inertia(family, largest=largest)

@@ -270,7 +270,7 @@ def plot(
         except SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error
     else:
-        subject = plots.mechanism_subject(source.load(), plots.Options(**options))
+        subject = plots.MechanismPictures(source.load(), plots.Options(**options))
     chosen = subject.kinds(kinds)
     files = _files(output, path.stem, chosen, suffix)
     for file in files:

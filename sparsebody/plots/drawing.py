@@ -45,7 +45,7 @@ class View:
         return np.asarray(points @ self.axes.T)
 
     def flipped(self) -> View:
-        """Return the same plane with its axes exchanged."""
+        """Return the view of this plane with its axes exchanged."""
         return View(self.axes[::-1], self.labels[::-1])
 
 

@@ -1,4 +1,4 @@
-"""What is drawn of a mechanism: lines, solids and joints, each point fixed in a body."""
+"""Outlines of mechanisms: lines, solids and joints, each point fixed in a body."""
 
 from dataclasses import dataclass
 from itertools import pairwise, product

@@ -11,7 +11,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import order
-from sparsebody.plots import Options, elimination_orders, mechanism_subject
+from sparsebody.plots import MechanismPictures, Options, elimination_orders
 from sparsebody.plots.curves import (
     Line,
     plot_drift,
@@ -39,7 +39,7 @@ def drawn(figure):
 @pytest.mark.parametrize("name", GALLERY)
 def test_every_mechanism_of_the_gallery_can_be_drawn_to_scale(name):
     sizes = {key: SMALL[key] for key in GALLERY[name].size_parameters}
-    figure = drawn(mechanism_subject(build(name, **sizes), Options()).figure("mechanism"))
+    figure = drawn(MechanismPictures(build(name, **sizes), Options()).figure("mechanism"))
     axes = figure.axes[0]
     assert axes.get_xlabel().endswith("[m]")
     assert axes.get_ylabel().endswith("[m]")
@@ -100,7 +100,7 @@ def test_unknown_formats_and_kinds_are_refused_with_those_that_there_are(tmp_pat
         save_figure(plot_drift(TIME, TIME, TIME), tmp_path / "drift.jpeg")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UnknownNameError, match="drawn as mechanism, spy, all"):
-        mechanism_subject(build("pendulum"), Options()).kinds(["film"])
+        MechanismPictures(build("pendulum"), Options()).kinds(["film"])
 
 
 def structure_of(name, **parameters):

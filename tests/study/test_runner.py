@@ -232,7 +232,8 @@ def test_what_was_not_measured_can_be_tried_again(tmp_path, monkeypatch):
     study = ladders(tmp_path, [2, 3, 4])
     for status, runs in (("timeout", 2), ("ok", 2), ("ok", 0)):
         submit, ran = fake(lambda case, status=status: status if case.size > 2 else "ok")
-        monkeypatch.setattr("sparsebody.study.runner._submitted", lambda *a, to=submit: to(*a[3:]))
+        run_job = lambda study, folder, job, case, to=submit: to(job, case).result()  # noqa: E731
+        monkeypatch.setattr("sparsebody.study.runner.run_job", run_job)
         path = run_study(study, tmp_path / "out", retry=True)
         assert len(ran) == runs
     assert [row["status"] for row in read_results(path)] == ["ok", "ok", "ok"]
