@@ -6,7 +6,9 @@ from sparsebody.errors import StudyError
 from sparsebody.ordering import available_orderings
 from sparsebody.study.plan import Series, read_study, study_of
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
+ROOT = Path(__file__).parents[2]
+FILES = [*sorted(ROOT.glob("examples/studies/*.toml")), *sorted(ROOT.glob("benchmarks/*.toml"))]
+FILES.remove(ROOT / "benchmarks" / "mechanisms.toml")  # the base of others
 GOOD = """
 [families.chain]
 mechanism = "chain"
@@ -73,8 +75,8 @@ def test_runs_may_have_limits_of_their_own_which_others_from_outside_replace(tmp
     assert {kept.time_limit(case) for case in kept.cases} == {3.0, 5.0}
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
-def test_the_examples_make_sense(path):
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_examples_and_benchmarks_make_sense(path):
     assert len(read_study(path).cases) > 10
 
 
