@@ -85,13 +85,18 @@ def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArr
     return axes, origin
 
 
+def constrained_joints(system: System) -> tuple[IntArray, IntArray]:
+    """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
+    joints = np.flatnonzero(np.diff(system.first_row) > 0)
+    return joints, np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+
+
 def circulations(system: System, state: State, subspace: FloatArray, seed: int = 0) -> Circulations:
     """Return what can circulate in the cycles of a short basis.
 
     `subspace` (n_rows, 6) is T' in S coordinates at this state.
     """
-    constrained = np.flatnonzero(np.diff(system.first_row) > 0)
-    ends = np.stack([system.predecessor[constrained], system.successor[constrained]], axis=1)
+    constrained, ends = constrained_joints(system)
     basis = short_cycles(system.n_bodies, ends)
     cycles = Cycles(basis.start, constrained[basis.edge], basis.sign)
     n, sizes = len(cycles), joint_sizes(system)

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Comparison, Counts
 
-METHODS = ("sparse", "loops-aba", "crba")
-
 
 @click.command()
 @arg.source_argument("family")
 @click.option(
     "--method",
-    type=click.Choice(METHODS),
+    type=click.Choice(("sparse", "loops-aba", "crba")),
     default="sparse",
     help="The whole graph; the recursion with loops on a tree; nonzeros of H on every tree.",
 )

@@ -48,16 +48,15 @@ def test_all_stands_for_what_is_installed_and_the_same_case_counts_once(tmp_path
     assert sorted(orderings) == sorted(["auto", *available_orderings()])
 
 
-def test_the_largest_size_of_methods_and_factorizations_is_kept_to(tmp_path):
-    run = "[[runs]]\nsizes = [8, 16]\nmethods = ['sparse', 'aba']\nfactorizations = ['dense']\n"
-    plan = study(tmp_path, GOOD + run + "[largest]\ndense = 8\naba = 8\n")
-    assert {case.size for case in plan.cases} == {4, 8}
-
-
-def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(tmp_path):
-    run = "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
-    plan = study(tmp_path, GOOD + run + "[largest]\nrandom = 16\n")
-    sizes = {(case.series.ordering, case.size) for case in plan.cases}
+def test_the_largest_sizes_of_methods_factorizations_and_orderings_are_kept_to(tmp_path):
+    run = "[[runs]]\nsizes = [8, 16, 80]\nmethods = ['sparse', 'aba']\nfactorizations = ['dense']\n"
+    run += "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
+    plan = study(tmp_path, GOOD + run + "[largest]\ndense = 8\naba = 8\nrandom = 16\n")
+    cases = [(case.series, case.size) for case in plan.cases]
+    for size in (16, 80):  # others of these are smaller
+        of_size = [series for series, n in cases if n == size]
+        assert {(series.method, series.factorization) for series in of_size} == {("sparse", "auto")}
+    sizes = {(series.ordering, n) for series, n in cases}
     assert ("exact-treewidth", 16) in sizes
     assert {name for name, size in sizes if size == 80} == {"natural"}
 
