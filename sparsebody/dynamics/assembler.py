@@ -172,8 +172,6 @@ class Assembler:
     right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
     x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
     native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation | dynamics.ReducedEvaluation
-    outside: int  # status of an assembly at a state outside the subgroups
-    invalid: int  # and at none of the system
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
     #   and projections (n_bodies, 6, 6) of twists; or none
@@ -225,9 +223,9 @@ class Assembler:
 
     def check(self, status: int, state: State) -> None:
         """Raise the error of a status that tells of the state."""
-        if status == self.outside:
+        if status == dynamics.OUTSIDE_SUBGROUPS:
             raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
-        if status == self.invalid:
+        if status == dynamics.BAD_STATE:
             check_state(self.system, state)
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
@@ -360,7 +358,6 @@ class SpatialAssembler(Assembler):
 
     width = 6
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
-    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
 
     def __init__(self, system: System, structure: KKTStructure, solver: Solver) -> None:
         self._arguments = system, structure, solver

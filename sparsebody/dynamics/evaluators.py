@@ -41,6 +41,11 @@ class InaccurateFactors(SingularSystemError):
         self.time = time
 
 
+def inaccurate(time: float) -> InaccurateFactors:
+    """Return the error of factors too rough to correct with."""
+    return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
+
+
 class Evaluator(ABC):
     """An assembler of [1 A'; A 0] x = b, and factors of its newest matrix; both change in place."""
 
@@ -101,9 +106,16 @@ class Evaluator(ABC):
         """Take the native factors for those of what was assembled last."""
         self._factorized = self.assembler.assembly
 
-    def accept(self, outcome: Any, state: State) -> float:
+    def accept(self, outcome: tuple[int, float, float], state: State) -> float:
         """Return the relative residual of what `fused` has returned; errors as in `solve`."""
-        raise NotImplementedError
+        status, residual, correction = outcome
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._factorized = self.assembler.assembly
+            return checked(residual, state.time)
+        if status != REGULAR:
+            self.assembler.check(status, state)
+            self._examine(status, state.time)
+        raise inaccurate(state.time)
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma; return the relative residual.
@@ -169,22 +181,8 @@ class BlockLDLEvaluator(Evaluator):
         is_shifted = self._shifted is self.assembler.assembly
         residual, correction = self._native.solve(right, goal, is_shifted)
         if correction > ROUGH_CORRECTION or (is_shifted and goal == 0.0):
-            raise self._inaccurate(time)
+            raise inaccurate(time)
         return checked(residual, time)
-
-    def accept(self, outcome: Any, state: State) -> float:
-        """See Evaluator."""
-        status, residual, correction = outcome
-        if status == REGULAR and not correction > ROUGH_CORRECTION:
-            self._factorized = self.assembler.assembly
-            return checked(residual, state.time)
-        if status != REGULAR:
-            self.assembler.check(status, state)
-            self._examine(status, state.time)
-        raise self._inaccurate(state.time)
-
-    def _inaccurate(self, time: float) -> InaccurateFactors:
-        return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
 
 
 class BlockQREvaluator(Evaluator):
@@ -215,17 +213,6 @@ class BlockQREvaluator(Evaluator):
         if goal == 0.0:
             self.is_inaccurate = self.is_last_resort and first > ROUGH_RESIDUAL
         return checked(residual, time)
-
-    def accept(self, outcome: Any, state: State) -> float:
-        """See Evaluator."""
-        native = self.assembler.native
-        assert isinstance(native, dynamics.PlanarEvaluation)
-        if outcome != native.REGULAR:
-            self.assembler.check(outcome, state)
-            if native.row != REGULAR:
-                self._examine(native.row, state.time)
-        self._factorized = self.assembler.assembly
-        return checked(native.residual, state.time)
 
 
 class BackendEvaluator(Evaluator):

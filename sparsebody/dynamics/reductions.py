@@ -115,7 +115,7 @@ def rows_in_plane(
     evaluated, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
     arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
     status = evaluated.assemble((*arrays, state.time), planar.terms.at(state, None), NO_TERMS.gamma)
-    return table.values if status == dynamics.PlanarEvaluation.REGULAR else None
+    return table.values if status == unit_factors.REGULAR else None
 
 
 class PlanarAssembler(Assembler):
@@ -123,7 +123,6 @@ class PlanarAssembler(Assembler):
 
     width = 3
     native: dynamics.PlanarEvaluation
-    outside, invalid = dynamics.PlanarEvaluation.OUT_OF_PLANE, dynamics.PlanarEvaluation.NOT_FINITE
 
     def __init__(
         self,
