@@ -31,6 +31,7 @@ from sparsebody.sparse.row_choices import (
     row_remainders,
     schur_pivots,
 )
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import SCHUR_SHIFT as DELTA
 
 
@@ -61,14 +62,8 @@ def random_rows(rng, n_bodies, n_repeated=0, joints_per_body=3.0):
 
 
 def dense(pattern, rows):
-    """A as a dense matrix, six columns a body."""
-    ends = np.repeat(pattern.ends, pattern.block_sizes[pattern.n_primal :], axis=0)
-    A = np.zeros((len(rows), 6 * pattern.n_primal))
-    for r, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        for side in range(2):
-            if end[side] >= 0:
-                A[r, 6 * end[side] : 6 * end[side] + 6] += row[side]
-    return A
+    """A as a dense matrix."""
+    return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).toarray()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -325,13 +320,9 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
     assert sweep.width == width
 
 
-def part_of(matrix):
-    label = np.full(matrix.pattern.n_primal, -1)
-    return part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
-
-
 def equilibrated(matrix):
-    part = part_of(matrix)
+    label = np.full(matrix.pattern.n_primal, -1)
+    part = part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
     equilibrate(part)
     return part
 
