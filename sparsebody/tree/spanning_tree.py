@@ -22,6 +22,7 @@ from sparsebody.model.system import System
 N_POSITIONS, N_VELOCITIES, N_SCALARS = np.array(  # of joint types; scalar positions come last
     [(info.n_positions, info.n_velocities, info.n_scalars) for info in INFO], dtype=np.intp
 ).T
+N_SURPLUS, FIRST_SCALAR = N_POSITIONS - N_VELOCITIES, N_VELOCITIES - N_SCALARS
 
 # Columns of `constants`
 NEAR, NEAR_POINT = 0, 9  # near frame to the parent link's axes, and its origin there

@@ -1,5 +1,7 @@
 """Choices of independent rows: remainders in sweeps and on halves, and when two are enough."""
 
+from functools import partial
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from random_saddles import loop_of_hinges
 
 import sparsebody as sb
 import sparsebody.sparse.row_choices as methods_module
+from sparsebody._core import rank as kernels
 from sparsebody.sparse.pattern import bisected
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.row_choices import (
@@ -23,16 +26,16 @@ from sparsebody.sparse.row_choices import (
     generic_bars,
     generic_rank,
     halves,
-    largest_gap,
     narrow_choices,
     part_of_rows,
     path,
-    remainder_flops,
     row_remainders,
     schur_pivots,
 )
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import SCHUR_SHIFT as DELTA
+
+largest_gap = partial(kernels.largest_gap, delta=DELTA)
 
 
 def unit_rows(rng, pattern):
@@ -97,6 +100,10 @@ def test_the_product_of_remainders_is_the_volume_of_the_rows():
     A = dense(pattern, rows)
     pivots = row_remainders(pattern, rows, halves(bisected(pattern)), 1e-12)
     assert 2 * np.log(pivots).sum() == pytest.approx(np.linalg.slogdet(A @ A.T)[1])
+
+
+def remainder_flops(pattern, parts):
+    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
 
 
 def test_work_on_a_grid_grows_with_the_cube_of_its_side():
