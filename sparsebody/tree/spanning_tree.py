@@ -190,6 +190,10 @@ class SpanningTree:
         """Return the links (m, 2) of predecessor and successor of the system's joints (m,)."""
         return self.index[joint_ends(self.system, joint)]
 
+    def velocities(self, i: int) -> slice:
+        """Return the velocity coordinates of tree joint i."""
+        return slice(int(self.first_velocity[i]), int(self.first_velocity[i + 1]))
+
     def support(self, i: int) -> IntArray:
         """Return kappa(i): the joints between the world and body i, outermost last."""
         support = []
