@@ -16,7 +16,7 @@ def test_given_joints_accelerate_as_wanted_whatever_their_type():
         state, tree = system.initial_state, spanning_tree(system)
         qdd = rng.normal(size=tree.n_velocities)
         desired = {
-            system.joint_names[int(tree.joint[i])]: qdd[tree.velocities(i)]
+            system.joint_names[int(tree.joint[i])]: qdd[tree.first_velocity[i] :][: tree.freedoms[i]]
             for i in range(tree.n_bodies)
             if tree.freedoms[i]
         }
