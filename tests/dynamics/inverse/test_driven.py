@@ -16,9 +16,9 @@ def test_given_joints_accelerate_as_wanted_whatever_their_type():
         state, tree = system.initial_state, spanning_tree(system)
         qdd = rng.normal(size=tree.n_velocities)
         desired = {
-            system.joint_names[int(tree.joint[i])]: qdd[tree.first_velocity[i] :][: tree.freedoms[i]]
-            for i in range(tree.n_bodies)
-            if tree.freedoms[i]
+            system.joint_names[int(joint)]: qdd[first:][:n]
+            for joint, first, n in zip(tree.joint, tree.first_velocity, tree.freedoms, strict=False)
+            if n
         }
         a = sb.driven_accelerations(system, state, desired)
         result = joint_accelerations(tree, motion_at_state(tree, state), a)
