@@ -44,7 +44,7 @@ def ladder(n_rungs):
 
 
 def renumbered(pattern, seed):
-    """Return a pattern with bodies and joints renumbered, ends exchanged; and the new numbers."""
+    """Return a pattern with bodies and joints renumbered, ends exchanged, and the new numbers."""
     generator = np.random.default_rng(seed)
     body, joint = generator.permutation(pattern.n_primal), generator.permutation(pattern.n_dual)
     ends = np.where(pattern.ends >= 0, np.append(body, 0)[pattern.ends], -1)[joint, ::-1]
@@ -56,7 +56,7 @@ def renumbered(pattern, seed):
 
 
 def shuffled(pattern, seed):
-    """Return the same mechanism with bodies and joints renumbered, and ends exchanged."""
+    """Return a pattern with bodies and joints renumbered, and ends exchanged."""
     return renumbered(pattern, seed)[0]
 
 

@@ -142,15 +142,15 @@ def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArr
 
 
 def members(owner: IntArray, n_owners: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return items by owner, where each owner's begin (n_owners + 1,), and the place of each item.
+    """Return items by owner, where each owner's begin (n_owners + 1,), and the slot of each item.
 
-    `owner` (n,) is -1 for items that have none; so is their place.
+    `owner` (n,) is -1 for items that have none; so is their slot.
     """
     item = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     first = offsets(np.bincount(owner[item], minlength=n_owners)[:n_owners])
-    place = np.full(len(owner), -1, dtype=np.intp)
-    place[item] = np.arange(len(item)) - first[owner[item]]
-    return item, first, place
+    slot = np.full(len(owner), -1, dtype=np.intp)
+    slot[item] = np.arange(len(item)) - first[owner[item]]
+    return item, first, slot
 
 
 def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
