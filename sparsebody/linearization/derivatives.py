@@ -1,6 +1,6 @@
 """Derivatives of accelerations and multipliers, by the implicit function theorem.
 
-With the residuals F and r of `linear_equations`, and p any of what they depend on,
+With the residuals F and r of `linearize`, and p any of what they depend on,
 
     [M A'; A 0] [da; -dlambda] = -[dF/dp; dr/dp] dp,
 
@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import block_array, csc_array
 
-from sparsebody.arrays import BriefRepr, FloatArray, IntArray
-from sparsebody.dynamics import Formulation, ForwardDynamics
-from sparsebody.errors import ShapeError, check_name
+from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.linearization.linear_equations import LinearEquations
+from sparsebody.errors import ShapeError, check_name
+from sparsebody.linearization.linearize import Linearization
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Solve, scaled_solver
 
@@ -46,8 +45,7 @@ class Derivatives(BriefRepr):
 
     acceleration: FloatArray  # (n_bodies, 6) at the state
     multiplier: FloatArray  # (n_rows,), zero in rows left out as dependent
-    equations: LinearEquations = field(repr=False)
-    independent_rows: IntArray = field(repr=False)
+    equations: Linearization = field(repr=False)
 
     @cached_property
     def residual(self) -> Mapping[str, csc_array]:
@@ -66,7 +64,9 @@ class Derivatives(BriefRepr):
             rate, shape = self.residual[name], self.shape(name)
             direction = np.asarray(direction, dtype=float)
             if direction.shape[: len(shape)] != shape or direction.ndim > len(shape) + 1:
-                raise ShapeError(f"{name} has shape {direction.shape}, not {shape} or (*{shape}, k)")
+                raise ShapeError(
+                    f"{name} has shape {direction.shape}, not {shape} or (*{shape}, k)"
+                )
             total = total - rate @ direction.reshape(rate.shape[1], *direction.shape[len(shape) :])
         right = np.asarray(total)
         if right.ndim == 0:
@@ -112,7 +112,7 @@ class Derivatives(BriefRepr):
 
     @cached_property
     def _factors(self) -> Solve:
-        rows = self.equations.rows[self.independent_rows]
+        rows = self.equations.rows[self.equations.independent_rows]
         matrix = block_array([[self.equations.mass, rows.T], [rows, None]])
         scale = np.ones(matrix.shape[0])
         inertia = self.equations.mass.diagonal()
@@ -124,7 +124,7 @@ class Derivatives(BriefRepr):
     def _solve(self, right: FloatArray) -> FloatArray:
         """Return (6n + n_rows, ...) of [M A'; A 0] x = right, zero in dependent rows."""
         n = 6 * self.equations.system.n_bodies
-        index = np.concatenate([np.arange(n), n + self.independent_rows])
+        index = np.concatenate([np.arange(n), n + self.equations.independent_rows])
         x = np.zeros_like(right)
         x[index] = self._factors(right[index]).real
         return x
@@ -158,15 +158,6 @@ def derivatives(
     ModelError
         If the state is none of the system.
     """
-    state = consistent_state(system) if state is None else state
-    spatial = Formulation(reduction="none")
-    dynamics = ForwardDynamics(system, state, reactions="basic", formulation=spatial)
-    solution = dynamics(state, body_force=body_force)
-    return Derivatives(
-        solution.acceleration,
-        solution.multiplier,
-        LinearEquations.at(
-            system, state, solution.acceleration, solution.multiplier, body_force
-        ),
-        np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows),
-    )
+    at = consistent_state(system) if state is None else state
+    equations = Linearization.at(system, at, body_force)
+    return Derivatives(equations.acceleration, equations.multiplier, equations)

@@ -92,7 +92,7 @@ def scaled_solver(matrix: Any, scale: FloatArray, failure: str) -> Solve:
         factors = splu((scaling @ matrix @ scaling).tocsc())
     except RuntimeError as error:
         raise SimulationError(failure) from error
-    return lambda rhs: scale * factors.solve(scale * rhs)
+    return lambda rhs: scaling @ factors.solve(scaling @ rhs)
 
 
 def n_rows(system: System) -> int:
