@@ -1,16 +1,163 @@
-// The system (8.64) at a state, in elimination order, in ranges of bodies and joints: in space and in a plane.
+// The system (8.64) at a state, in ranges of bodies and joints: rows, bodies and vectors, and what fills them, in space
+// and in a plane. Featherstone (2008), (8.10):  T'(a_s - a_p) = gamma = -T'(v_J x v_p) - (dT/dt)' v_J,  v_J = v_s - v_p.
 //
-// Constraint rows that are constant on the successor need no joint frames: they are carried over to the
-// predecessor by the transform between the two body frames.
+// Bodies and joints are numbered by their positions in the elimination order, so that an evaluation walks through memory
+// from one end to the other. Constraint rows that are constant on the successor need no joint frames: they are carried
+// over to the predecessor by the transform between the two body frames.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <mutex>
 
+#include "base/array.hpp"
 #include "base/threads.hpp"
 #include "base/vec.hpp"
-#include "dynamics/workspaces.hpp"
+#include "spatial/planar.hpp"
 
 namespace sparsebody {
+
+inline constexpr Index large_mechanism = 1 << 12;  // bodies from which on memory is requested ahead
+inline constexpr Index cache_line = 8;             // doubles
+// Roots of inertia and mass of the world: what rows hold at its end must not count in their norms.
+inline constexpr double world_root = 0x1p200;
+
+// Motions of n bodies, which an assembly fills, and of the world.
+template <class Space>
+Array<BodyMotion<Space>> before_world(Index n) {
+  auto bodies = Array<BodyMotion<Space>>::uninitialized({n + 1});
+  bodies[n] = {};
+  return bodies;
+}
+
+// Rows of A, those of a joint together: m joints, k rows, n bodies of 6 or 3 freedoms.
+template <class T>
+struct RowTableOf {
+  enum Kind : std::uint32_t {
+    carried,  // T constant in the axes of the successor
+    general,  // computed by other functions
+    line,     // in a plane, a point of the successor on a line of the predecessor
+  };
+  View<const std::uint32_t> predecessor, successor, kind;  // (m,) bodies, n for the world
+  // (m, 3) or, in a plane, (m, 4): reference point of the rows where the world is the successor [m]; normal of a line on
+  // the predecessor, and point on the successor
+  View<const T, 2> anchor;
+  View<const std::uint32_t> first_row;    // (m + 1,)
+  View<const std::uint32_t> user_row;     // (k,) the user's numbers
+  View<const std::uint32_t> general_row;  // (k,) index of general rows among those
+  View<T, 3> rows;                        // (k, 2, freedoms) on predecessor and successor, where inertias are one
+
+  Index n_joints() const { return predecessor.size(); }
+  // One after the last row of a joint.
+  Index end(Index j) const { return first_row[j + 1]; }
+};
+using RowTable = RowTableOf<double>;
+
+// Where rows that are constant in the axes of successors come from, in the user's numbering.
+struct SuccessorFrames {
+  View<const Index> row_joint;     // (n_rows,)
+  View<const double, 3> rotation;  // (n_joints, 3, 3) from S to the successor
+  View<const double, 2> point;     // (n_joints, 3) origin of S from the center of mass [m]
+  View<const double, 2> distinct;  // rows of T'
+  View<const std::int32_t> subspace;  // (n_rows,) which of these
+
+  const double* T(Index row) const { return &distinct(subspace[row], 0); }
+};
+
+// State, applied loads and what general functions compute; the user's numbering.
+struct EvaluationInput {
+  View<const double, 2> position, orientation, velocity;  // (n, 3), (n, 4), (n, 6) as in State
+  View<const double, 2> load;                             // (n, 6) additional forces, or (0, 6)
+  View<const double, 3> general_rows;                     // (k_general, 2, 6)
+  View<const double> general_gamma;                       // (k_general,)
+  View<const double> stabilization;                       // (k_all,) added to gamma, or (0,)
+};
+
+// ---- Bodies with six freedoms, and the vectors of (8.64).
+//
+// The inertia of a body is C C' + m, about its center of mass and in its axes. Vectors are in units in which it is
+// one: of a motion (C' w, sqrt(m) u), of a force (C^-1 n, f / sqrt(m)).
+
+// Units of a body: row i of the table `unit`.
+struct BodyUnit {
+  double root[6];       // C, a lower triangle row by row
+  double inverse[6];    // C^-1
+  double mass_root;     // sqrt(m)
+  double mass_inverse;  // 1 / sqrt(m)
+
+  Lower3<double> C() const { return Lower3<double>::load(root); }
+  Lower3<double> C_inverse() const { return Lower3<double>::load(inverse); }
+  Force<double> to_unit(const Force<double>& f) const { return {C_inverse() * f.angular, mass_inverse * f.linear}; }
+  Force<double> from_unit(const Force<double>& f) const { return {C() * f.angular, mass_root * f.linear}; }
+  Motion<double> to_unit(const Motion<double>& v) const {
+    return {transpose_times(C(), v.angular), mass_root * v.linear};
+  }
+  Motion<double> from_unit(const Motion<double>& v) const {
+    return {transpose_times(C_inverse(), v.angular), mass_inverse * v.linear};
+  }
+  // C^-1 (I w x w)
+  Vec3<double> gyroscopic_moment(const Vec3<double>& w) const {
+    return C_inverse() * cross(C() * transpose_times(C(), w), w);
+  }
+};
+inline constexpr Index unit_columns = sizeof(BodyUnit) / sizeof(double);
+
+// Fills BodyUnits (n + 1, 14): the Cholesky factor C of each rotational inertia, its inverse, and those of the mass.
+// bodies: the user's numbers in elimination order.
+inline void fill_units(View<const double> mass, View<const double, 3> inertia, View<const Index> bodies,
+                       View<double, 2> unit) {
+  const auto units = reinterpret_cast<BodyUnit*>(unit.data());
+  const Index n = bodies.size();
+  for (Index i = 0; i < n; ++i) {
+    const double* const I = inertia[bodies[i]].data();
+    const double c0 = std::sqrt(I[0]), c1 = I[3] / c0, c3 = I[6] / c0;
+    const double c2 = std::sqrt(I[4] - c1 * c1), c4 = (I[7] - c1 * c3) / c2;
+    const double c5 = std::sqrt(I[8] - c3 * c3 - c4 * c4), m = std::sqrt(mass[bodies[i]]);
+    units[i] = {{c0, c1, c2, c3, c4, c5},
+                {1.0 / c0, -c1 / (c0 * c2), 1.0 / c2, (c1 * c4 / c2 - c3) / (c0 * c5), -c4 / (c2 * c5), 1.0 / c5},
+                m, 1.0 / m};
+  }
+  constexpr double c = world_root, one = 1.0 / world_root;
+  units[n] = {{c, 0.0, c, 0.0, 0.0, c}, {one, 0.0, one, 0.0, 0.0, one}, c, one};
+}
+
+// Bodies in a state, and the system [1 A'; A 0] x = right of (8.64).
+struct SpatialWorkspace {
+  using Scalar = double;
+  using Space = InSpace<double>;
+  // Of the states of some bodies.
+  struct Check {
+    bool is_unit = true;  // quaternions
+    double total = 0.0;   // of all numbers
+
+    void take(const Check& other) { is_unit &= other.is_unit, total += other.total; }
+    bool is_sound() const { return is_unit && total - total == 0.0; }
+  };
+
+  RowTable constraints;
+  View<const std::uint32_t> body;    // (n,) the user's numbers
+  View<const double> gravity_;       // (3,) [m/s^2]
+  View<const double, 2> unit;        // (n + 1, 14) BodyUnits; row n is the world
+  View<double> right;                // (6 n + k,) forces, then gamma
+  Array<BodyMotion<Space>> bodies = before_world<Space>(body.size());
+
+  Index n_bodies() const { return body.size(); }
+  const BodyUnit& unit_of(Index i) const { return *reinterpret_cast<const BodyUnit*>(unit[i].data()); }
+  Vec3<double> gravity() const { return Vec3<double>::load(gravity_.data()); }
+  // Keeps the motion of a body, number by number: a copy of the whole goes through memory.
+  const BodyMotion<Space>& store_motion(Index i, const BodyMotion<Space>& motion, Check&) {
+    motion.R.store(bodies[i].R.m);
+    bodies[i].x = motion.x, bodies[i].v = motion.v;
+    return motion;
+  }
+  // A force on a body, and a row, in units.
+  Force<double> on_freedoms(Index i, const Force<double>& f) const { return unit_of(i).to_unit(f); }
+  Force<double> row_on_freedoms(Index i, const Force<double>& t) const { return unit_of(i).to_unit(t); }
+  // A motion of a body from its part of a solution.
+  Motion<double> motion_of(Index i, const double* x) const { return unit_of(i).from_unit(Motion<double>::load(x)); }
+};
+
+// ---- Assembly, of any workspace
 
 inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
 inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // that memory is requested
@@ -54,7 +201,7 @@ typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, I
     check.total += double((x.x + x.y + x.z) + (v.angular.x + v.angular.y + v.angular.z) +
                           (v.linear.x + v.linear.y + v.linear.z));
     const BodyMotion<InSpace<T>> motion{rotation<T>(q), x, v};
-    const auto& body = w.place(i, motion, check);
+    const auto& body = w.store_motion(i, motion, check);
     const auto& unit = w.unit_of(i);
     typename Workspace::Space::Force f{
         unit.gyroscopic_moment(body.v.angular),
@@ -98,7 +245,7 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
     if constexpr (n_freedoms == 3)
       if (table.kind[j] == RowTable::line) {
         const T* const c = &table.anchor(j, 0);
-        const PlanarLineRow<T> row(w.bodies[p], w.bodies[s], {c[0], c[1]}, {c[2], c[3]});
+        const typename Workspace::LineRow row(w.bodies[p], w.bodies[s], {c[0], c[1]}, {c[2], c[3]});
         w.unit_of(p).to_unit(row.on_predecessor).store(own);
         w.unit_of(s).to_unit(row.on_successor).store(own + n_freedoms);
         gamma[begin] = row.gamma;
@@ -108,14 +255,16 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
       std::fill(gamma + begin, gamma + end, T(0.0));
       continue;
     }
-    const BodyMotion<Space>& successor = w.bodies[s];
+    const BodyMotion<Space>&predecessor = w.bodies[p], &successor = w.bodies[s];
     const auto x_s = s == world ? Space::Vector::load(&table.anchor(j, 0)) : successor.x;
-    const RelativeMotion<Space> motion(w.bodies[p], successor, x_s);
+    const typename Space::Transform X_p{transpose_times(successor.R, predecessor.R),  // to the axes of s, about x_s
+                                        transpose_times(predecessor.R, x_s - predecessor.x)};
+    const typename Space::Motion v_p = X_p * predecessor.v, bias = cross(successor.v - v_p, v_p);  // v_J x v_p
     const auto unit_s = w.unit_of(s), unit_p = w.unit_of(p);
     for (Index k = begin; k < end; ++k) {
       const Row t = unit_s.from_unit(Row::load(rows + size * k + n_freedoms));
-      gamma[k] = motion.required_acceleration(t);
-      unit_p.to_unit(motion.on_predecessor(t)).store(rows + size * k);
+      gamma[k] = -dot(bias, t);
+      unit_p.to_unit(-X_p.transpose(t)).store(rows + size * k);
     }
   }
   if (!in.stabilization.empty())
@@ -141,7 +290,7 @@ typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, 
     const std::lock_guard lock(mutex);
     check.take(part);
   });
-  fill_rows(w, w.kept, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
+  fill_rows(w, w.constraints, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
   return check;
 }
 
@@ -184,7 +333,7 @@ void to_user_order(const Workspace& w, View<const double> x, View<double, 2> acc
     }
   });
   if (multiplier.empty()) return;
-  const auto& user_row = w.kept.user_row;
+  const auto& user_row = w.constraints.user_row;
   run_ranges(user_row.size(), threads, [&](Index first, Index last) {
     for (Index k = first; k < last; ++k) multiplier[user_row[k]] = -x[n_freedoms * n + k];
   });
@@ -194,7 +343,7 @@ void to_user_order(const Workspace& w, View<const double> x, View<double, 2> acc
 //
 // Relative to the largest acceleration that a row could feel, with the solution or with the bodies free; rows across
 // all accelerations of a stretched linkage feel nothing but rounding.
-inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& kept, Index n,
+inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& constraints, Index n,
                         View<const double> x, View<const double> right) {
   const auto largest = [](const double* first, const double* last) {
     double m = 0.0;
@@ -213,7 +362,7 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
       }
       gap = std::max(gap, std::abs(residual)), total += residual;
     }
-  const double entry = std::max(largest(kept.rows.begin(), kept.rows.end()),
+  const double entry = std::max(largest(constraints.rows.begin(), constraints.rows.end()),
                                 largest(left_out.rows.begin(), left_out.rows.end()));
   const Index n_primal = n_freedoms * n;
   double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));

@@ -3,8 +3,8 @@
 
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced.hpp"
-#include "dynamics/reduced_evaluation.hpp"
-#include "dynamics/general_terms.hpp"
+#include "dynamics/spatial_evaluation.hpp"
+#include "dynamics/loads_and_rows.hpp"
 #include "model/named_tuples.hpp"
 
 namespace sparsebody {
@@ -86,7 +86,7 @@ void def_evaluation(nb::class_<E>& type) {
           throw nb::type_error("accelerations are (n_bodies, 6)");
         return result(unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); }));
       },
-      "Assemble, factorize and solve at once; return the status, and where it is not kept how accurate the solution is.");
+      "Assemble, factorize and solve at once; return the status, and unless it is stored how accurate the solution is.");
   def<"to_user_order(acceleration, multiplier)">(
       type, [](E& self, Table acceleration, Vector multiplier) { self.to_user_order(acceleration, multiplier); },
       "Fill accelerations, and multipliers if there are any, in the user's numbering and units.");
@@ -97,7 +97,7 @@ void def_evaluation(nb::class_<E>& type) {
         const auto& e = assembling(self);
         return unlocked(e.n_bodies(), [&] {
           fill_rows(e.system, left_out, in, gamma.data(), e.threads);
-          return violation(left_out, gamma, e.system.kept, e.n_bodies(), solution_of(e), e.system.right);
+          return violation(left_out, gamma, e.system.constraints, e.n_bodies(), solution_of(e), e.system.right);
         });
       },
       "Fill gamma of rows left out at the newest state; return how far the newest solution violates them.");
@@ -141,16 +141,16 @@ void def_steps(nb::class_<E>& type) {
 void bind_spatial_evaluations(nb::module_& m) {
   nb::class_<SpatialEvaluation> spatial(m, "SpatialEvaluation",
                                         "Forward dynamics of bodies with six freedoms, in elimination order.");
-  def_keeping<"__init__(kept, factors?, body, gravity, unit, right, padded_x, residual, wrench, n_coordinates, "
+  def_keeping<"__init__(constraints, factors?, body, gravity, unit, right, padded_x, residual, wrench, n_coordinates, "
               "max_corrections, goal, chunk_length)">(
       spatial,
-      [](SpatialEvaluation* self, const RowTable& kept, block_ldl::Factors* factors, Numbers body, Vector gravity,
+      [](SpatialEvaluation* self, const RowTable& constraints, block_ldl::Factors* factors, Numbers body, Vector gravity,
          Table unit, Vector right, Vector padded_x, Vector residual, Vector wrench, Index n_coordinates,
          Index max_corrections, double goal, Index chunk_length) {
-        new (self) SpatialEvaluation{{kept, body, gravity, unit, right},
+        new (self) SpatialEvaluation{{constraints, body, gravity, unit, right},
                                      {padded_x, residual, wrench, {}, {}, {}},
                                      factors,
-                                     make_schedule(factors ? &factors->layout : nullptr, kept, body.size(), chunk_length),
+                                     make_schedule(factors ? &factors->layout : nullptr, constraints, body.size(), chunk_length),
                                      n_coordinates,
                                      max_corrections,
                                      goal};
@@ -179,15 +179,15 @@ void bind_spatial_evaluations(nb::module_& m) {
 void bind_planar_evaluation(nb::module_& m) {
   using E = PlanarEvaluation;
   nb::class_<E> evaluation(m, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
-  def_keeping<"__init__(kept, qr?, body, gravity, unit, basis, right, x, n_coordinates)">(
-      evaluation, [](E* self, const RowTable& kept, BlockQR* qr, Numbers body, Vector gravity, Table unit,
+  def_keeping<"__init__(constraints, qr?, body, gravity, unit, basis, right, x, n_coordinates)">(
+      evaluation, [](E* self, const RowTable& constraints, BlockQR* qr, Numbers body, Vector gravity, Table unit,
                      View<double, 3> basis, Vector right, Vector x, Index n_coordinates) {
-        new (self) E{{kept, body, gravity, unit, basis, right}, qr, x, n_coordinates};
+        new (self) E{{constraints, body, gravity, unit, basis, right}, qr, x, n_coordinates};
       });
   def_assembling(evaluation, &E::qr);
   evaluation.def_ro("residual", &E::residual, "Relative residual of the newest solution.")
       .def_ro("row", &E::row, "The row that depends on others.");
-  evaluation.attr("GOOD") = int(E::good);
+  evaluation.attr("REGULAR") = int(E::regular);
   evaluation.attr("NOT_FINITE") = int(E::not_finite);
   evaluation.attr("OUT_OF_PLANE") = int(E::out_of_plane);
   m.attr("WORLD_ROOT") = world_root;
@@ -214,20 +214,20 @@ void bind_dynamics(nb::module_& m) {
   bind_spatial_evaluations(m);
   bind_planar_evaluation(m);
 
-  nb::class_<GeneralTerms> terms(m, "GeneralTerms", "Loads, and rows that are not just constant on the successor.");
-  def_keeping<"__init__(tables, known, rows, gamma)">(
-      terms, construct<GeneralTerms, const model::SystemTables&, Table, View<double, 3>, Vector>);
+  nb::class_<LoadsAndRows> terms(m, "LoadsAndRows", "Loads, and rows that are not just constant on the successor.");
+  def_keeping<"__init__(tables, functions, rows, gamma)">(
+      terms, construct<LoadsAndRows, const model::SystemTables&, Table, View<double, 3>, Vector>);
   def<"fill_rows(bodies)">(
       terms,
-      [](const GeneralTerms& self, const model::BodyMotions& bodies) {
+      [](const LoadsAndRows& self, const model::BodyMotions& bodies) {
         unlocked(self.n_joints(), [&] { self.fill_rows(bodies); });
       },
       "Fill rows and gamma at a state.");
-  def<"fill_errors(bodies, rows, delta, velocity_error)">(terms, &GeneralTerms::fill_errors,
+  def<"fill_errors(bodies, rows, delta, velocity_error)">(terms, &LoadsAndRows::fill_errors,
                                                           "Fill errors of the rows of prescribed coordinates.");
   def<"add_loads(bodies, coordinate, load)">(
       terms,
-      [](const GeneralTerms& self, const model::BodyMotions& bodies, Values coordinate, Table load) {
+      [](const LoadsAndRows& self, const model::BodyMotions& bodies, Values coordinate, Table load) {
         return unlocked(load.rows(), [&] { return self.add_loads(bodies, coordinate, load); });
       },
       "Add loads (n_bodies, 6); return -1, or the first spring between points that coincide.");

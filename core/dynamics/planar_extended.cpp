@@ -8,11 +8,11 @@
 namespace sparsebody {
 
 ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, const SuccessorFrames& frames)
-    : basis_({evaluation.n_bodies() + 1, 3, 3}), rows_(evaluation.system.kept.rows.shape()),
-      unit_(evaluation.system.unit.shape()), anchor_(evaluation.system.kept.anchor.shape()),
+    : basis_({evaluation.n_bodies() + 1, 3, 3}), rows_(evaluation.system.constraints.rows.shape()),
+      unit_(evaluation.system.unit.shape()), anchor_(evaluation.system.constraints.anchor.shape()),
       right_(evaluation.system.right.size()), x_(3 * evaluation.n_bodies()) {
   const PlanarWorkspace& system = evaluation.system;
-  const RowTable& kept = system.kept;
+  const RowTable& table = system.constraints;
   const Index n = system.n_bodies();
   for (Index i = 0; i <= n; ++i) {  // orthogonal axes of length one, and roots that are inverses
     const auto unit_vector = [](const Vec3<Extended>& v) { return inverse_sqrt(dot(v, v)) * v; };
@@ -25,27 +25,27 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
       unit_(i, a) = inverse_sqrt(inverse * inverse);
     }
   }
-  for (Index j = 0; j < kept.n_joints(); ++j) {  // the joint's point in the plane of the successor
-    const Index s = kept.successor[j], joint = frames.row_joint[kept.user_row[kept.first_row[j]]];
+  for (Index j = 0; j < table.n_joints(); ++j) {  // the joint's point in the plane of the successor
+    const Index s = table.successor[j], joint = frames.row_joint[table.user_row[table.first_row[j]]];
     const auto B = Mat3<Extended>::load(&basis_(s, 0, 0));
     const Vec3<Extended> point = B * Vec3<Extended>::load(&frames.point(joint, 0));
-    const bool is_line = kept.kind[j] == RowTable::line;
-    for (int a = 0; a < 2; ++a) anchor_(j, a) = kept.anchor(j, a);
+    const bool is_line = table.kind[j] == RowTable::line;
+    for (int a = 0; a < 2; ++a) anchor_(j, a) = table.anchor(j, a);
     anchor_(j, is_line ? 2 : 0) = point.y, anchor_(j, is_line ? 3 : 1) = point.z;
   }
-  system_ = {{kept.predecessor, kept.successor, kept.kind, anchor_, kept.first_row, kept.user_row, kept.general_row,
+  system_ = {{table.predecessor, table.successor, table.kind, anchor_, table.first_row, table.user_row, table.general_row,
               rows_},
              system.body, system.gravity_, unit_, basis_, right_};
-  fill_rows_on_successors(system_, system_.kept, frames, 1);
+  fill_rows_on_successors(system_, system_.constraints, frames, 1);
 }
 
 template <class F>
 void ExtendedPlanarSystem::for_rows(F f) {
-  const auto& kept = system_.kept;
-  for (Index j = 0; j < kept.n_joints(); ++j)
-    for (Index k = kept.first_row[j]; k < kept.end(j); ++k)
+  const auto& table = system_.constraints;
+  for (Index j = 0; j < table.n_joints(); ++j)
+    for (Index k = table.first_row[j]; k < table.end(j); ++k)
       for (int side = 0; side < 2; ++side)
-        if (const Index body = side == 0 ? kept.predecessor[j] : kept.successor[j]; body < system_.n_bodies())
+        if (const Index body = side == 0 ? table.predecessor[j] : table.successor[j]; body < system_.n_bodies())
           f(k, &rows_(k, side, 0), &x_[3 * body]);
 }
 
@@ -54,7 +54,7 @@ double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const Evaluatio
   constexpr double last_correction = 1e-17;  // of the largest acceleration, one that nothing has to follow
   const Index n = 3 * evaluation.n_bodies(), m = right_.size() - n;
   fill_bodies(system_, in, 0, evaluation.n_bodies());
-  fill_rows(system_, system_.kept, in, right_.data() + n, 1);
+  fill_rows(system_, system_.constraints, in, right_.data() + n, 1);
   const View<double> x = evaluation.x, forces = evaluation.system.right;  // forces as they are
   std::copy(forces.begin(), forces.begin() + n, x_.begin());
   std::fill(x.begin() + n, x.end(), 0.0);

@@ -80,24 +80,24 @@ inline Array<double> rows_on_freedoms(View<const Index> row_joint, View<const In
                                       View<double, 3> reduced) {
   Array<double> size(A.rows());
   for (Index k = 0; k < A.rows(); ++k) {
-    double square[2] = {}, whole_square = 0.0;
+    double square[2] = {}, unreduced_square = 0.0;
     for (int side = 0; side < 2; ++side) {
       const Index body = ends(row_joint[k], side);
       if (body < 0) continue;
       for (int c = 0; c < 6; ++c) {
-        double total = 0.0, whole = 0.0;
+        double total = 0.0, unreduced = 0.0;
         for (int a = 0; a < 6; ++a) {
           total += A(k, side, a) * to_freedoms(body, a, c);
-          whole += A(k, side, a) * inverse(body, a, c);
+          unreduced += A(k, side, a) * inverse(body, a, c);
         }
         reduced(k, side, c) = total;
         square[side] += total * total;
-        whole_square += whole * whole;
+        unreduced_square += unreduced * unreduced;
       }
     }
-    size[k] = std::sqrt(whole_square);
+    size[k] = std::sqrt(unreduced_square);
     for (int side = 0; side < 2; ++side)
-      if (square[side] <= row_tolerance * row_tolerance * whole_square)
+      if (square[side] <= row_tolerance * row_tolerance * unreduced_square)
         for (int c = 0; c < 6; ++c) reduced(k, side, c) = 0.0;
   }
   return size;

@@ -1,17 +1,157 @@
 #include "dynamics/spatial_evaluation.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "base/threads.hpp"
+#include "base/vec.hpp"
 
 namespace sparsebody {
 
+// ---- Residual of the system [1 A'; A 0] x = right, and its scale
+
 namespace {
+
+// Part of the largest term of the rows from which on the accelerations of the free bodies are counted, too.
+constexpr double free_motion_tolerance = 1e-7;
+
+// part / whole; part where the whole is zero.
+double relative(double part, double whole) { return whole > 0.0 ? part / whole : part; }
+
+// Enlarges the first lanes of sizes.
+template <int lanes>
+SB_INLINE void enlarge(Vec<8>& sizes, const Vec<lanes>& v) {
+  if constexpr (lanes == 8) sizes = larger(sizes, v);
+  else sizes.low = larger(sizes.low, v);
+}
+template <int lanes>
+SB_INLINE void accumulate(Vec<8>& sum, const Vec<lanes>& v) {
+  if constexpr (lanes == 8) sum += v;
+  else sum.low += v;
+}
+
+// The n rows of a joint: residual = right - A x, and the wrenches A' y on its two bodies.
+template <int n>
+SB_INLINE void row_residual(const double* rows, const double* x_p, const double* x_s, const double* multiplier,
+                            const double* right, double* residual, double* wrench_p, double* wrench_s,
+                            SolutionWorkspace& w) {
+  constexpr int lanes = n < 4 ? 4 : 8;
+  using Vec8 = Vec<8>;
+  const Vec8 a_p = Vec8::load<6>(x_p), a_s = Vec8::load<6>(x_s);
+  Vec8 t_p[n], t_s[n], terms = w.of_rows.terms;
+  Vec<4> products[n];
+  unrolled<0, n>([&](auto k) SB_UNROLL {
+    t_p[k] = Vec8::load<6>(rows + 12 * k);
+    t_s[k] = Vec8::load<6>(rows + 12 * k + 6);
+    const Vec8 on_p = t_p[k] * a_p, on_s = t_s[k] * a_s;
+    terms = larger(larger(terms, on_p), on_s);
+    products[k] = folded(on_p + on_s);
+  });
+  const auto gamma = Vec<lanes>::template load<n>(right);
+  const auto r = gamma - sums<lanes>(products);
+  r.template store<n>(residual);
+  w.of_rows.terms = terms;
+  enlarge<lanes>(w.of_rows.terms, gamma);
+  enlarge<lanes>(w.of_rows.residual, r);
+  accumulate<lanes>(w.of_rows.sum, r);
+  for (const auto& [wrench, t] : {std::pair{wrench_p, &t_p}, std::pair{wrench_s, &t_s}}) {
+    Vec8 f = Vec8::load(wrench);
+    unrolled<0, n>([&](auto k) SB_UNROLL { f += (*t)[k] * multiplier[k]; });
+    f.store(wrench);
+    w.wrenches = larger(w.wrenches, f);
+  }
+}
+
+void begin_residual(SolutionWorkspace& w) {
+  w.of_bodies = w.of_rows = {};
+  w.wrenches = {};
+}
+
+// Takes the sizes of a part to those of all.
+void enlarge(SolutionWorkspace& all, const SolutionWorkspace& part) {
+  for (const auto& [to, from] : {std::pair{&all.of_bodies, &part.of_bodies}, std::pair{&all.of_rows, &part.of_rows}}) {
+    to->terms = larger(to->terms, from->terms);
+    to->residual = larger(to->residual, from->residual);
+    to->sum += from->sum;
+  }
+  all.wrenches = larger(all.wrenches, part.wrenches);
+}
+
+// Fills the residual for ranges of joints and bodies, backwards; the joints of the bodies have come before.
+void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, const double* right, Index first_joint,
+                          Index last_joint, Index first_body, Index last_body) {
+  using Vec8 = Vec<8>;
+  const bool is_large = n > large_mechanism;
+  const double* const rows = table.rows.data();
+  const double* const padded_x = w.padded_x.data();
+  double *const wrench = w.wrench.data(), *const residual = w.residual.data();
+  double on_world[8] = {};
+  for (Index j = last_joint - 1; j >= first_joint; --j) {
+    const Index begin = table.first_row[j], end = table.first_row[j + 1];
+    if (is_large) {
+      for (Index at = 12 * begin; at < 12 * end; at += cache_line) prefetch(rows + at - 12 * 50);
+      for (const double* v : {(const double*)residual, right}) prefetch(v + 6 * n + begin - 50);
+      for (const auto& column : {table.predecessor, table.successor, table.first_row}) prefetch(column.data() + j - 32);
+    }
+    const Index p = table.predecessor[j], s = table.successor[j], row = 6 * n + begin;
+    const double* const x_p = padded_x + (p < n ? margin + 6 * p : 0);
+    const double* const x_s = padded_x + (s < n ? margin + 6 * s : 0);
+    with_constant<5, 3, 2, 1, 4, 6>(end - begin, [&](auto n_rows) SB_UNROLL {
+      row_residual<n_rows>(rows + 12 * begin, x_p, x_s, padded_x + margin + row, right + row, residual + row,
+                                   p < n ? wrench + 8 * p : on_world, s < n ? wrench + 8 * s : on_world, w);
+    });
+  }
+  for (Index i = last_body - 1; i >= first_body; --i) {
+    if (is_large) {
+      prefetch(wrench + 8 * (i - 16));
+      prefetch(residual + 6 * (i - 16));
+    }
+    const Vec8 a = Vec8::load<6>(padded_x + margin + 6 * i), f = Vec8::load<6>(right + 6 * i);
+    const Vec8 r = f - a - Vec8::load(wrench + 8 * i);  // f - a - A' y
+    r.store<6>(residual + 6 * i);
+    Vec8{}.store(wrench + 8 * i);
+    w.of_bodies.terms = larger(larger(w.of_bodies.terms, a), f);
+    w.of_bodies.residual = larger(w.of_bodies.residual, r);
+    w.of_bodies.sum += r;
+  }
+}
+
+// The largest product of an entry of the rows and one of x (6 n,).
+double largest_term(const RowTable& table, Index n, const double* x) {
+  double largest = 0.0;
+  for (Index j = 0; j < table.n_joints(); ++j)
+    for (const int side : {0, 1}) {
+      const Index b = side == 0 ? table.predecessor[j] : table.successor[j];
+      if (b == n) continue;
+      for (Index k = table.first_row[j]; k < Index(table.first_row[j + 1]); ++k)
+        for (int a = 0; a < 6; ++a) largest = std::max(largest, std::abs(table.rows(k, side, a) * x[6 * b + a]));
+    }
+  return largest;
+}
+
+// The relative size of a residual that is filled for all joints and bodies.
+//
+// Forces and accelerations have different units, so each half has its own scale: the largest force; the largest
+// product of an entry of a row and one of the solution, or where these vanish, as in equilibrium, of the
+// accelerations of the bodies without constraints.
+double relative_residual(const SolutionWorkspace& w, const RowTable& table, Index n, const double* right) {
+  double terms = w.of_rows.largest_term();
+  const double row_residual = w.of_rows.largest_residual();
+  if (!(row_residual <= free_motion_tolerance * terms)) terms = std::max(terms, largest_term(table, n, right));
+  const double of_bodies = relative(w.of_bodies.largest_residual(), w.of_bodies.largest_term());
+  const double of_rows = relative(row_residual, terms);
+  return std::max(of_bodies, of_rows) + 0.0 * (of_bodies + of_rows);  // NaN if either is
+}
+
+// ---- Evaluation
 
 constexpr Index chunks_ahead = 4;  // of the slower one of two threads
 
 // Fills rows and right-hand side for ranges of bodies and joints; returns whether the state is one.
 bool assemble(SpatialWorkspace& w, const EvaluationInput& in, const Chunk& chunk, const Chunk& next) {
   const bool is_sound = fill_bodies(w, in, chunk.body, next.body).is_sound();
-  fill_rows(w, w.kept, in, w.right.data() + 6 * w.n_bodies(), chunk.joint, next.joint);
+  fill_rows(w, w.constraints, in, w.right.data() + 6 * w.n_bodies(), chunk.joint, next.joint);
   return is_sound;
 }
 
@@ -25,6 +165,17 @@ void for_runs(const std::vector<Index>& without, Index first, Index last, const 
     if (begin < end) visit(begin, end);
     end = is_whole ? first : begin - 1;
   }
+}
+
+// Fills the residual of the joints and bodies of a chunk that belong to no other part.
+void fill_inner_residual(const SpatialEvaluation& evaluation, SolutionWorkspace& w, View<const double> right,
+                         const Chunk& chunk, const Chunk& next) {
+  const RowTable& table = evaluation.system.constraints;
+  const Index n = evaluation.n_bodies();
+  for_runs(evaluation.schedule.border_joints, chunk.residual_joint, next.residual_joint,
+           [&](Index first, Index last) { fill_residual(w, table, n, right.data(), first, last, 0, 0); });
+  for_runs(evaluation.schedule.border_bodies, chunk.residual_body, next.residual_body,
+           [&](Index first, Index last) { fill_residual(w, table, n, right.data(), 0, 0, first, last); });
 }
 
 }  // namespace
@@ -80,22 +231,12 @@ double SpatialEvaluation::residual_in_parts(View<const double> right, const Fill
   for (const SolutionWorkspace& part : workspace) enlarge(solution, part);
   const auto& [parts, shared, joints, bodies] = schedule;
   const auto border = [&](Index first_joint, Index last_joint, Index first_body, Index last_body) {
-    fill_residual(solution, system.kept, n_bodies(), right.data(), first_joint, last_joint, first_body, last_body);
+    fill_residual(solution, system.constraints, n_bodies(), right.data(), first_joint, last_joint, first_body,
+                  last_body);
   };
   for (std::size_t k = joints.size(); k-- > 0;) border(joints[k], joints[k] + 1, 0, 0);
   for (std::size_t k = bodies.size(); k-- > 0;) border(0, 0, bodies[k], bodies[k] + 1);
-  return relative_residual(solution, system.kept, n_bodies(), right.data());
-}
-
-// Of the joints and bodies of a chunk that belong to no other part.
-static void fill_inner_residual(const SpatialEvaluation& evaluation, SolutionWorkspace& w, View<const double> right,
-                                const Chunk& chunk, const Chunk& next) {
-  const RowTable& kept = evaluation.system.kept;
-  const Index n = evaluation.n_bodies();
-  for_runs(evaluation.schedule.border_joints, chunk.residual_joint, next.residual_joint,
-           [&](Index first, Index last) { fill_residual(w, kept, n, right.data(), first, last, 0, 0); });
-  for_runs(evaluation.schedule.border_bodies, chunk.residual_body, next.residual_body,
-           [&](Index first, Index last) { fill_residual(w, kept, n, right.data(), 0, 0, first, last); });
+  return relative_residual(solution, system.constraints, n_bodies(), right.data());
 }
 
 double SpatialEvaluation::substitute() {
@@ -133,10 +274,10 @@ Refinement SpatialEvaluation::refine(View<const double> right, double goal, bool
   double correction = 0.0;
   const double sufficient = std::max(
       sufficient_residual, wrench_rounding * relative(ResidualSizes::largest(solution.wrenches),
-                                                      solution.primal.largest_term()));
+                                                      solution.of_bodies.largest_term()));
   for (Index step = 0; step < max_corrections && !(residual <= goal); ++step) {
     const double size = factors->solve(rows(), solution.residual, 0.0, true, solution.x());
-    correction = size / std::max(solution.primal.largest_term(), size);
+    correction = size / std::max(solution.of_bodies.largest_term(), size);
     if (correction > rough_correction && !is_shifted) break;
     const bool is_last = step == max_corrections - 1 || correction < accurate_correction || is_shifted;
     const double before = residual;
@@ -162,122 +303,158 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
+void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
+  sparsebody::to_user_order(system, solution.x(), acceleration, multiplier, threads);
+}
+
+// ---- Bodies within displacement subgroups about the world
+
 namespace {
 
-// The bodies and joints of one part.
-struct Range {
-  Index body, joint, end_body, end_joint;
+constexpr double direction_tolerance = 1e-9;  // of directions, and of parts of velocities
+constexpr double rest_velocity = 1e-12;       // velocities that are none [m/s]
 
-  bool has_body(Index b) const { return body <= b && b < end_body; }
+// What a body keeps: two directions and a point of it, in body and in world coordinates. The point must not move
+// along `across` by more than `reach` [m].
+struct FixedDirections {
+  double first[3], first_world[3], second[3], second_world[3];
+  double point[3], point_world[3], across[3][3], reach;
+
+  // Where the point is, from where it has to be.
+  Vec3<double> point_error(const Vec3<double>& x, const Mat3<double>& R) const {
+    return x + R * Vec3<double>::load(point) - Vec3<double>::load(point_world);
+  }
+  bool hold(const Vec3<double>& x, const Mat3<double>& R) const {
+    for (const auto& [direction, world] : {std::pair{first, first_world}, std::pair{second, second_world}}) {
+      const Vec3<double> gap = R * Vec3<double>::load(direction) - Vec3<double>::load(world);
+      if (!(std::max({std::abs(gap.x), std::abs(gap.y), std::abs(gap.z)}) <= direction_tolerance)) return false;
+    }
+    const Vec3<double> gap = point_error(x, R);
+    for (const auto& line : across)
+      if (!(std::abs(dot(Vec3<double>::load(line), gap)) <= reach)) return false;
+    return true;
+  }
 };
 
-// The body of a joint that comes last in a part; -1 if none is there.
-Index last_body(const RowTable& kept, Index joint, const Range& range) {
-  Index last = -1;
-  for (const Index body : {Index(kept.predecessor[joint]), Index(kept.successor[joint])})
-    if (range.has_body(body)) last = std::max(last, body);
-  return last;
+using Twist = std::array<double, 6>;
+
+Twist load(const double* p) { return {p[0], p[1], p[2], p[3], p[4], p[5]}; }
+
+// Q' v with d columns of Q
+template <int d>
+Twist transpose_times(const double* Q, const Twist& v) {
+  Twist y{};
+  for (int r = 0; r < 6; ++r)
+    for (int c = 0; c < d; ++c) y[c] += v[r] * Q[6 * r + c];
+  return y;
 }
 
-// Up to which bodies and joints the panels that each chunk opens are made of.
-void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n, const Range& range,
-                         std::vector<Chunk>& chunks) {
-  const auto& pivots = layout.pivots;
-  Index body = range.body, joint = range.joint;
-  for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
-    const Index last_opened = pivots[chunks[c + 1].pivot].first_opened;
-    for (Index i = pivots[chunks[c].pivot].first_opened; i < last_opened; ++i) {
-      const Index p = layout.opened[i];
-      if (pivots[p].kind == block_ldl::contribution) continue;
-      const Index end = Index(pivots[p].natural) + Index(pivots[p].size);
-      Index last = end - 6 * n;  // row of A up to which joints are needed
-      if (last <= 0) body = std::max(body, end / 6);
-      for (Index f = pivots[p].first_fill; f < Index(pivots[p + 1].first_fill); ++f)
-        last = std::max(last, Index(layout.fills[f].a_row) + 1);
-      for (; joint < range.end_joint && Index(kept.first_row[joint]) < last; ++joint)
-        body = std::max(body, last_body(kept, joint, range) + 1);
-    }
-    chunks[c + 1].body = body, chunks[c + 1].joint = joint;
-  }
+template <int d>
+Twist times(const double* Q, const Twist& y) {
+  Twist v{};
+  for (int r = 0; r < 6; ++r)
+    for (int c = 0; c < d; ++c) v[r] += Q[6 * r + c] * y[c];
+  return v;
 }
 
-// The joints and bodies before which residuals wait for pivots of earlier chunks.
-void set_residual_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n, const Range& range,
-                         std::vector<Chunk>& chunks) {
-  std::vector<Index> after(range.end_body - range.body, range.joint);  // up to the last joint of each body
-  for (Index joint = range.joint; joint < range.end_joint; ++joint)
-    for (const Index b : {Index(kept.predecessor[joint]), Index(kept.successor[joint])})
-      if (range.has_body(b)) after[b - range.body] = joint + 1;
-  Index known = range.body, joint = range.joint, body = range.body;
-  for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
-    for (Index j = chunks[c].pivot; j < chunks[c + 1].pivot; ++j) {
-      const Index end = Index(layout.pivots[j].natural) + Index(layout.pivots[j].size);
-      Index waiting = range.joint;
-      for (; end <= 6 * n && known < end / 6; ++known) waiting = std::max(waiting, after[known - range.body]);
-      body = std::max(body, known);
-      for (; joint < waiting || (joint < range.end_joint && 6 * n + Index(kept.first_row[joint]) < end); ++joint)
-        body = std::max(body, last_body(kept, joint, range) + 1);
-    }
-    chunks[c + 1].residual_joint = joint, chunks[c + 1].residual_body = body;
-  }
+// Three freedoms or less are half the work.
+Twist on_freedoms(const double* Q, Index d, const Twist& v) {
+  return d <= 3 ? transpose_times<3>(Q, v) : transpose_times<6>(Q, v);
 }
 
-// The bodies and joints of each part: they are numbered as they are eliminated.
-std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n) {
-  std::vector<Range> ranges;
-  Index body = 0, joint = 0;
-  for (const block_ldl::Part& part : layout.parts) {
-    Range range{body, joint, body, joint};
-    for (Index j = part.begin; j < part.contributions; ++j) {
-      const Index end = Index(layout.pivots[j].natural) + Index(layout.pivots[j].size);
-      if (end <= 6 * n) range.end_body = std::max(range.end_body, end / 6);
-      else while (range.end_joint < kept.n_joints() && 6 * n + Index(kept.first_row[range.end_joint]) < end) ++range.end_joint;
-    }
-    if (&part == &layout.parts.back()) range.end_body = n, range.end_joint = kept.n_joints();
-    ranges.push_back(range);
-    body = range.end_body, joint = range.end_joint;
-  }
-  return ranges;
+Twist in_body(const double* Q, Index d, const Twist& y) { return d <= 3 ? times<3>(Q, y) : times<6>(Q, y); }
+
+double largest(const Twist& v) {
+  double m = 0.0;
+  for (const double a : v) m = std::max(m, std::abs(a));
+  return m;
 }
 
 }  // namespace
 
-Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& kept, Index n, Index chunk_length) {
-  Schedule schedule;
-  if (factors_layout == nullptr) {
-    schedule.parts = {{{}, {0, n, kept.n_joints(), kept.n_joints(), n}}};
-    return schedule;
+bool ReducedEvaluation::fill_bodies() {
+  const SpatialWorkspace& w = unreduced.system;
+  double fastest = 0.0, outside = 0.0;
+  bool is_held = true;
+  for (Index i = 0; i < n_bodies(); ++i) {
+    const Index d = freedoms[i];
+    const double* const Q = &basis(i, 0);
+    const Twist f = on_freedoms(Q, d, load(&w.right[6 * i]));
+    std::copy(f.begin(), f.end(), &reduced.system.right[6 * i]);
+    const BodyUnit& unit = w.unit_of(i);
+    Twist v;
+    unit.to_unit(w.bodies[i].v).store(v.data());
+    fastest = std::max(fastest, unit.mass_inverse * largest(v));
+    if (d == 6) continue;
+    const Twist within = in_body(Q, d, on_freedoms(Q, d, v));
+    for (int a = 0; a < 6; ++a) v[a] -= within[a];
+    outside = std::max(outside, unit.mass_inverse * largest(v));
+    const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
+    is_held = is_held && directions.hold(w.bodies[i].x, w.bodies[i].R);
   }
-  const block_ldl::Layout& layout = *factors_layout;
-  const std::vector<Range> ranges = make_ranges(layout, kept, n);
-  for (std::size_t p = 0; p < ranges.size(); ++p) {
-    const Range& range = ranges[p];
-    const block_ldl::Part& part = layout.parts[p];
-    const Index n_pivots = part.contributions - part.begin;
-    std::vector<Chunk> chunks(std::max<Index>(1, (n_pivots + chunk_length - 1) / chunk_length) + 1);
-    for (std::size_t c = 0; c < chunks.size(); ++c) chunks[c].pivot = part.begin + Index(c) * chunk_length;
-    chunks.front() = {part.begin, range.body, range.joint, range.joint, range.body};
-    chunks.back() = {part.end, range.end_body, range.end_joint, range.end_joint, range.end_body};
-    set_assembly_ranges(layout, kept, n, range, chunks);
-    set_residual_ranges(layout, kept, n, range, chunks);
-    schedule.parts.push_back(std::move(chunks));
-  }
-  if (layout.n_parts() == 0) return schedule;
+  return is_held && outside <= direction_tolerance * fastest + rest_velocity;
+}
 
-  const Range& ancestors = ranges.back();
-  std::vector<bool> is_border(n + 1);
-  for (Index joint = 0; joint < kept.n_joints(); ++joint) {
-    const Index bodies[] = {Index(kept.predecessor[joint]), Index(kept.successor[joint])};
-    if (joint < ancestors.joint && !ancestors.has_body(bodies[0]) && !ancestors.has_body(bodies[1])) continue;
-    schedule.border_joints.push_back(joint);
-    for (const Index b : bodies) {
-      if (joint >= ancestors.joint && b < ancestors.body) schedule.shared_bodies.push_back(b);
-      is_border[b] = true;
+void ReducedEvaluation::fill_rows() {
+  const RowTable &table = unreduced.system.constraints, &to = reduced.system.constraints;
+  for (Index j = 0; j < table.n_joints(); ++j) {
+    const Index ends[2] = {table.predecessor[j], table.successor[j]};
+    const bool is_varying = !has_successor_rows || table.kind[j] == RowTable::general;
+    for (Index k = table.first_row[j]; k < Index(table.first_row[j + 1]); ++k)
+      for (int side = 0; side < 1 + is_varying; ++side) {
+        const Twist row = on_freedoms(&basis(ends[side], 0), freedoms[ends[side]], load(&table.rows(k, side, 0)));
+        std::copy(row.begin(), row.end(), &to.rows(k, side, 0));
+      }
+  }
+  has_successor_rows = true;
+}
+
+Index ReducedEvaluation::assemble(const EvaluationInput& in) {
+  const Index status = unreduced.assemble(in);
+  if (status != block_ldl::regular) return status;
+  const bool is_within = fill_bodies();
+  fill_rows();
+  const View<double> right = unreduced.system.right;
+  std::copy(right.begin() + 6 * n_bodies(), right.end(), reduced.system.right.begin() + 6 * n_bodies());
+  return is_within ? block_ldl::regular : outside_subgroups;
+}
+
+EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
+                                               View<double> multiplier) {
+  Index status = assemble(in);
+  if (status == block_ldl::regular) status = factorize();
+  if (status != block_ldl::regular) return {status, {}};
+  const Refinement refinement = solve(reduced.system.right, 0.0, false);
+  to_user_order(acceleration, multiplier);
+  return {status, refinement};
+}
+
+void ReducedEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) {
+  const View<double> x = reduced.solution.x(), unreduced_x = unreduced.solution.x();
+  const Index n = n_bodies();
+  for (Index i = 0; i < n; ++i) {
+    const Twist a = in_body(&basis(i, 0), freedoms[i], load(&x[6 * i]));
+    std::copy(a.begin(), a.end(), &unreduced_x[6 * i]);
+  }
+  std::copy(x.begin() + 6 * n, x.end(), unreduced_x.begin() + 6 * n);
+  unreduced.to_user_order(acceleration, multiplier);
+}
+
+double retract(View<const double, 2> fixed, View<const double, 2> position, View<const double, 2> orientation,
+               View<double, 2> retracted) {
+  double farthest = 0.0;
+  for (Index i = 0; i < fixed.rows(); ++i) {
+    const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
+    const double* const q = &orientation(i, 0);
+    const Vec3<double> gap = directions.point_error(Vec3<double>::load(&position(i, 0)),
+                                                    Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]));
+    for (int a = 0; a < 3; ++a) {
+      const double part = dot(Vec3<double>::load(directions.across[a]), gap);
+      retracted(i, a) = position(i, a) - part;
+      farthest = std::max(farthest, std::abs(part) / directions.reach);
     }
   }
-  for (Index b = 0; b < n; ++b)
-    if (is_border[b] || b >= ancestors.body) schedule.border_bodies.push_back(b);
-  return schedule;
+  return farthest;
 }
 
 }  // namespace sparsebody

@@ -142,11 +142,11 @@ inline void fill_subspaces(View<const Index> joints, View<const Index> first_row
                        &subspace(first_row[j], 0), &drift[first_row[j]]);
 }
 
-// A velocity coordinate: value q, dual vector W with W' S = 1 on it, and (dW/dt)' v_J = -W' c. Those that are not rates
-// of scalar positions have no value.
+// A velocity coordinate: value q, its column W of the active force subspace, W' S = 1, and (dW/dt)' v_J = -W' c. Those
+// that are not rates of scalar positions have no value.
 struct CoordinateMotion {
   double value = 0.0;
-  Force<double> dual;
+  Force<double> active_force;
   double drift = 0.0;
 };
 // The index-th of a joint of a type, at a pose and velocity.
@@ -156,8 +156,8 @@ inline CoordinateMotion coordinate_motion(Index kind, double parameter, Index in
   visit_joint(int(kind), parameter, [&]<class J>(const J& type) {
     constexpr joints::JointInfo info = J::info;
     if constexpr (info.n_velocities > 0) {
-      out.dual = joints::active_force_subspace(type, X)[index];
-      out.drift = -dot(joints::drift(type, X, v_J), out.dual);
+      out.active_force = joints::active_force_subspace(type, X)[index];
+      out.drift = -dot(joints::drift(type, X, v_J), out.active_force);
       if constexpr (info.n_scalars > 0) {
         double q[info.n_positions];
         type.coordinates(X, q);
@@ -171,7 +171,7 @@ inline CoordinateMotion coordinate_motion(Index kind, double parameter, Index in
 // The same of several, each the index-th of a joint.
 struct CoordinateMotions {
   Array<double> value;
-  Array<double, 2> dual;
+  Array<double, 2> active_force;
   Array<double> drift;
 };
 inline CoordinateMotions coordinate_motions(View<const Index> joint, View<const Index> index, const JointPoses& poses,
@@ -183,7 +183,7 @@ inline CoordinateMotions coordinate_motions(View<const Index> joint, View<const 
     const CoordinateMotion motion = coordinate_motion(poses.kind[j], poses.parameter[j], index[i], pose_of(poses, j),
                                                       Motion<double>::load(&velocity(j, 0)));
     out.value[i] = motion.value, out.drift[i] = motion.drift;
-    motion.dual.store(&out.dual(i, 0));
+    motion.active_force.store(&out.active_force(i, 0));
   }
   return out;
 }

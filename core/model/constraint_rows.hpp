@@ -16,8 +16,8 @@ struct ConstraintRow {
 
 inline ConstraintRow constraint_row(const Force<double>& t, double drift, const Transform<double>& X_S,
                                     const JointMotion<>& motion) {
-  const RelativeMotion<InSpace<double>> relative(motion.X_p, motion.v_p, motion.v_J);
-  return {relative.on_predecessor(t), X_S.transpose(t), dot(motion.v_J, t), relative.required_acceleration(t) - drift};
+  const Motion<double> bias = cross(motion.v_J, motion.v_p);  // v_J x v_p = v_s x v_p
+  return {-motion.X_p.transpose(t), X_S.transpose(t), dot(motion.v_J, t), -dot(bias, t) - drift};
 }
 
 // The motions of joints as Python keeps them.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/array.hpp"
-#include "dynamics/constraint_rows.hpp"
+#include "spatial/planar.hpp"
 
 namespace sparsebody::model {
 

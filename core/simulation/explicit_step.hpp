@@ -9,9 +9,9 @@
 #include <cmath>
 #include <limits>
 
-#include "dynamics/general_terms.hpp"
+#include "dynamics/loads_and_rows.hpp"
 #include "dynamics/planar_evaluation.hpp"
-#include "dynamics/reduced_evaluation.hpp"
+#include "dynamics/spatial_evaluation.hpp"
 #include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
 
@@ -76,7 +76,7 @@ bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.rows()) == BlockQR::regular;
+  return e.assemble(in) == PlanarEvaluation::regular && e.qr->factorize(e.rows()) == BlockQR::regular;
 }
 inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
   return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
@@ -107,7 +107,7 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
          !(refinement.correction > rough_correction);
 }
 inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<double, 2> acceleration) {
-  return e.accelerate(in, acceleration, {}) == PlanarEvaluation::good;
+  return e.accelerate(in, acceleration, {}) == PlanarEvaluation::regular;
 }
 inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> acceleration) {
   constexpr double rough = 0.1;  // residual before refinement that is worth a warning
@@ -158,7 +158,7 @@ struct StepStart {
   View<const double> coordinate;
   View<const double, 2> acceleration;
   View<const double> time;      // (s,) of the stages after the first, or of the ends of parts; the last is that of the end
-  View<const double, 3> known;  // (s, n_functions, 3) of GeneralTerms at these times
+  View<const double, 3> functions;  // (s, n_functions, 3) of LoadsAndRows at these times
 };
 
 // The end of a step. It owns its arrays.
@@ -189,7 +189,7 @@ class ExplicitSteps {
   // terms: the general rows of the evaluation, and loads; null where there are none. prescribed_rows: those of prescribed
   // coordinates. tolerance (n_rows,): position errors of closed joints; creep: velocity that is hardly one; kept: the
   // rows of the evaluation, its last unknowns
-  ExplicitSteps(E& evaluation, const GeneralTerms* terms, const JointErrors& joints, View<const Index> prescribed_rows,
+  ExplicitSteps(E& evaluation, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
                 const Retraction& retraction, View<const double> tolerance, double creep, View<const Index> kept,
                 Index n_unknowns)
       : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
@@ -240,7 +240,9 @@ class ExplicitSteps {
   // Goes on to the k-th of the step's times.
   void to_time(const StepStart& from, Index k) {
     if (from.time.size() > 0) time_ = from.time[k];
-    if (from.known.size() > 0) std::copy(from.known[k].begin(), from.known[k].end(), terms_->known.begin());
+    if (from.functions.size() == 0) return;
+    const View<const double, 2> functions = from.functions[k];
+    std::copy(functions.begin(), functions.end(), terms_->functions.begin());
   }
   StepEnd failed() const {
     StepEnd end;
@@ -377,7 +379,7 @@ class ExplicitSteps {
   }
 
   E& e_;
-  const GeneralTerms* terms_;
+  const LoadsAndRows* terms_;
   const JointErrors& joints_;
   View<const Index> prescribed_rows_;
   Retraction retraction_;

@@ -2,7 +2,7 @@
 // its normal, linear parts in it. Featherstone (2008), ch. 2. On doubles and on numbers of 31 digits.
 #pragma once
 
-#include "spatial/vector.hpp"
+#include "spatial/transform.hpp"
 
 namespace sparsebody {
 
@@ -73,6 +73,34 @@ struct PlanarTransform {
     const Vec2<T> linear = transpose_times(E, f.linear);
     return {f.angular + cross(r, linear), linear};
   }
+};
+
+// Freedoms of a body in space and in a plane, on any scalar.
+template <class T>
+struct InSpace {
+  static constexpr int n_freedoms = 6;
+  using Vector = Vec3<T>;
+  using Rotation = Mat3<T>;
+  using Motion = sparsebody::Motion<T>;
+  using Force = sparsebody::Force<T>;
+  using Transform = sparsebody::Transform<T>;
+};
+template <class T>
+struct InPlane {
+  static constexpr int n_freedoms = 3;
+  using Vector = Vec2<T>;
+  using Rotation = Rotation2<T>;
+  using Motion = PlanarMotion<T>;
+  using Force = PlanarForce<T>;
+  using Transform = PlanarTransform<T>;
+};
+
+// R turns body into world axes; x is the center of mass, v in body coordinates.
+template <class Space>
+struct BodyMotion {
+  typename Space::Rotation R = Space::Rotation::identity();
+  typename Space::Vector x;
+  typename Space::Motion v;
 };
 
 }  // namespace sparsebody

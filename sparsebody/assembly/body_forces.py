@@ -1,16 +1,13 @@
 """Forces on the bodies: gravity, loads, springs, dampers and efforts, elastic elements."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, body_rotations
 from sparsebody.model.system import State, System, body_arrays
-from sparsebody.model.time_functions import TimeFunctions
 
 
 def bias_forces(system: System, velocity: FloatArray) -> FloatArray:
@@ -51,47 +48,19 @@ def model_loads(
         np.add.at(force, loads.body, wrench.reshape(-1, 6))
     if len(springs.item):  # tau = u - k (q - q_0) - d qd
         q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
-        effort = joint_efforts(system, state.time)
+        effort = springs.efforts(state.time)
         tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
-        wrench = coordinates.dual[springs.item] * tau[:, None]
+        wrench = coordinates.active_force[springs.item] * tau[:, None]
         add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
     if len(lines.first):
-        effort = point_efforts(system, state.time)
-        check_directions(
-            system, model.add_point_forces(lines.springs, effort, body_arrays(system, state), force)
-        )
+        given = lines.springs, lines.efforts(state.time), body_arrays(system, state)
+        lines.check_directions(model.add_point_forces(*given, force))
     if len(system.elastic):
         stretch, elastic = elastic_motion(system, state), system.elastic
         on_sides = -np.einsum("ni,nisa->sna", stretch.force, stretch.rows)
         for body, of_side in zip((elastic.predecessor, elastic.successor), on_sides, strict=True):
             np.add.at(force, body[body >= 0], of_side[body >= 0])
     return force
-
-
-def _efforts(functions: TimeFunctions, time: float, name: Callable[[int], str]) -> FloatArray:
-    """Values of the time functions; `name` tells the k-th force in an error."""
-    efforts = functions(time)[:, 0]
-    if not np.isfinite(efforts).all():
-        bad = int(np.argmin(np.isfinite(efforts)))
-        raise ModelError(
-            f"the effort of {name(bad)} is {efforts[bad]} at t = {time:.6g} s; it must be finite"
-        )
-    return efforts
-
-
-def joint_efforts(system: System, time: float) -> FloatArray:
-    """Return (n_joint_forces,) the efforts on joint coordinates [N or N m]."""
-    springs = system.joint_forces
-    joint = system.coordinates.joint[springs.item]
-    return _efforts(
-        springs.efforts, time, lambda k: f"a force on joint {system.joint_names[joint[k]]!r}"
-    )
-
-
-def point_efforts(system: System, time: float) -> FloatArray:
-    """Return (n_point_forces,) the efforts that push points apart [N]."""
-    lines = system.point_forces
-    return _efforts(lines.efforts, time, lambda k: f"point force {lines.names[k]!r}")
 
 
 def add_joint_wrenches(
@@ -102,13 +71,6 @@ def add_joint_wrenches(
     `force` (n_bodies, 6) is in body coordinates.
     """
     model.add_joint_wrenches(joint, system.joint_frames, motion.on_bodies, wrench, force)
-
-
-def check_directions(system: System, bad: int) -> None:
-    """Raise ModelError that names the point force `bad`, -1 for none, whose points coincide."""
-    if bad >= 0:
-        name = system.point_forces.names[bad]
-        raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,17 +39,6 @@ def constraint_rows(
     T'(a_s - a_p) = -T'(v_s x v_p) - (dT/dt)' v_J + d sigma/dt, all in S coordinates, where d/dt
     is that seen from S and sigma the velocity of a prescribed coordinate.
     """
-    subspace, drift = _subspaces(system, state, motion, coordinates)
-    rows, velocity, acceleration = rows_on_bodies(
-        system, system.row_joint, motion, subspace, drift, threads
-    )
-    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
-
-
-def _subspaces(
-    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
-) -> tuple[FloatArray, FloatArray]:
-    """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
     subspace, drift = system.subspace, np.zeros(system.n_rows)
     items = system.coordinates.prescribed
     varying = system.varying_joints
@@ -61,9 +50,11 @@ def _subspaces(
         joints.fill_subspaces(varying, *of_joints, subspace, drift)
     if len(items):
         row = system.coordinates.row[items]
-        subspace[row] = coordinates.dual[items]
+        subspace[row] = coordinates.active_force[items]
         drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
-    return subspace, drift
+    on_bodies = rows_on_bodies(system, system.row_joint, motion, subspace, drift, threads)
+    rows, velocity, acceleration = on_bodies
+    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
 
 
 def rows_on_bodies(
@@ -93,13 +84,6 @@ class KKTStructure:
     rows: IntArray  # (n_kept,) kept constraint rows, in order
     system: System
 
-    @property
-    def left_out(self) -> IntArray:
-        """The constraint rows that are not kept, in order."""
-        is_left = np.ones(self.system.n_rows, dtype=bool)
-        is_left[self.rows] = False
-        return np.flatnonzero(is_left)
-
     def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
         """Return the matrix with the values of a pose."""
         rows = constraint.rows
@@ -120,7 +104,7 @@ def kkt_structure(
 
     The bodies have all their freedoms, or the given number (n_bodies,).
     """
-    freedoms = system.freedoms if freedoms is None else freedoms
+    freedoms = np.full(system.n_bodies, 6) if freedoms is None else freedoms
     if keep is None:
         rows, kept = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:

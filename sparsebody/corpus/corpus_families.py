@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sparsebody
-from sparsebody.errors import StudyError, UnknownNameError
+from sparsebody.errors import StudyError, check_name
 from sparsebody.study.families import Family
 
 FORMAT, VERSION, LICENSE = "sparsebody-corpus", 1, "MIT"
@@ -93,14 +93,11 @@ class CorpusPlan:
 
     def __post_init__(self) -> None:
         for name in self.families:
-            if name not in FAMILIES:
-                known = ", ".join(FAMILIES)
-                raise UnknownNameError(f"no family {name!r} in the corpus; there are {known}")
+            check_name(name, FAMILIES, "the family")
             if self.families.count(name) > 1:
                 raise StudyError(f"the family {name!r} is given twice; give it once")
         for form in self.forms:
-            if form not in FORMS:
-                raise UnknownNameError(f"no form {form!r}; there are {', '.join(FORMS)}")
+            check_name(form, FORMS, "the form")
         for what, entries in (("form", self.forms), ("size", self.sizes)):
             if not entries or len(set(entries)) < len(entries):
                 raise StudyError(f"the {what}s are {list(entries)}; give one or more, each once")

@@ -4,10 +4,11 @@ A problem's folder gets its name when everything in it is written; corpus.json i
 README.md explains. Graphs are GraphML (the mechanism) and METIS (its blocks).
 """
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from sparsebody.corpus.corpus_families import FORMAT, FORMS, LICENSE, CorpusPlan
-from sparsebody.corpus.corpus_problem import CorpusProblem, Form, corpus_problem, form_of
-from sparsebody.corpus.records import Record, digests, header, matrix_record, problem_record
+from sparsebody.corpus import corpus_problem as problems
+from sparsebody.corpus.corpus_families import FORMAT, FORMS, GENERATOR, LICENSE, CorpusPlan
+from sparsebody.corpus.corpus_problem import CorpusProblem, Form, Record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
 from sparsebody.schemas import schema_fault
@@ -72,15 +73,15 @@ def write_corpus(
             is_draft = other.name.startswith(".") and other.suffix == ".part"
             if other.is_dir() and (is_draft or problem_facts(other)):
                 shutil.rmtree(other)
-    problems, documents = plan.problems, []
-    for name, (entry, value) in problems.items():
+    planned, documents = plan.problems, []
+    for name, (entry, value) in planned.items():
         facts = finished(folder / name, plan.request)
         if facts is None:
-            problem = corpus_problem(entry, value, plan.seed)
+            problem = problems.corpus_problem(entry, value, plan.seed)
             facts = write_problem(problem, plan.request, folder / name)
         documents.append(facts)
         if report is not None:
-            report(name, len(documents), len(problems))
+            report(name, len(documents), len(planned))
     index = {
         **{key: plan.request[key] for key in ("format", "version", "generator")},
         "license": LICENSE,
@@ -140,12 +141,12 @@ def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Reco
     with write_errors(folder):
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
-    facts = problem_record(problem, request["seed"])
+    facts = problems.problem_record(problem, request["seed"])
     facts |= {"folder": folder.name, "files": _write_mechanism(problem, facts, draft)}
     matrices = []
     for rows in ("all", "kept") if facts["redundant_rows"] else ("all",):
         for name in request["forms"]:
-            form = form_of(problem, name, rows)
+            form = problems.form_of(problem, name, rows)
             matrices.append(_write_form(problem, form, draft))
     facts["sha256"] = digests(draft, list(facts["files"].values()))
     document = {"request": request, "problem": facts, "matrices": matrices}
@@ -221,7 +222,7 @@ def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
         "coordinates": "_coord.mtx",
     }
     files = {kind: name + ending for kind, ending in endings.items()}
-    record = matrix_record(name, problem, form)
+    record = problems.matrix_record(name, problem, form)
     record |= {"folder": problem.name, "files": files}
     titled = {
         "matrix": (FORMS[form.name], form.matrix),
@@ -246,6 +247,26 @@ def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
     return record | {"sha256": digests(folder, list(files.values()))}
 
 
+def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """Return the SHA-256 of files in a folder, by name."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+
+
+def header(record: Record, what: str) -> list[str]:
+    """Return the comment at the head of a Matrix Market file, in the SuiteSparse collection's way.
+
+    It has what tells the file; the index has the rest.
+    """
+    return [
+        f"name: sparsebody/{record['name']}",
+        f"title: {what}",
+        f"family: {record['family']}, {record['n_bodies']} bodies, {record['n_joints']} joints",
+        "kind: multibody dynamics problem",
+        f"author: {GENERATOR}; license: {LICENSE}",
+        "notes: facts, block structure and digests are in corpus.json, explanations in README.md",
+    ]
+
+
 # ---- graphs for other programs -----------------------------------------------------------------
 
 
@@ -256,12 +277,12 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
     the number of their block, and a place x, y, z in the world [m]. The world weighs nothing.
     """
     system, place = problem.system, problem.positions().tolist()
-    n, freedoms = system.n_bodies, system.freedoms.tolist()
+    n = system.n_bodies
     graph = nx.MultiDiGraph(name=problem.name)
     graph.add_node(WORLD, weight=0, block=-1)
     for i, name in enumerate(system.body_names):
         x, y, z = place[i]
-        graph.add_node(name, weight=freedoms[i], block=i, x=x, y=y, z=z)
+        graph.add_node(name, weight=6, block=i, x=x, y=y, z=z)
     names = [*system.body_names, WORLD]  # -1 is the last
     for j, name in enumerate(system.joint_names):
         x, y, z = place[n + j]

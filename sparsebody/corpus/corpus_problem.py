@@ -6,40 +6,49 @@
 
 Each with all rows of A or with the kept, independent ones. Where rows are redundant, matrices of
 all rows are singular: their reference solution has the least y, and the right-hand side is the
-product with it, so that it is consistent to the last digit.
+product with it, so that it is consistent to the last digit. Records tell ranks, inertias and
+condition numbers; spectra are exact in small matrices, estimates in large ones.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_diag, csr_array, eye_array, tril
+from scipy.sparse import block_diag, csc_array, csr_array, diags_array, eye_array, tril
+from scipy.sparse.csgraph import structural_rank
+from scipy.sparse.linalg import splu
 
 from sparsebody.analysis.determined_reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
+from sparsebody.corpus import reference_solution as solutions
 from sparsebody.corpus.corpus_families import CorpusFamily
-from sparsebody.corpus.reference_solution import (
-    Reference,
-    backward_error,
-    exact_product,
-    least_multipliers,
-    refined,
-)
 from sparsebody.dynamics.reductions import classes_of, rank_decision
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
+from sparsebody.sparse.saddle import (
+    SaddleMatrix,
+    constraint_matrix,
+    largest_eigenvalue,
+    saddle_csc,
+)
+from sparsebody.study.study_references import symmetric_condition
+from sparsebody.tolerances import RANK_TOLERANCE
 
-RANK_TOLERANCE = 1e-8
 ENTRY_TOLERANCE = 1e-14  # of the largest entry of a row, of f or of b, below which zero is meant
 DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'
+DENSE = 2000  # rows up to which all singular values are computed
+GAP = 10.0  # between zero and nonzero eigenvalues, for signs to be counted
+_DIGITS = 3  # of estimates: more would differ from machine to machine
+
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +126,7 @@ class Form:
     rows: str  # "all" or "kept"
     matrix: csr_array  # (n, n) symmetric
     right: FloatArray  # (n,)
-    reference: Reference
+    reference: solutions.Reference
     blocks: IntArray  # bodies and joints, numbered one after the other, in the order of the matrix
     sizes: IntArray  # of these blocks
     inertia: tuple[int, int, int]  # positive, negative and zero eigenvalues, by the rank of A
@@ -148,11 +157,12 @@ def form_of(problem: CorpusProblem, name: str, rows: str) -> Form:
         delta = DAMPING * float(np.exp2(np.round(np.log2(mean))))
         K = csr_array(K - block_diag([csr_array((n, n)), delta * eye_array(m)]))
     if redundant == 0 or delta > 0.0:
-        reference = refined(K, right, split)
+        reference = solutions.refined(K, right, split)
     else:
         x = _least_norm(problem)[n - split :]
-        right = exact_product(K, x)
-        reference = Reference(x, "least-norm", np.nan, backward_error(K, right, x, split))
+        right = solutions.exact_product(K, x)
+        error = solutions.backward_error(K, right, x, split)
+        reference = solutions.Reference(x, "least-norm", np.nan, error)
     return Form(name, rows, K, right, reference, blocks, sizes, inertia, definiteness, delta)
 
 
@@ -169,6 +179,145 @@ def _least_norm(problem: CorpusProblem) -> FloatArray:
     n, kept = len(problem.force), problem.decision.keep
     K = csr_array(saddle_csc(problem.matrix("kept")))
     right = np.concatenate([problem.force, problem.demand[problem.structure("kept").rows]])
-    solution = refined(K, right, n).x
+    solution = solutions.refined(K, right, n).x
     A = csr_array(constraint_matrix(problem.matrix("all")))
-    return np.concatenate([solution[:n], least_multipliers(K, A, kept, solution[n:])])
+    return np.concatenate([solution[:n], solutions.least_multipliers(K, A, kept, solution[n:])])
+
+
+# ---- records of the index -----------------------------------------------------------------------
+
+
+def problem_record(problem: CorpusProblem, seed: int) -> Record:
+    """Return what is known of a mechanism and of its constraint rows A."""
+    system, decision, family = problem.system, problem.decision, problem.entry.family
+    return {
+        "name": problem.name,
+        "family": family.name,
+        "summary": problem.entry.summary,
+        "mechanism": family.mechanism,
+        "parameters": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in problem.parameters.items()
+        },
+        "motion": family.motion,
+        "seed": seed,
+        "n_bodies": system.n_bodies,
+        "n_joints": system.n_joints,
+        "constraint_rows": system.n_rows,
+        "rank": decision.rank,
+        "redundant_rows": decision.n_dependent,
+        "rank_certain": decision.certain,
+        "rank_method": decision.method,
+        "rank_doubt": decision.doubt,
+        **row_spectrum(problem),
+    }
+
+
+def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
+    """Return what is known of one matrix."""
+    system, reference = problem.system, form.reference
+    kappa, kappa_kind, inertia_by = condition(form)
+    positive, negative, zero = form.inertia
+    # A least-norm solution comes with a right-hand side that is rounded: an error of kappa eps.
+    error = reference.error if reference.kind == "unique" else kappa * solutions.EPSILON
+    return {
+        "name": name,
+        "problem": problem.name,
+        "family": problem.entry.family.name,
+        "n_bodies": system.n_bodies,
+        "n_joints": system.n_joints,
+        "form": form.name,
+        "rows": form.rows,
+        "n": form.matrix.shape[0],
+        "nnz": int(form.matrix.count_nonzero()),
+        "symmetric": True,
+        "definiteness": form.definiteness,
+        "inertia": {"positive": positive, "negative": negative, "zero": zero},
+        "inertia_by": inertia_by,
+        "rank": positive + negative,
+        "redundant_rows": problem.decision.n_dependent if form.rows == "all" else 0,
+        "rank_certain": problem.decision.certain,
+        "kappa": rounded(kappa),
+        "kappa_kind": kappa_kind,
+        "delta": form.delta,
+        "solution": reference.kind,
+        "solution_error": rounded(error),
+        "backward_error": rounded(reference.backward_error),
+    }
+
+
+def rounded(value: float) -> float | None:
+    """Return a number with few digits; None for what is not finite."""
+    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+
+
+def _power_of_ten(value: float) -> float | None:
+    """Return a bound of what is nothing but rounding, which has no digits."""
+    if not math.isfinite(value):
+        return None
+    return float(f"1e{math.ceil(math.log10(value))}") if value > 0.0 else 0.0
+
+
+# ---- spectra ----------------------------------------------------------------------------------
+
+
+def condition(form: Form) -> tuple[float, str, str]:
+    """Return largest over smallest nonzero singular value of a matrix, and how it was found.
+
+    NaN where it is not known; the last entry is "rank and eigenvalues" where both say the same of
+    the inertia, else "rank".
+    """
+    n, zeros = form.matrix.shape[0], form.inertia[2]
+    if n <= DENSE:
+        values = np.linalg.eigvalsh(form.matrix.toarray())
+        values = values[np.argsort(np.abs(values))]
+        size, counted = np.abs(values), values[zeros:]
+        kappa = float(size[-1] / size[zeros]) if size[zeros] > 0.0 else np.inf
+        is_clear = zeros == 0 or size[zeros] > GAP * size[zeros - 1]
+        signs = int(np.sum(counted > 0.0)), int(np.sum(counted < 0.0)), zeros
+        agreed = "rank and eigenvalues" if is_clear and signs == form.inertia else "rank"
+        return kappa, "2-norm, eigenvalues", agreed
+    if zeros:
+        return np.nan, "not computed", "rank"
+    return symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank"
+
+
+def row_spectrum(problem: CorpusProblem) -> Record:
+    """Return ranks and singular values of A M^-1/2, its rows scaled to unit norm.
+
+    `sigma_min` is the least of as many as the rank, `sigma_zero` a bound of the others; the rank by
+    the gap between them is None where not all singular values are computed.
+    """
+    rows, rank = unit_rows(problem), problem.decision.rank
+    svd_rank, zero = None, np.nan
+    if rows.shape[0] <= DENSE:
+        sigma = np.linalg.svd(rows.toarray(), compute_uv=False)
+        svd_rank = int(np.sum(sigma > sigma[0] * max(rows.shape) * solutions.EPSILON))
+        largest, least = float(sigma[0]), float(sigma[rank - 1])
+        zero = float(sigma[rank]) if rank < len(sigma) else np.nan
+    else:
+        kept = rows[problem.decision.keep]
+        square = csc_array(kept @ kept.T)
+        solve = splu(square, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve
+        largest = math.sqrt(largest_eigenvalue(lambda x: rows @ (rows.T @ x), rows.shape[0]))
+        least = math.sqrt(1.0 / largest_eigenvalue(solve, kept.shape[0]))
+    return {
+        "rank_by_svd": svd_rank,
+        "structural_rank": int(structural_rank(rows)),  # that no values exceed on the pattern of A
+        "sigma_max": rounded(largest),
+        "sigma_min": rounded(least),
+        "sigma_zero": _power_of_ten(zero),
+        "kappa": rounded(largest / least if least > 0.0 else np.inf),
+        "sigma_kind": "Lanczos" if svd_rank is None else "SVD",
+    }
+
+
+def unit_rows(problem: CorpusProblem) -> csr_array:
+    """Return A M^-1/2 with rows of unit norm: units, sizes and masses do not matter."""
+    saddle = problem.matrix("all")
+    factor = np.linalg.cholesky(saddle.inverse)  # of M^-1 = L L', A L
+    body = problem.structure("all").pattern.ends[saddle.row_block]
+    rows = np.einsum("ksi,ksij->ksj", saddle.rows, factor[body])
+    scaled_rows = csr_array(constraint_matrix(SaddleMatrix.of_rows(saddle.pattern, rows)))
+    norm: FloatArray = np.sqrt(np.asarray(scaled_rows.power(2).sum(axis=1)).ravel())
+    return csr_array(diags_array(1.0 / norm) @ scaled_rows)

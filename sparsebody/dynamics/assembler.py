@@ -3,7 +3,7 @@
 The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
 are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
 
-Loads, prescribed motions and rows with varying T are native calls of their own: NativeTerms.
+Loads, prescribed motions and rows with varying T are native calls of their own: LoadsAndRows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.inverse import DesiredMotion
-from sparsebody.equations.system_motion import NativeTerms, checked_vectors
+from sparsebody.equations.system_motion import LoadsAndRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic, analyze, unit_factors
 from sparsebody.factorization.unit_factors import (
@@ -57,7 +57,7 @@ def state_arrays(state: State) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     return state.position, state.orientation, state.velocity, state.coordinate, state.time
 
 
-class GeneralTerms:
+class GeneralRows:
     """All loads, and rows of joints with varying T or tracked coordinates not `compiled`."""
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
@@ -71,7 +71,7 @@ class GeneralTerms:
             system = with_joints(system, np.flatnonzero(self.is_general))
         self._system = system
         self._has_coordinates = len(system.coordinates.joint) > 0
-        self.native = None if self.is_empty else NativeTerms(system)
+        self.native = None if self.is_empty else LoadsAndRows(system)
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
         """Return the terms at a state with contiguous arrays of the right shapes."""
@@ -97,7 +97,7 @@ class ReactionTree(NamedTuple):
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
     def add_reactions(self, desired: DesiredMotion, multiplier: FloatArray) -> None:
-        """Add to the multipliers (n_rows,) what the joints need; those of kept rows are known."""
+        """Add to the multipliers (n_rows,), those of kept rows, the reactions of these joints."""
         system, rows = desired.system, desired.constraint.rows
         ends = system.predecessor, system.successor
         dynamics.fill_complementary_reactions(
@@ -129,12 +129,12 @@ def row_table(
     system: System,
     bodies: IntArray,
     rows: IntArray,
-    terms: GeneralTerms,
+    terms: GeneralRows,
     anchor: FloatArray,
     width: int,
     is_line: BoolArray | None = None,
 ) -> Table:
-    """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/workspaces.hpp."""
+    """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/assembly.hpp."""
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
     world = len(bodies)  # the last index, also at -1
@@ -185,7 +185,7 @@ class Assembler:
         structure: KKTStructure,
         bodies: IntArray,
         duals: IntArray,
-        terms: GeneralTerms,
+        terms: GeneralRows,
     ) -> None:
         n, pattern = system.n_bodies, structure.pattern
         self.system = system
@@ -238,7 +238,7 @@ class Assembler:
         return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
 
     @property
-    def general_terms(self) -> NativeTerms | None:
+    def loads_and_rows(self) -> LoadsAndRows | None:
         """What fills rows and loads that the compiled assembly does not; None where none are."""
         return self._general.native
 
@@ -374,7 +374,7 @@ class SpatialAssembler(Assembler):
         n = system.n_bodies
         position = positions(order)
         bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
-        super().__init__(system, structure, bodies, duals, GeneralTerms(system))
+        super().__init__(system, structure, bodies, duals, GeneralRows(system))
         own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
         if part_starts is None:
             self.symbolic = self._analyze(solver, own_order)
@@ -384,7 +384,8 @@ class SpatialAssembler(Assembler):
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
         self.native, self.values, self.right, self.x = self._evaluation()
-        self._leave_out(self._table(structure.left_out), self.native)
+        left_out = np.setdiff1d(np.arange(system.n_rows, dtype=np.intp), structure.rows)
+        self._leave_out(self._table(left_out), self.native)
 
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""

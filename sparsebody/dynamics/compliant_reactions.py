@@ -68,19 +68,21 @@ def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
 
 def _matrix(who: str, value: ArrayLike) -> FloatArray:
     """Return one compliance as a matrix."""
-    given = np.asarray(value, dtype=float)
-    if given.shape not in ((), (6,), (6, 6)):
-        raise ModelError(f"{who}: the compliance is {given.shape}; give a number, (6,) or (6, 6)")
-    matrix = given if given.ndim == 2 else np.diag(np.broadcast_to(given, 6))
+    values = np.asarray(value, dtype=float)
+    if values.shape not in ((), (6,), (6, 6)):
+        raise ModelError(f"{who}: the compliance is {values.shape}; give a number, (6,) or (6, 6)")
+    matrix = values if values.ndim == 2 else np.diag(np.broadcast_to(values, 6))
     if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
-        raise ModelError(f"{who}: the compliance is {given.tolist()}; it must be symmetric, finite")
+        raise ModelError(
+            f"{who}: the compliance is {values.tolist()}; it must be symmetric, finite"
+        )
     scale = np.sqrt(np.abs(np.diag(matrix)))
     least = 0.0
     if np.all(scale > 0.0):
         least = float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0])
     if not least > 1e-12:
         raise ModelError(
-            f"{who}: the compliance is {given.tolist()}; it must be positive definite, small "
+            f"{who}: the compliance is {values.tolist()}; it must be positive definite, small "
             "numbers standing for stiff directions"
         )
     return matrix

@@ -1,4 +1,4 @@
-"""How far rounding can move accelerations: condition number and forward error of one solution.
+"""Condition number and forward error of one solution of (8.64): what rounding can move.
 
 In coordinates in which the inertia of every body is one, with free accelerations f, rows A and
 multipliers y, the accelerations are a = f + A' y where A a = b. Rounding of A, f and b moves them
@@ -25,7 +25,7 @@ FIXED_TOLERANCE = 1e-9  # part of the accelerations without joints that is none:
 
 @dataclass(frozen=True)
 class ConditionEstimate:
-    """Condition of the kept rows A D^-1/2, each scaled to unit norm, and what it does."""
+    """Condition of the kept rows A D^-1/2, each scaled to unit norm, and the forward error."""
 
     kappa: float  # sigma_max / sigma_min
     sigma_max: float
@@ -33,7 +33,7 @@ class ConditionEstimate:
     forward_error: float  # bound of the accelerations' error, relative to the largest of them
 
     def extended(self) -> ConditionEstimate:
-        """Return the same for residuals of 31 digits, with the state taken as exact."""
+        """Return the estimate with the error left by residuals of 31 digits, for an exact state."""
         return replace(
             self, forward_error=max(4 * MACHINE_EPSILON, self.forward_error * EXTENDED_PRECISION)
         )
@@ -92,7 +92,7 @@ class _Conditioning:
         return np.asarray(size[:, None] * linear).ravel()
 
     def _forward_error(self) -> float:
-        """Estimate the largest error that rounding of every term can cause, and what is left."""
+        """Estimate the largest error that rounding of every term and the residual can cause."""
         assembler, n = self.evaluator.assembler, self.n
         axes, right = assembler.unit_axes(), assembler.right.copy()
         x = self._solution(right[:n], right[n:], goal=0.0)

@@ -68,17 +68,17 @@ def total_momentum(system: System, state: State) -> FloatArray:
 
 
 def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArray]:
-    """Return what `energy` and `total_momentum` do, in one pass over the bodies."""
+    """Return energy, and momentum (6,) about the world's origin, in one pass over the bodies."""
     kinetic, gravity, momentum = _momentum(system, state)
     return Energy(kinetic, gravity + _spring_energy(system, state)), momentum
 
 
 def is_conservative(system: System) -> bool:
-    """Tell whether energy must be constant: no moving drive, effort, damper, external force."""
+    """Tell whether energy must be constant: no prescribed motion, effort, damper or load."""
     tracked = system.coordinates
-    drives = [tracked.motion[item] for item in tracked.prescribed]
+    motions = [tracked.motion[item] for item in tracked.prescribed]
     efforts = system.joint_forces.effort + system.point_forces.effort
-    at_rest = all(_is_constant(drive) for drive in drives)
+    at_rest = all(_is_constant(motion) for motion in motions)
     passive = all(_is_constant(effort) and effort(0.0)[0] == 0.0 for effort in efforts)
     dampers = (system.joint_forces, system.point_forces, system.elastic)
     undamped = not any(np.any(forces.damping) for forces in dampers)
@@ -97,6 +97,6 @@ def _momentum(system: System, state: State) -> tuple[float, float, FloatArray]:
 
 
 def _in_world(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:
-    """World positions of body points; those of body -1 are given in the world."""
+    """World positions of body points; those of body -1 are in world coordinates."""
     moved = state.position[body] + np.einsum("nij,nj->ni", rotation[body], point)
     return np.where((body >= 0)[:, None], moved, point)

@@ -1,4 +1,4 @@
-"""Accelerations by factors made at every state: (8.64) as an assembler fills it, solved."""
+"""Solutions of (8.64), as an assembler fills it, by factors made at every state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparsebody._core import dynamics
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
-from sparsebody.dynamics.reductions import GOOD, PlanarAssembler
+from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, refined_solve, unit_factors
@@ -232,7 +232,7 @@ class BlockQREvaluator(Evaluator):
         """See Evaluator."""
         assert self._planar is not None
         native = self._planar.native
-        if outcome != GOOD:
+        if outcome != native.REGULAR:
             self.assembler.check(outcome, state)
             if native.row != REGULAR:
                 self._examine(native.row, state.time)

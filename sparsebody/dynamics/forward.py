@@ -66,7 +66,7 @@ class ForwardDynamics:
         is in doubt whether rows are dependent; or leave them out where that is certain, and else
         take the Krylov steps. Whether these have converged stands in `Accelerations.solver`. Where
         rows contradict each other, as dependent ones can by drift, Baumgarte's terms or velocities
-        that they forbid, the kept ones hold exactly and the others are left with the rest
+        that they forbid, the kept ones hold exactly and the others are left with the residual
         (`dropped_residual`); with Krylov steps all rows, scaled to unit norm in the metric of the
         inertias, have the least sum of squares.
     reactions : {"minimum-norm", "basic"} or LeastEnergy
@@ -86,7 +86,7 @@ class ForwardDynamics:
     Raises
     ------
     UnknownNameError, MissingDependencyError
-        For an ordering or a factorization that is not there.
+        For an unknown ordering or factorization, or one without its package.
     ModelError
         For compliances, a time constant or a number of threads that cannot be.
     AssemblyError
@@ -152,7 +152,7 @@ class ForwardDynamics:
 
     @property
     def rank_decision(self) -> RankDecision | None:
-        """How dependent rows were found; None where all are kept without asking."""
+        """How dependent rows were found; None where all are kept, undecided."""
         return self._prepared.own.rank_decision
 
     @property
@@ -172,7 +172,7 @@ class ForwardDynamics:
 
     @property
     def rank(self) -> int:
-        """Number of independent constraint rows, or of all if nobody has asked."""
+        """Number of independent constraint rows, or of all where that is undecided."""
         decision = self.rank_decision
         return self.system.n_rows if decision is None else decision.rank
 
@@ -183,7 +183,7 @@ class ForwardDynamics:
         return np.flatnonzero([] if decision is None else ~decision.keep)
 
     def _tell_doubt(self, decision: RankDecision) -> None:
-        """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
+        """Warn of an uncertain rank, and go over to Krylov steps where redundancy is "auto"."""
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"
         if self.options.redundancy == "auto":
@@ -214,7 +214,7 @@ class ForwardDynamics:
         return dynamics
 
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
-        """Return what a function of the evaluator does.
+        """Return the value of a function of the evaluator.
 
         Where it cannot, others take its place in this thread, at most two: all freedoms, then QR.
         """
@@ -235,7 +235,7 @@ class ForwardDynamics:
 
     @cached_property
     def unreduced(self) -> ForwardDynamics:
-        """The same with all freedoms of the bodies, for errors out of their subgroups."""
+        """The dynamics with all freedoms of the bodies, for errors out of their subgroups."""
         spatial = replace(self.options.formulation, reduction="none")
         return self._with(self._analyzed_at, formulation=spatial, baumgarte=None)
 
@@ -346,7 +346,7 @@ class ForwardDynamics:
             )
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
-        """Return what can be asked of the dynamics at a state, computed when it is asked for."""
+        """Return the dynamics at a state; accelerations and corrections are computed on demand."""
         return Evaluation(self, state, body_force)
 
     def condition(self, state: State, *, body_force: FloatArray | None = None) -> ConditionEstimate:
@@ -358,7 +358,7 @@ class ForwardDynamics:
 
 
 class Evaluation(SystemMotion):
-    """A ForwardDynamics at one state: what the time loop asks several questions of.
+    """A ForwardDynamics at one state: accelerations, corrections and condition by one matrix.
 
     Matrix and factors are kept until another state is evaluated, and then made again.
     """

@@ -119,22 +119,24 @@ class InverseDynamics(inverse.InverseMethod):
         self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
         rank = self.rank_decision.rank
         both = decided(self.system, A, self.actuators.joint, rows.rows)
-        mobility = int(self.system.freedoms.sum()) - rank
+        mobility = 6 * self.system.n_bodies - rank
         self.actuation = Actuation(len(self.actuators), both.rank - rank, mobility)
 
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
         """Return the balance by one factorization."""
         system, keep = self.system, self.rank_decision.keep
-        kept = np.flatnonzero(keep)
+        independent = np.flatnonzero(keep)
         equilibrium = Equilibrium(
-            inverse.body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
+            inverse.body_matrix(
+                system, system.row_joint[independent], desired.constraint.rows[independent]
+            ),
             inverse.body_matrix(system, self.actuators.joint, actuators.rows),
             inverse.freedom_inertia(system).ravel(),
             self.weights,
             self.actuation.is_underactuated,
         )
         multiplier = np.zeros(system.n_rows)
-        force, multiplier[kept] = equilibrium.solve(desired.required.ravel())
+        force, multiplier[independent] = equilibrium.solve(desired.required.ravel())
         return Balance(force, multiplier, bool(keep.all()), self.actuation)
 
 
@@ -149,12 +151,12 @@ def decided(
 
 
 def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
-    """Return the pattern of all constraint rows, then one row for each of the given joints."""
+    """Return the pattern of all constraint rows, then one row for each of the joints (m,)."""
     n_rows = np.diff(system.first_row)
     constrained = np.flatnonzero(n_rows)
     ends = np.concatenate([joint_ends(system, constrained), joint_ends(system, joint)])
     ones = np.ones(len(joint), dtype=np.intp)
-    sizes = np.concatenate([system.freedoms, n_rows[constrained], ones]).astype(np.intp)
+    sizes = np.concatenate([[6] * system.n_bodies, n_rows[constrained], ones]).astype(np.intp)
     return BlockPattern(sizes, ends)
 
 
@@ -165,10 +167,10 @@ def driven_accelerations(
     *,
     body_force: FloatArray | None = None,
 ) -> FloatArray:
-    """Return the accelerations that joints allow with the given ones of joint coordinates.
+    """Return accelerations that all joints allow, with desired ones of joint coordinates.
 
-    What is not given moves as freely as it may: the result is that of forward dynamics with drives
-    on the given coordinates, so actuators on these alone can cause it.
+    Other coordinates move as freely as they may: the result is that of forward dynamics with these
+    motions prescribed, so actuators on these coordinates alone can cause it.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def driven_accelerations(
         The mechanism, and poses and velocities; default: the consistent initial state.
     desired : mapping of joints, or of (joint, coordinate), to floats
         Second derivatives of a joint's velocity coordinates, as many as it has, or of one
-        [rad/s^2, m/s^2]; they count in place of a drive's.
+        [rad/s^2, m/s^2]; they replace those of a prescribed motion.
     body_force : (n_bodies, 6) array, optional
         Additional wrenches about the centers of mass in body axes [N m, N].
 
@@ -188,14 +190,14 @@ def driven_accelerations(
     Raises
     ------
     MotionError
-        If the given accelerations contradict each other or the joints.
+        If the desired accelerations contradict each other or the joints.
     """
     state = consistent_state(system) if state is None else state
     check_state(system, state)
     desired = {} if desired is None else desired
     actuators = inverse.actuators_of(system, desired)
     qdd = _values(system, desired)
-    system = inverse.without_drives(system, inverse.released_drives(system, actuators)[0])
+    system = inverse.without_prescribed(system, inverse.released_coordinates(system, actuators)[0])
     if body_force is not None:
         body_force = checked_vectors(system, body_force, "body_force")
     moving = SystemMotion(system, state, body_force)
@@ -204,12 +206,12 @@ def driven_accelerations(
     rows = np.concatenate([constraint.rows, driven.rows])
     gamma = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
     keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
-    pattern = _kept(stacked_pattern(system, actuators.joint), keep)
-    kept = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
+    pattern = _independent(stacked_pattern(system, actuators.joint), keep)
+    matrix = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
     force = (moving.applied - moving.bias).ravel()
     choice = choose_solver(pattern, "auto", "auto")
-    numeric = analyze(choice.factorization, pattern, choice.order).factorize(kept)
-    x, _ = refined_solve(numeric, kept, np.concatenate([force, gamma[keep]]))
+    numeric = analyze(choice.factorization, pattern, choice.order).factorize(matrix)
+    x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     gap, scale = inverse.row_gaps(moving, acceleration, joint, rows, gamma)
@@ -239,8 +241,8 @@ def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _kept(pattern: BlockPattern, keep: BoolArray) -> BlockPattern:
-    """Return the pattern with the kept rows only, blocks without any left out."""
+def _independent(pattern: BlockPattern, keep: BoolArray) -> BlockPattern:
+    """Return the pattern of the rows to keep, without blocks that have none."""
     before = np.concatenate([[0], np.cumsum(keep)])
     sizes = np.diff(before[pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows])
     primal = pattern.block_sizes[: pattern.n_primal]

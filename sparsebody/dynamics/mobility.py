@@ -1,4 +1,4 @@
-"""Counting: loops, constraint rows, rank, mobility."""
+"""Counts of loops, constraint rows, rank and mobility."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> M
         loops=count_loops(system),
         constraint_rows=system.n_rows,
         redundant_rows=len(dynamics.redundant_rows),
-        mobility=int(system.freedoms.sum()) - dynamics.rank,
+        mobility=6 * system.n_bodies - dynamics.rank,
     )
 
 
@@ -56,7 +56,7 @@ def count_loops(system: System) -> int:
 
 @dataclass(frozen=True)
 class GenericMobility:
-    """What counting says of joints in general position: a bound of the constraints' rank."""
+    """Counts for joints in general position: a bound of the constraints' rank."""
 
     freedoms: int  # of a body: 6, or 3 in a plane
     rows: int  # those that act within the plane, where bodies have 3 freedoms
@@ -65,17 +65,17 @@ class GenericMobility:
 
 
 def generic_mobility(system: System) -> GenericMobility:
-    """Return the rank and mobility of the same graph with joints in general position.
+    """Return the rank and mobility of the graph with joints in general position.
 
     A joint with c rows counts as c bars with lines of their own: exact for hinges (Tay and Whiteley
-    1984), but two ball joints between the same bodies count as six, not as the hinge that they are.
+    1984), but two spherical joints between the same bodies count as six, not as a revolute.
     Tay (1984), J. Comb. Theory B 36:95; Lee and Streinu (2008), Discrete Math. 308:1425.
     """
     return _generic(system, np.diff(system.first_row), 6)
 
 
 def generic_mobility_in_plane(system: System, state: State | None = None) -> GenericMobility | None:
-    """Return the same of a mechanism in a plane, by the rows within it; None if not in one."""
+    """Return rank and mobility of the graph in a plane, in general position; None if not in one."""
     motion = planar_motion(system)
     if motion is None:
         return None

@@ -1,4 +1,4 @@
-"""What a ForwardDynamics decides once: rows, freedoms, elimination order, factorization.
+"""Independent rows, freedoms, elimination order and factorization of a ForwardDynamics.
 
 Order and factorization are the pair with the least predicted time.
 """
@@ -73,7 +73,7 @@ EXTENDED = Formulation(residuals="extended")
 
 @dataclass(frozen=True, eq=False)
 class SolverOptions:
-    """What a user asks of a ForwardDynamics, with the errors that it raises; see there."""
+    """The parameters of a ForwardDynamics beside system and state, checked; see there."""
 
     redundancy: str = "remove"
     reactions: str | LeastEnergy = "minimum-norm"
@@ -137,9 +137,9 @@ class SolverChoice:
 def choose_solver(
     pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
 ) -> SolverChoice:
-    """Return the pair asked for, "auto" standing for the least predicted time.
+    """Return ordering and factorization, "auto" standing for the least predicted time.
 
-    The ordering asked for gets the `positions` (n_primal, 3) of the bodies if it takes any. Of
+    A named ordering gets the `positions` (n_primal, 3) of the bodies if it takes any. Of
     large mechanisms samples are tried, and the quickest of the best is taken if it keeps its
     promise.
     """
@@ -171,9 +171,9 @@ def choose_in_plane(
     return min(choice, other, key=lambda c: c.predicted)
 
 
-def reduction_pays(reduced: BlockPattern, whole: BlockPattern, ordering: str) -> bool:
+def reduction_pays(reduced: BlockPattern, unreduced: BlockPattern, ordering: str) -> bool:
     """Tell whether fewer rows are predicted to save more time than the change of basis takes."""
-    less, more = (choose_solver(p, ordering, "auto").predicted for p in (reduced, whole))
+    less, more = (choose_solver(p, ordering, "auto").predicted for p in (reduced, unreduced))
     return less + CHANGE_OF_BASIS * reduced.n_primal < more
 
 
@@ -214,12 +214,12 @@ def _best(
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The outcome: all that evaluations need to know."""
+    """The evaluator, and the decisions that it rests on."""
 
     evaluator: evaluators.Evaluator
     choice: SolverChoice
     structure: KKTStructure  # of the kept rows, on the freedoms
-    rank_decision: RankDecision | None  # None: all rows are kept without asking
+    rank_decision: RankDecision | None  # None: all rows are kept, undecided
     reduced_bodies: dict[str, int] = field(default_factory=dict)  # by displacement subgroup
     history: tuple[str, ...] = ()  # why earlier preparations were dropped
 

@@ -1,4 +1,4 @@
-"""Rows and freedoms that a mechanism can do without.
+"""Redundant rows and superfluous freedoms of a mechanism.
 
 Rows: those that depend on others. Freedoms: bodies that move within displacement subgroups about
 the world have fewer; an exact change of basis. Reactions out of the plane, or outside the
@@ -20,7 +20,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.assembler import (
     NO_TERMS,
     Assembler,
-    GeneralTerms,
+    GeneralRows,
     ReactionTree,
     Solver,
     SpatialAssembler,
@@ -34,6 +34,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.factorization.unit_factors import safe_order
+from sparsebody.model.joints import PointOnPlane
 from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion, links
 from sparsebody.model.subgroups import classes as subgroup_classes
 from sparsebody.model.subgroups.ground_motion import GroundMotion
@@ -45,8 +46,6 @@ from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
 
-GOOD = dynamics.PlanarEvaluation.GOOD
-
 
 class PlanarRows:
     """Rows within the plane of `motion`; joints of `is_line` only hold a point on a line in it."""
@@ -54,12 +53,11 @@ class PlanarRows:
     def __init__(self, system: System, motion: ground_motion.PlanarMotion) -> None:
         self.system, self.motion = system, motion
         self.is_line = np.zeros(system.n_joints, dtype=bool)
-        for group in system.groups:
-            if group.name == "point-on-plane":
-                along_normal = self._line_normals(group.joints)[:, 0]
-                self.is_line[group.joints] = np.abs(along_normal) <= tolerances.ELEMENT_TOLERANCE
+        joints = np.flatnonzero(system.joint_kind == PointOnPlane.kind)
+        along_normal = self._line_normals(joints)[:, 0]
+        self.is_line[joints] = np.abs(along_normal) <= tolerances.ELEMENT_TOLERANCE
         self.is_line[system.coordinates.joint] = False
-        self.terms = GeneralTerms(system, compiled=self.is_line)
+        self.terms = GeneralRows(system, compiled=self.is_line)
 
     def table(self, bodies: IntArray, rows: IntArray) -> Table:
         """Return the table of `rows` on bodies, in order; an evaluation fills it."""
@@ -117,7 +115,7 @@ def rows_in_plane(
     evaluated, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
     arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
     status = evaluated.assemble((*arrays, state.time), planar.terms.at(state, None), NO_TERMS.gamma)
-    return table.values if status == GOOD else None
+    return table.values if status == dynamics.PlanarEvaluation.REGULAR else None
 
 
 class PlanarAssembler(Assembler):
@@ -159,7 +157,7 @@ class PlanarAssembler(Assembler):
     def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
         """The joints that hold each body in the plane, with three rows."""
         motion, system = self._motion, self.system
-        rows = motion.out_of_plane_rows
+        rows = np.flatnonzero(motion.is_out_of_plane)  # three for each body
         joint = motion.joint[motion.bodies]
         first = np.searchsorted(rows, system.first_row[joint])
         return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
@@ -255,7 +253,7 @@ def rank_decision(
     classes: Classes | None = None,
     threads: int = 1,
 ) -> RankDecision | None:
-    """Return which rows to keep, redundant ones of subgroups left out; None: all, unasked."""
+    """Return which rows to keep, redundant ones of subgroups left out; None: all, undecided."""
     if redundancy == "keep" or system.n_rows == 0:
         return None
     has_redundant = classes is not None and classes.is_redundant.any()
@@ -264,7 +262,7 @@ def rank_decision(
     if len(system.varying_joints) or len(system.coordinates.prescribed):
         every = SystemMotion(system, state, threads=threads).constraint.rows
         rows: Rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
-    else:  # those of joints whose T is constant on the successor are made when asked for
+    else:  # those of joints whose T is constant on the successor are made on demand
         make = partial(
             model.unit_rows,
             joint=system.row_joint,
@@ -286,7 +284,7 @@ def _on_all_rows(is_candidate: BoolArray, decision: RankDecision, method: str) -
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """What is left of a mechanism whose bodies have fewer freedoms."""
+    """The equations of a mechanism whose bodies have fewer freedoms."""
 
     structure: KKTStructure  # of the kept rows on the freedoms
     decision: RankDecision  # on all rows; those that take the freedoms from the bodies are kept
@@ -354,7 +352,7 @@ def ground_reduction(
     )
     tree = _tree(system, dynamics.reaction_tree(ends, freedoms, n_dropped), is_prescribed)
     if len(tree.bodies) < np.count_nonzero(freedoms < 6):
-        return None  # there are not enough joints
+        return None  # too few joints hold bodies
     keep &= is_within[system.row_joint] | ~classes.is_redundant
     patterns = (kkt_structure(system, some).pattern for some in (keep, ~classes.is_redundant))
     if not pays(*patterns):
@@ -395,12 +393,12 @@ def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
 
 
 def _tree(
-    system: System, held: tuple[IntArray, IntArray], is_prescribed: BoolArray
+    system: System, branches: tuple[IntArray, IntArray], is_prescribed: BoolArray
 ) -> ReactionTree:
-    """Return the tree of bodies and the joints that hold them, by rows that are no drives."""
-    bodies, joint = held
-    drives = np.bincount(system.row_joint[is_prescribed], minlength=system.n_joints)
-    n_rows = np.diff(system.first_row) - drives
+    """Return the tree of bodies and the joints that hold them, by rows not prescribed."""
+    bodies, joint = branches
+    n_prescribed = np.bincount(system.row_joint[is_prescribed], minlength=system.n_joints)
+    n_rows = np.diff(system.first_row) - n_prescribed
     column = np.arange(n_rows.max(initial=0))
     rows = system.first_row[joint, None] + column
     return ReactionTree(bodies, joint, np.where(column < n_rows[joint, None], rows, -1))
@@ -418,7 +416,7 @@ def _complementary_rows(
 
 
 def fixed_directions(system: System, motion: GroundMotion, state: State) -> FloatArray:
-    """Return (n_bodies, 28): what bodies keep in place, as it is at a state.
+    """Return (n_bodies, 28): directions and points that bodies keep, as they are at a state.
 
     Two directions, on the body and in the world; a point, on the body, in the world, the three
     directions in which it must not move, and how far it may.
@@ -471,7 +469,7 @@ def _bases(motion: GroundMotion, inverse_root: FloatArray) -> FloatArray:
 
 
 class Subgroups(NamedTuple):
-    """What bodies can do about the world, where that is less than six freedoms."""
+    """Motions of bodies about the world, where these are fewer than six freedoms."""
 
     basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one, leading columns
     inverse_root: FloatArray  # (n_bodies, 6, 6) from there to twists of the bodies
@@ -499,7 +497,7 @@ class SubgroupAssembler(SpatialAssembler):
             basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
             fixed=np.ascontiguousarray(fixed[bodies]),
         )
-        if np.any(fixed[:, 18:27]):  # there are points that have to stay
+        if np.any(fixed[:, 18:27]):  # some bodies keep points
             within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
             projection = inverse_root @ basis @ within  # in the metric of the inertias
             self.retraction = np.ascontiguousarray(fixed), projection

@@ -1,7 +1,7 @@
-"""What both schools of dynamics need and return.
+"""Equations shared by both schools of dynamics.
 
 Consistent initial states, the motion of a system at a state, actuators as rows on the bodies,
-desired motions, and what every inverse method is asked and returns, checked body by body.
+desired motions and their residuals on every body, accelerations and multipliers.
 """
 
 import lazy_loader

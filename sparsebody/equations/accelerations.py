@@ -1,4 +1,4 @@
-"""What forward dynamics returns, whatever the method: accelerations and constraint forces."""
+"""Accelerations and constraint forces, unique ones where constraint rows are redundant."""
 
 import warnings
 from dataclasses import dataclass
@@ -43,9 +43,9 @@ _PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
 
 
-def check_reactions(reactions: str, known: tuple[str, ...] = REACTIONS) -> None:
+def check_reactions(reactions: str, choices: tuple[str, ...] = REACTIONS) -> None:
     """Raise UnknownNameError unless this is a choice of multipliers."""
-    check_name(reactions, known, "reactions")
+    check_name(reactions, choices, "reactions")
 
 
 def check_baumgarte(time_constant: float | None) -> None:
@@ -65,7 +65,7 @@ def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray)
 def joint_reactions(
     system: System, state: State, subspace: FloatArray, multiplier: FloatArray
 ) -> FloatArray:
-    """Return what joints exert (n_joints, 6) on successors: T lambda, and what compliant rows do.
+    """Return the wrenches (n_joints, 6) on successors: T lambda, and those of compliant rows.
 
     The wrenches are in S coordinates.
     """
@@ -101,7 +101,7 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
 
 
 def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray | None:
-    """Return the same, None where rounding hides which they are.
+    """Return the least multipliers with the same forces A' lambda; None if rounding hides them.
 
     Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
     A, so what they converge to, in three to five of them, is the solution of least norm. Where A

@@ -121,8 +121,8 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
     kkt = saddle_csc(matrix)
     scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
-    dual = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
-    quasi_definite = (scaling @ kkt @ scaling + diags_array(dual)).tocsc()
+    shift = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+    quasi_definite = (scaling @ kkt @ scaling + diags_array(shift)).tocsc()
     try:
         factor = splu(quasi_definite)
     except RuntimeError as error:
@@ -251,13 +251,14 @@ def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatA
     A = constraint_matrix(matrix)
     change, residual = np.zeros((A.shape[1] // 6, 6)), target
     best, least, first = change, np.inf, np.abs(target).max()
-    last, direction, dual = np.inf, change, np.zeros_like(target)
+    last, direction, multipliers = np.inf, change, np.zeros_like(target)
     for _ in range(_ITERATIONS):
         twist, z = solve(residual)
         size = float(residual @ z)
-        direction, dual = twist + size / last * direction, z + size / last * dual
+        direction = twist + size / last * direction
+        multipliers = z + size / last * multipliers
         moved = A @ direction.ravel()
-        curvature = float(dual @ moved)
+        curvature = float(multipliers @ moved)
         if not (size > 0.0 and curvature > 0.0):
             break
         change = change + size / curvature * direction

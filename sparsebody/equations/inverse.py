@@ -1,4 +1,4 @@
-"""Inverse dynamics, whatever the method: actuators, desired motions, and what comes of them.
+"""Inverse dynamics by any method: actuators, desired motions, forces and their checks.
 
 Featherstone (2008), sec. 8.12.
 """
@@ -12,13 +12,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from sparsebody._core import joints
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
 from sparsebody.equations.accelerations import check_reactions, joint_wrenches, minimum_norm
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError
-from sparsebody.kinematics.joint_motion import JointMotion, coordinate_poses
+from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
@@ -58,17 +57,17 @@ class Actuators:
 class ActuatorRows(NamedTuple):
     """W' P' in body coordinates: W transmits the actuators' forces, W' S = 1 on each coordinate."""
 
-    dual: FloatArray  # (p, 6) W' in S coordinates
+    active_force: FloatArray  # (p, 6) W' in S coordinates
     rows: FloatArray  # (p, 2, 6) B on the predecessor's and the successor's velocity
     rate: FloatArray  # (p,) B v, the rates of the coordinates
     velocity_product: FloatArray  # (p,) B a less the coordinates' accelerations
 
 
 def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> Actuators:
-    """Return the actuated coordinates in the order given, or every freedom of every joint.
+    """Return the actuated coordinates in their order, or every freedom of every joint.
 
-    Given are joints, all of whose freedoms are meant, or joints with one of their velocity
-    coordinates. ModelError if one is not there, has no such freedom, or is named twice.
+    A joint stands for all of its freedoms, (joint, coordinate) for one of them. ModelError if one
+    does not exist, or is named twice.
     """
     freedoms = np.array([kind.n_velocities for kind in system.joint_types], dtype=np.intp)
     if actuated is None:
@@ -110,22 +109,22 @@ def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
 def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> ActuatorRows:
     """Return the rows of the actuated coordinates at a pose."""
     joint = actuators.joint
-    _, dual, drift = joints.coordinate_motions(
-        joint, actuators.coordinate, coordinate_poses(system, motion), motion.velocity
-    )
-    return ActuatorRows(dual, *rows_on_bodies(system, joint, motion, dual, drift))
+    _, active_force, drift = motion.coordinates(system, joint, actuators.coordinate)
+    return ActuatorRows(active_force, *rows_on_bodies(system, joint, motion, active_force, drift))
 
 
-def released_drives(system: System, actuators: Actuators) -> tuple[IntArray, IntArray]:
-    """Return the items of drives on actuated coordinates, and the actuators that replace them."""
+def released_coordinates(system: System, actuators: Actuators) -> tuple[IntArray, IntArray]:
+    """Return the prescribed items among actuated coordinates, and their actuators."""
     tracked, items = system.coordinates, system.coordinates.prescribed
-    driven = MOST_FREEDOMS * tracked.joint[items] + tracked.index[items]
-    _, of_drive, of_actuator = np.intersect1d(driven, actuators.numbers, return_indices=True)
-    return items[of_drive], of_actuator.astype(np.intp)
+    prescribed = MOST_FREEDOMS * tracked.joint[items] + tracked.index[items]
+    _, of_prescribed, of_actuator = np.intersect1d(
+        prescribed, actuators.numbers, return_indices=True
+    )
+    return items[of_prescribed], of_actuator.astype(np.intp)
 
 
-def without_drives(system: System, items: IntArray) -> System:
-    """Return the system without some drives (their items); other rows keep their order."""
+def without_prescribed(system: System, items: IntArray) -> System:
+    """Return the system with some prescribed coordinates free; other rows keep their order."""
     if len(items) == 0:
         return system
     tracked = system.coordinates
@@ -177,12 +176,13 @@ class DesiredMotion(SystemMotion):
         if violation <= tolerance:
             return violation
         j, tracked = int(system.row_joint[k]), system.coordinates
-        is_drive = k in tracked.row[tracked.prescribed]
+        is_prescribed = k in tracked.row[tracked.prescribed]
         unit = "m/s^2" if rows.subspace[k, 3:].any() else "rad/s^2"
         raise MotionError(
-            f"the wanted accelerations violate {'the drive of ' if is_drive else ''}joint "
+            "the desired accelerations violate "
+            f"{'the prescribed motion of ' if is_prescribed else ''}joint "
             f"{system.joint_names[j]!r} (row {k - int(system.first_row[j])}) by "
-            f"{gap[k]:.4g} {unit}, {violation:.1e} of what is wanted where "
+            f"{gap[k]:.4g} {unit}, {violation:.1e} of what is desired where "
             f"{tolerance:.1e} is allowed; ask for accelerations that all joints allow, as "
             "driven_accelerations returns"
         )
@@ -264,21 +264,21 @@ class Actuation:
 
 @dataclass(frozen=True, eq=False)
 class ActuatorForces:
-    """Forces that cause a wanted motion, and the constraint forces that come with it."""
+    """Forces that cause a desired motion, and the constraint forces that come with it."""
 
     force: FloatArray  # (n_actuators,) u, dual to the velocity coordinates [N m, N]
-    multiplier: FloatArray  # (n_rows,) lambda; u on the row of a drive that an actuator replaces
+    multiplier: FloatArray  # (n_rows,) lambda; u on the row of a motion that an actuator replaces
     joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
     actuation: Actuation
     residual: float  # what stays unbalanced on a body, relative to the forces on the bodies
-    violation: float  # of the constraint rows by the wanted accelerations, relative
+    violation: float  # of the constraint rows by the desired accelerations, relative
 
 
 class Balance(NamedTuple):
-    """What a method finds."""
+    """Forces of actuators and constraints in balance with a desired motion."""
 
     force: FloatArray  # (n_actuators,)
-    multiplier: FloatArray  # (n_rows,) of the system without the replaced drives
+    multiplier: FloatArray  # (n_rows,) of the system with the actuated coordinates free
     is_unique: bool  # whether the multipliers are
     actuation: Actuation
 
@@ -296,13 +296,13 @@ class InverseMethod(ABC):
     actuated : iterable of str or (str, int), optional
         Joints, all of whose freedoms have actuators, or joints with one of their velocity
         coordinates; default: every freedom of every joint. An actuator on a prescribed coordinate
-        replaces its drive; other drives are constraints.
+        replaces its motion; other prescribed motions are constraints.
     weights : (n_actuators,) floats, optional
         Where many forces cause the motion, sum(weights * u**2) is least; default 1. Positive.
     reactions : {"minimum-norm", "basic"}
         Which multipliers to return where they are not unique.
     tolerance : float
-        Relative error of the wanted accelerations, on joints and on bodies, that is an error.
+        Relative error of the desired accelerations, on joints and on bodies, that is an error.
 
     Raises
     ------
@@ -322,10 +322,10 @@ class InverseMethod(ABC):
         tolerance: float = MOTION_TOLERANCE,
     ) -> None:
         check_reactions(reactions)
-        self.given_system = system
+        self._unreleased = system
         self.actuators = actuators_of(system, actuated)
-        self._released, self._replaced_by = released_drives(system, self.actuators)
-        self.system = without_drives(system, self._released)
+        self._released, self._replaced_by = released_coordinates(system, self.actuators)
+        self.system = without_prescribed(system, self._released)
         self.reactions, self.tolerance = reactions, tolerance
         p = len(self.actuators)
         w = np.ones(p) if weights is None else np.array(weights, dtype=float)
@@ -344,7 +344,7 @@ class InverseMethod(ABC):
     ) -> ActuatorForces:
         """Return the actuators' forces for a motion from a consistent state.
 
-        `acceleration` (n_bodies, 6) are the wanted spatial accelerations in body coordinates,
+        `acceleration` (n_bodies, 6) are the desired spatial accelerations in body coordinates,
         angular first, as forward dynamics and `driven_accelerations` return them [rad/s^2, m/s^2];
         `body_force` (n_bodies, 6) additional wrenches about the centers of mass in body axes,
         moment first [N m, N]. MotionError if a joint forbids the accelerations or the actuators
@@ -385,7 +385,7 @@ class InverseMethod(ABC):
         worst = int(np.argmax(np.abs(unbalanced / np.sqrt(freedom_inertia(system))).max(axis=1)))
         moment, push = np.linalg.norm(unbalanced[worst, :3]), np.linalg.norm(unbalanced[worst, 3:])
         text = (
-            f"no forces of the actuators cause the wanted accelerations ({actuation}): on body "
+            f"no forces of the actuators cause the desired accelerations ({actuation}): on body "
             f"{system.body_names[worst]!r} a moment of {moment:.4g} N m and a force of "
             f"{push:.4g} N, {residual:.1e} of all, stay unbalanced"
         )
@@ -409,12 +409,14 @@ class InverseMethod(ABC):
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
         wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
         if len(self._released):
-            tracked, force = self.given_system.coordinates, balance.force[self._replaced_by]
-            of_drives = np.argsort(tracked.row[self._released])
-            rows = tracked.row[self._released][of_drives]  # in the system with the drives
-            multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_drives])
-            dual = desired.coordinates.dual[self._released]
-            np.add.at(wrench, tracked.joint[self._released], dual * force[:, None])
+            tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
+            of_released = np.argsort(tracked.row[self._released])
+            rows = tracked.row[self._released][
+                of_released
+            ]  # in the system with all motions prescribed
+            multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_released])
+            active_force = desired.coordinates.active_force[self._released]
+            np.add.at(wrench, tracked.joint[self._released], active_force * force[:, None])
         return ActuatorForces(
             balance.force, multiplier, wrench, balance.actuation, residual, violation
         )

@@ -1,4 +1,4 @@
-"""A system at a state: motion of the joints, constraint rows and forces."""
+"""Motion of the joints, constraint rows and forces of a system at a state."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import (
     applied_forces,
     bias_forces,
-    check_directions,
-    joint_efforts,
-    point_efforts,
 )
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
@@ -29,7 +26,7 @@ from sparsebody.kinematics.joint_motion import (
 from sparsebody.model.system import State, System, body_arrays, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
-_DRIVES: WeakKeyDictionary[System, NativeTerms] = WeakKeyDictionary()
+_PRESCRIBED: WeakKeyDictionary[System, LoadsAndRows] = WeakKeyDictionary()
 
 
 def joint_table(system: System) -> Any:
@@ -39,7 +36,7 @@ def joint_table(system: System) -> Any:
 
 
 def system_tables(system: System) -> Any:
-    """Return joints, tracked coordinates, springs, elastic elements and loads likewise."""
+    """Return joints, coordinates, springs, elastic elements and loads as kernels see them."""
     tracked, springs = system.coordinates, system.joint_forces
     forces, (frames, *elastic) = system.external_forces, system.elastic.arrays
     return (
@@ -55,32 +52,32 @@ def system_tables(system: System) -> Any:
     )
 
 
-class NativeTerms:
-    """Rows of A and gamma of all joints of a system, and its loads besides gravity, natively."""
+class LoadsAndRows:
+    """Rows of A and gamma of all joints of a system, and its loads besides gravity."""
 
     def __init__(self, system: System) -> None:
         self._system = system
         tracked, springs, lines = system.coordinates, system.joint_forces, system.point_forces
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
         self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
-        self.known = np.zeros((self._n[-1], 3))
-        self.native = dynamics.GeneralTerms(
-            system_tables(system), self.known, self.rows, self.gamma
+        self.functions = np.zeros((self._n[-1], 3))
+        self.native = dynamics.LoadsAndRows(
+            system_tables(system), self.functions, self.rows, self.gamma
         )
 
-    def fill_known(self, time: float, known: FloatArray) -> None:
+    def fill_functions(self, time: float, values: FloatArray) -> None:
         """Fill (n_functions, 3) with prescribed motions and efforts at a time."""
         prescribed, on_joints, _ = self._n
         if prescribed:
-            known[:prescribed] = prescribed_motion(self._system, time)
+            values[:prescribed] = prescribed_motion(self._system, time)
         if on_joints > prescribed:
-            known[prescribed:on_joints, 0] = joint_efforts(self._system, time)
-        if len(known) > on_joints:
-            known[on_joints:, 0] = point_efforts(self._system, time)
+            values[prescribed:on_joints, 0] = self._system.joint_forces.efforts(time)
+        if len(values) > on_joints:
+            values[on_joints:, 0] = self._system.point_forces.efforts(time)
 
     def fill(self, state: State) -> None:
-        """Fill `rows` and `gamma` at a state with contiguous arrays, and what is known then."""
-        self.fill_known(state.time, self.known)
+        """Fill `rows` and `gamma` at a state with contiguous arrays, and `functions` then."""
+        self.fill_functions(state.time, self.functions)
         self.native.fill_rows(body_arrays(self._system, state))
 
     def add_loads(self, state: State, load: FloatArray) -> None:
@@ -89,7 +86,7 @@ class NativeTerms:
         Raises ModelError if the points of a spring coincide.
         """
         bad = self.native.add_loads(body_arrays(self._system, state), state.coordinate, load)
-        check_directions(self._system, bad)
+        self._system.point_forces.check_directions(bad)
 
 
 def constraint_errors(
@@ -97,18 +94,18 @@ def constraint_errors(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the position and the velocity errors (n_rows,) of all constraint rows.
 
-    Position errors are zero where joints close [rad, m]: Featherstone (2008), 8.27. Rows of drives
-    hold differences from what they prescribe, angles modulo turns.
+    Position errors are zero where joints close [rad, m]: Featherstone (2008), 8.27. Those of
+    prescribed coordinates hold differences from their motions, angles modulo turns.
     """
     poses = body_arrays(system, state)
     errors = joint_errors(system)(poses, threads)
     tracked = system.coordinates
     if len(tracked.prescribed):
-        if system not in _DRIVES:
-            _DRIVES[system] = NativeTerms(with_joints(system, np.unique(tracked.joint)))
-        drives = _DRIVES[system]
-        drives.fill_known(state.time, drives.known)
-        drives.native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
+        if system not in _PRESCRIBED:
+            _PRESCRIBED[system] = LoadsAndRows(with_joints(system, np.unique(tracked.joint)))
+        prescribed = _PRESCRIBED[system]
+        prescribed.fill_functions(state.time, prescribed.functions)
+        prescribed.native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
     return errors
 
 
@@ -146,7 +143,7 @@ class SystemMotion:
         self._threads = threads
 
     def at(self, state: State) -> SystemMotion:
-        """Return the same system at another state."""
+        """Return the motion of this system, under this force, at another state."""
         return SystemMotion(self.system, state, self.body_force, self._threads)
 
     @cached_property
@@ -183,7 +180,7 @@ class SystemMotion:
 
     @property
     def velocity_error(self) -> FloatArray:
-        """(n_rows,) A v less what the drives prescribe [rad/s, m/s]."""
+        """(n_rows,) A v less the prescribed rates [rad/s, m/s]."""
         return self._errors[1]
 
     def stabilization(self, T: float) -> FloatArray:
@@ -192,7 +189,7 @@ class SystemMotion:
 
     @cached_property
     def applied(self) -> FloatArray:
-        """(n_bodies, 6) all given forces, gravity, springs and loads, in body coordinates."""
+        """(n_bodies, 6) all applied forces: gravity, springs, loads, in body coordinates."""
         force = applied_forces(self.system, self.state, self.joints, self.coordinates)
         return force if self.body_force is None else force + self.body_force
 

@@ -44,7 +44,7 @@ INSTALL = {
 
 
 class Work(NamedTuple):
-    """What a factorization and a solve have to do; infinite where they cannot be done."""
+    """Sizes of a factorization and a solve; infinite where they cannot be done."""
 
     rows: float
     entries: float  # of the factors
@@ -78,7 +78,7 @@ def _whole_work(case: Case) -> Work:
 
 
 def _schur_work(case: Case) -> Work:
-    """Primal blocks first: what is left is the Schur complement."""
+    """Primal blocks first, then their Schur complement."""
     pattern, order = case.pattern, case.order
     degree = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     if degree @ (degree + 1) / 2 > MOST_CONTRIBUTIONS:
@@ -173,7 +173,7 @@ FACTORIZATIONS: dict[str, Backend] = {
 
 @cache
 def _can_import(module: str | None) -> bool:
-    """Try it: a package can be installed while a library that it needs is gone."""
+    """Tell whether an import succeeds: a package can be there without a library that it needs."""
     try:
         import_module(module or __name__)
     except ImportError:
@@ -182,7 +182,7 @@ def _can_import(module: str | None) -> bool:
 
 
 def is_available(name: str) -> bool:
-    """Tell whether whatever a backend of the table needs is there."""
+    """Tell whether a backend of the table has the package that it needs."""
     return _can_import(FACTORIZATIONS[name].needs)
 
 
@@ -194,8 +194,8 @@ def available_factorizations() -> list[str]:
 def _backend(name: str) -> Backend:
     """Return the line of a name; raise UnknownNameError if there is none."""
     if not isinstance(name, str) or name not in FACTORIZATIONS:
-        known = ", ".join(FACTORIZATIONS)
-        raise UnknownNameError(f"unknown factorization {name!r}; there are {known}")
+        names = ", ".join(FACTORIZATIONS)
+        raise UnknownNameError(f"unknown factorization {name!r}; there are {names}")
     return FACTORIZATIONS[name]
 
 

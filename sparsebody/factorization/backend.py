@@ -145,16 +145,18 @@ def refined_solve(
     """
     n = matrix.pattern.n_primal_rows
     x = numeric.solve(rhs)
-    rest = saddle.saddle_residual(matrix, x, rhs)
+    residual = saddle.saddle_residual(matrix, x, rhs)
     scales = saddle.residual_scales(matrix, x, rhs)
-    best = saddle.residual_size(matrix, rest, scales)
+    best = saddle.residual_size(matrix, residual, scales)
     roughness, latest = 0.0, np.inf
     for step in range(steps if best > tolerances.REFINED_RESIDUAL else 0):
         is_rough = roughness > tolerances.ROUGH_FACTORS
-        correction = _corrections(numeric, matrix, rest) if is_rough else numeric.solve(rest)
+        correction = (
+            _corrections(numeric, matrix, residual) if is_rough else numeric.solve(residual)
+        )
         trial = x + correction
-        rest = saddle.saddle_residual(matrix, trial, rhs)
-        size = saddle.residual_size(matrix, rest, scales)
+        residual = saddle.saddle_residual(matrix, trial, rhs)
+        size = saddle.residual_size(matrix, residual, scales)
         relative = _relative_size(correction[:n], trial[:n])
         if not (size < best or relative < latest / 2):
             break
@@ -168,11 +170,11 @@ def refined_solve(
     return x, best
 
 
-def _corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, rest: FloatArray) -> FloatArray:
+def _corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, residual: FloatArray) -> FloatArray:
     """Return what conjugate gradients make of every column of a residual."""
-    columns = rest.reshape(len(rest), -1).T
+    columns = residual.reshape(len(residual), -1).T
     solutions = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
-    return np.column_stack(solutions).reshape(rest.shape)
+    return np.column_stack(solutions).reshape(residual.shape)
 
 
 def _relative_size(correction: FloatArray, x: FloatArray) -> float:
@@ -202,19 +204,19 @@ def conjugate_gradient_solve(
         return factorization.dual_rhs(*of_matrix, wrench[:, None])[:, 0]
 
     y = np.zeros(len(rhs) - n)
-    rest = factorization.dual_rhs(*of_matrix, rhs[:, None])[:, 0]  # A D^-1 f - g
-    step = preconditioned(rest)
+    residual = factorization.dual_rhs(*of_matrix, rhs[:, None])[:, 0]  # A D^-1 f - g
+    step = preconditioned(residual)
     direction = step
-    power = first = float(rest @ step)
+    power = first = float(residual @ step)
     for _ in range(most):
         product = schur_product(direction)
         curvature = float(direction @ product)
         if not curvature > 0.0:
             break
         y = y + power / curvature * direction
-        rest = rest - power / curvature * product
-        step = preconditioned(rest)
-        before, power = power, float(rest @ step)
+        residual = residual - power / curvature * product
+        step = preconditioned(residual)
+        before, power = power, float(residual @ step)
         if not power > GRADIENT_REDUCTION**2 * first:
             break
         direction = step + power / before * direction

@@ -35,7 +35,7 @@ class CholmodFactor:
     newest: int = field(default=0)
 
     def refactorize(self) -> int:
-        """Factorize the values in `permuted`; return the number of this factorization."""
+        """Factorize the values in `permuted`; return the serial number of this factorization."""
         from sksparse.cholmod import CholmodNotPositiveDefiniteError
 
         self.newest += 1
@@ -67,12 +67,12 @@ class CholmodNumeric:
     order: IntArray
     scale: FloatArray  # of the dual rows, in elimination order
     factor: CholmodFactor
-    number: int
+    serial: int
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
         backend.check_rhs(rhs, self.matrix.pattern)
-        backend.check_newest(self.number, self.factor.newest)
+        backend.check_newest(self.serial, self.factor.newest)
         columns = np.ascontiguousarray(rhs.reshape(len(rhs), -1), dtype=float)
         return self._solve_columns(columns).reshape(rhs.shape)
 
@@ -100,14 +100,14 @@ class CholmodSymbolic:
         pattern = self.layout.pattern
         backend.check_pattern(matrix, pattern)
         scale = layouts.scales(matrix)
-        number = 0
+        serial = 0
         if pattern.n_dual:
             self.layout.fill(matrix, scale, self.factor.permuted.data)
-            number = self.factor.refactorize()
+            serial = self.factor.refactorize()
             backend.check_regular(self.factor.solve, self.probe)
         order = self.layout.order
         dual_scale = scale[pattern.n_primal_rows :][order]
-        return CholmodNumeric(matrix, order, dual_scale, self.factor, number)
+        return CholmodNumeric(matrix, order, dual_scale, self.factor, serial)
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> CholmodSymbolic:
@@ -141,32 +141,32 @@ class CholmodLDLNumeric(CholmodNumeric):
 
     def _solve_scaled(self, rhs: FloatArray) -> FloatArray:
         """Refine until it stops improving; where that stalls, let GMRES find the correction."""
-        x, rest = self._refine(rhs, self.precondition(rhs))
+        x, residual = self._refine(rhs, self.precondition(rhs))
         for _ in range(KRYLOV_ROUNDS):
-            if _backward_error(rest, rhs, x) <= STALLED_BACKWARD_ERROR:
+            if _backward_error(residual, rhs, x) <= STALLED_BACKWARD_ERROR:
                 break
-            trial, better = self._refine(rhs, x + self._krylov(rest))
-            if not _largest(better) < 0.5 * _largest(rest):
+            trial, better = self._refine(rhs, x + self._krylov(residual))
+            if not _largest(better) < 0.5 * _largest(residual):
                 break
-            x, rest = trial, better
-        stalled = not _backward_error(rest, rhs, x) <= STALLED_BACKWARD_ERROR
-        if stalled and not _largest(rest) <= ACCEPTED_RESIDUAL * _largest(rhs):
-            size = _largest(rest) / _largest(rhs)
+            x, residual = trial, better
+        stalled = not _backward_error(residual, rhs, x) <= STALLED_BACKWARD_ERROR
+        if stalled and not _largest(residual) <= ACCEPTED_RESIDUAL * _largest(rhs):
+            size = _largest(residual) / _largest(rhs)
             raise SingularSystemError(f"no solution (residual {size:.0e}): {backend.REMEDY}")
         return x
 
     def _refine(self, rhs: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Correct x while every step halves the residual; return both."""
-        rest = rhs - self.product(x)
+        residual = rhs - self.product(x)
         for _ in range(MOST_STEPS):
-            if _backward_error(rest, rhs, x) <= BACKWARD_ERROR:
+            if _backward_error(residual, rhs, x) <= BACKWARD_ERROR:
                 break
-            trial = x + self.precondition(rest)
+            trial = x + self.precondition(residual)
             better = rhs - self.product(trial)
-            if not _largest(better) < 0.5 * _largest(rest):
+            if not _largest(better) < 0.5 * _largest(residual):
                 break
-            x, rest = trial, better
-        return x, rest
+            x, residual = trial, better
+        return x, residual
 
     def _krylov(self, rhs: FloatArray) -> FloatArray:
         """Few singular values of A lie below sqrt(delta), so few steps are enough."""
@@ -203,8 +203,8 @@ class CholmodLDLSymbolic:
         backend.check_pattern(matrix, self.pattern)
         scale = layouts.scales(matrix)
         self.layout.fill(matrix, scale, -DELTA, self.factor.permuted.data)
-        number = self.factor.refactorize()
-        return CholmodLDLNumeric(matrix, self.order, scale, self.factor, number)
+        serial = self.factor.refactorize()
+        return CholmodLDLNumeric(matrix, self.order, scale, self.factor, serial)
 
 
 def analyze_ldl(pattern: BlockPattern, order: IntArray) -> CholmodLDLSymbolic:

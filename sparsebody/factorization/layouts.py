@@ -24,7 +24,7 @@ ABSENT = -1  # the base of a block that is not stored
 
 @dataclass(frozen=True, eq=False)
 class SaddleLayout:
-    """Places (base, stride) of the blocks of [D A'; A shift] in an array of `n_values`."""
+    """Slots (base, stride) of the blocks of [D A'; A shift] in an array of `n_values`."""
 
     n_values: int
     diagonal: IntArray  # (n_blocks, 2), the shift of dual blocks included
@@ -33,8 +33,8 @@ class SaddleLayout:
 
     def fill(self, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray) -> None:
         """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
-        places = self.diagonal, self.below, self.right
-        factorization.fill_saddle(matrix.blocks, scale, shift, *places, data)
+        slots = self.diagonal, self.below, self.right
+        factorization.fill_saddle(matrix.blocks, scale, shift, *slots, data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Columns:
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
     keys: IntArray  # (n_couples,) column * n + row of each stored block, increasing
-    base: IntArray  # (n_couples,) place of its first element
+    base: IntArray  # (n_couples,) offset of its first element
     stride: IntArray  # (n_couples,) distance of its columns
 
     def matrix(self, values: FloatArray) -> csc_matrix:
@@ -77,11 +77,11 @@ def saddle_columns(
 ) -> tuple[SaddleLayout, Columns]:
     """Lay the permuted [D A'; A shift] out in compressed columns, or its `lower` block triangle."""
     n = pattern.n_blocks
-    place = positions(order)
+    position = positions(order)
     indptr, neighbour = pattern.adjacency
     block = np.repeat(np.arange(n), np.diff(indptr))
-    column = np.concatenate([np.arange(n), place[block]])
-    row = np.concatenate([np.arange(n), place[neighbour]])
+    column = np.concatenate([np.arange(n), position[block]])
+    row = np.concatenate([np.arange(n), position[neighbour]])
     stored = row >= column if lower else np.ones(len(row), dtype=bool)
     columns = block_columns(pattern.block_sizes[order], row[stored], column[stored])
     return column_layout(pattern, order, columns), columns
@@ -89,18 +89,20 @@ def saddle_columns(
 
 def column_layout(pattern: BlockPattern, order: IntArray, columns: Columns) -> SaddleLayout:
     """Return where the permuted [D A'; A shift] lies in columns that hold it, or half of it."""
-    place, n = positions(order), pattern.n_blocks
+    position, n = positions(order), pattern.n_blocks
 
-    def places(of_row: IntArray, of_column: IntArray) -> IntArray:
+    def slots(of_row: IntArray, of_column: IntArray) -> IntArray:
         """Look up (base, stride) of blocks given by their numbers; ABSENT where not stored."""
-        key = np.where((of_row < 0) | (of_column < 0), -1, place[of_column] * n + place[of_row])
+        key = np.where(
+            (of_row < 0) | (of_column < 0), -1, position[of_column] * n + position[of_row]
+        )
         k = np.minimum(np.searchsorted(columns.keys, key), len(columns.keys) - 1)
         is_present = columns.keys[k] == key
         return np.stack(
             [np.where(is_present, columns.base[k], ABSENT), columns.stride[k]], axis=-1
         ).astype(np.intp)
 
-    return _layout(pattern, places, len(columns.indices))
+    return _layout(pattern, slots, len(columns.indices))
 
 
 def band_layout(
@@ -110,23 +112,23 @@ def band_layout(
     sizes = pattern.block_sizes[order]
     start = (np.cumsum(sizes) - sizes)[positions(order)]  # first scalar row of each block
 
-    def places(of_row: IntArray, of_column: IntArray) -> IntArray:
+    def slots(of_row: IntArray, of_column: IntArray) -> IntArray:
         """Return (base, stride) of blocks given by their numbers."""
         base = first + start[of_column] * stride + start[of_row]
         base = np.where((of_row < 0) | (of_column < 0), ABSENT, base)
         return np.stack([base, np.full_like(base, stride)], axis=-1).astype(np.intp)
 
-    return _layout(pattern, places, n_values)
+    return _layout(pattern, slots, n_values)
 
 
 def _layout(
-    pattern: BlockPattern, places: Callable[[IntArray, IntArray], IntArray], n_values: int
+    pattern: BlockPattern, slots: Callable[[IntArray, IntArray], IntArray], n_values: int
 ) -> SaddleLayout:
-    """Ask `places` for the blocks of the matrix."""
+    """Ask `slots` for the blocks of the matrix."""
     block = np.arange(pattern.n_blocks)
     dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)
     return SaddleLayout(
-        n_values, places(block, block), places(dual, pattern.ends), places(pattern.ends, dual)
+        n_values, slots(block, block), slots(dual, pattern.ends), slots(pattern.ends, dual)
     )
 
 
@@ -162,10 +164,10 @@ def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
     """Lay out the lower triangle in the order of the dual blocks; ShapeError if too large."""
     dual_order = order[order >= pattern.n_primal] - pattern.n_primal
     sizes = pattern.block_sizes[pattern.n_primal :]
-    place = positions(dual_order)
-    products = factorization.schur_products(*_incidences(pattern), place)
-    key = place[products[:, 2]] * pattern.n_dual + place[products[:, 0]]
-    columns = block_columns(sizes[dual_order], place[products[:, 0]], place[products[:, 2]])
+    position = positions(dual_order)
+    products = factorization.schur_products(*_incidences(pattern), position)
+    key = position[products[:, 2]] * pattern.n_dual + position[products[:, 0]]
+    columns = block_columns(sizes[dual_order], position[products[:, 0]], position[products[:, 2]])
     k = np.searchsorted(columns.keys, key)
     contributions = np.column_stack([products, columns.base[k], columns.stride[k]])
     alone = BlockPattern(sizes, np.full((len(sizes), 2), -1, dtype=np.intp))

@@ -47,13 +47,13 @@ class UnitNumeric:
     symbolic: UnitSymbolic
     rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is one
     root: FloatArray  # (n_primal, width, width) L with D = L L', as kernels keep it
-    number: int
+    serial: int
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
         symbolic, offsets = self.symbolic, self.symbolic.pattern.offsets
         backend.check_rhs(rhs, symbolic.pattern)
-        backend.check_newest(self.number, symbolic.newest)
+        backend.check_newest(self.serial, symbolic.newest)
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
         for column, solution in zip(columns, x, strict=True):

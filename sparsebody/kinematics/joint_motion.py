@@ -30,19 +30,18 @@ class JointMotion:
         """X_p (rotation and arm), v_J and v_p, as kernels take them."""
         return self.to_successor, self.arm, self.velocity, self.predecessor_velocity
 
+    def coordinates(
+        self, system: System, joint: IntArray, index: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return values (n,), W (n, 6) and (dW/dt)' v_J (n,) of coordinates of declared types."""
+        kind, parameter = system.coordinate_types
+        poses = kind, self.rotation, self.translation, parameter
+        return joints.coordinate_motions(joint, index, poses, self.velocity)
+
 
 def body_rotations(state: State) -> FloatArray:
     """Return (n_bodies, 3, 3) rotations from body to world axes."""
     return model.rotations(state.orientation)
-
-
-Poses = tuple[IntArray, FloatArray, FloatArray, FloatArray]
-
-
-def coordinate_poses(system: System, motion: JointMotion) -> Poses:
-    """Return kinds, E, r and parameters of the joint types that define the coordinates."""
-    kind, parameter = system.coordinate_types
-    return kind, motion.rotation, motion.translation, parameter
 
 
 def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
@@ -60,7 +59,7 @@ class CoordinateMotion:
 
     value: FloatArray  # (n,) [rad] or [m]
     rate: FloatArray  # (n,)
-    dual: FloatArray  # (n, 6) W in S coordinates
+    active_force: FloatArray  # (n, 6) W in S coordinates
     drift: FloatArray  # (n,) (dW/dt)' v_J
 
 
@@ -69,13 +68,11 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     tracked = system.coordinates
     if len(tracked.joint) == 0:
         return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
-    value, dual, drift = joints.coordinate_motions(
-        tracked.joint, tracked.index, coordinate_poses(system, motion), motion.velocity
-    )
+    value, active_force, drift = motion.coordinates(system, tracked.joint, tracked.index)
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)
-    rate = np.einsum("na,na->n", dual, motion.velocity[tracked.joint])
-    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, dual, drift)
+    rate = np.einsum("na,na->n", active_force, motion.velocity[tracked.joint])
+    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, active_force, drift)
 
 
 def prescribed_motion(system: System, time: float) -> FloatArray:

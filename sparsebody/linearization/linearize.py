@@ -180,7 +180,7 @@ class Linearization:
         joint = system.coordinates.joint[springs.item]
         wrench = np.zeros((len(joint), system.n_bodies, 6))
         for k, on_bodies in enumerate(wrench):  # tau = u - k (q - q_0) - d qd
-            dual = coordinates.dual[springs.item[k], None]
+            dual = coordinates.active_force[springs.item[k], None]
             add_joint_wrenches(system, motion, joint[k : k + 1], dual, on_bodies)
         effort = csc_array(-wrench.reshape(len(joint), 6 * system.n_bodies).T)
         return {

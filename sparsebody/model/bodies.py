@@ -304,10 +304,6 @@ class RigidBody:
         """World position [m] of a point given in the body frame, at the initial pose."""
         return self.position + self.rotation @ np.asarray(point, dtype=float)
 
-    def to_body(self, point: ArrayLike) -> FloatArray:
-        """Body-frame position [m] of a point given in the world, at the initial pose."""
-        return np.asarray(self.rotation.T @ (np.asarray(point, dtype=float) - self.position))
-
 
 @dataclass(frozen=True, eq=False)
 class BodyColumns:

@@ -1,7 +1,7 @@
 """Mechanism -> System: from names and user frames to flat arrays in body coordinates."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,19 @@ from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
-from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
 from sparsebody.model.rigid_clusters import with_regular_inertias
 from sparsebody.model.system import (
     ExternalForces,
     JointForces,
-    JointGroup,
     PointForces,
     State,
     System,
     TrackedCoordinates,
 )
+
+Matrices = tuple[FloatArray, FloatArray]  # B (m, 6 or less) and D (m, m) of an elastic element
 
 
 def compile_mechanism(mechanism: Mechanism) -> System:
@@ -45,9 +45,7 @@ def _compiled(mechanism: Mechanism) -> System:
         return [force for force in forces if isinstance(force, kind)]
 
     joint_forces = all_of(JointForce)
-    joints, elastic = _split_joints(declared, joint_names, center)
-    if bushings := all_of(Bushing | Beam):
-        elastic = _joined(elastic, _bushing_elements(bushings, body_names, center))
+    joints, of_compliant = _split_joints(declared, joint_names)
     first_row = _first_rows(joints)
     coordinates, items = _tracked_coordinates(declared, joint_names, first_row, joint_forces)
     subspace_rows, subspace_index = _constant_subspaces(joints, first_row)
@@ -58,9 +56,9 @@ def _compiled(mechanism: Mechanism) -> System:
         mass=_plain(bodies.mass),
         inertia=_plain(bodies.inertia),
         center_of_mass=center,
-        freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
+        joint_kind=_of_type(joints, [joint_type.kind for joint_type in joints.types], np.intp),
         **_joint_frames(
             (joints.predecessor, joints.successor),
             (joints.predecessor_frame, joints.successor_frame),
@@ -70,14 +68,15 @@ def _compiled(mechanism: Mechanism) -> System:
         first_row=first_row,
         subspace_rows=subspace_rows,
         subspace_index=subspace_index,
-        groups=_groups(joints, coordinates),
         coordinates=coordinates,
         joint_forces=JointForces(
-            item=items, **_columns(joint_forces, "stiffness", "rest", "damping")
+            labels=tuple(f"a force on joint {force.joint!r}" for force in joint_forces),
+            item=items,
+            **_columns(joint_forces, "stiffness", "rest", "damping"),
         ),
         point_forces=_point_forces(all_of(PointForce), body_names, center),
         external_forces=_external_forces(all_of(ExternalForce), body_names, center),
-        elastic=elastic,
+        elastic=_elements(mechanism, of_compliant, center),
         initial_state=_initial_state(bodies, center, len(coordinates.joint)),
     )
 
@@ -183,103 +182,62 @@ def _constant_subspaces(
     return np.ascontiguousarray(np.concatenate(subspaces)), index
 
 
-def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
-    kind = _of_type(joints, [kind.kind for kind in joints.types], np.intp)
-    return tuple(
-        JointGroup(name, np.flatnonzero(kind == k), np.flatnonzero(kind[coordinates.joint] == k))
-        for k, name in enumerate(JOINT_TYPES)
-        if (kind == k).any()
-    )
-
-
 # ---- elastic elements -----------------------------------------------------------------------
 
 
-def _split_joints(
-    joints: JointColumns, names: Names, center: FloatArray
-) -> tuple[JointColumns, ElasticElements]:
-    """Return the joints with their rigid rows alone, and elements of the compliant ones."""
-    if joints.compliance.strides[0] == 0 and not joints.compliance[:1].any():
-        compliant = np.zeros(0, dtype=np.intp)
-    else:
-        compliant = np.flatnonzero(joints.compliance.any(axis=(1, 2)))
+def _split_joints(joints: JointColumns, names: Names) -> tuple[JointColumns, dict[int, Matrices]]:
+    """Return the joints with their rigid rows alone, and B and D of the compliant ones."""
+    is_any = distinct(joints.compliance).any()
+    compliant = np.flatnonzero(joints.compliance.any(axis=(1, 2))).tolist() if is_any else []
     types, index = list(joints.types), np.array(joints.type_index)
-    made: dict[Any, tuple[int, FloatArray, FloatArray]] = {}
-    matrices = []
-    for j in compliant.tolist():
+    made: dict[Any, tuple[int, Matrices]] = {}
+    matrices: dict[int, Matrices] = {}
+    for j in compliant:
         given = joints.compliance[j], joints.damping[j]
         key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in given)
         if key not in made:
             rigid, B, D = split(f"joint {names[j]!r}", joints.type_of(j), *given)
             if rigid not in types:
                 types.append(rigid)
-            made[key] = types.index(rigid), B, D
-        index[j] = made[key][0]
-        matrices.append(made[key][1:])
-    kinds = [joints.type_of(j) for j in compliant.tolist()]
-    elements = _elements(
-        [names[j] for j in compliant.tolist()],
-        matrices,
-        joint=compliant,
-        kind=np.array([kind.kind for kind in kinds], dtype=np.intp),
-        parameter=np.array([kind.parameter for kind in kinds], dtype=float),
-        rest=np.zeros((len(compliant), 6)),
-        **_joint_frames(
-            (joints.predecessor[compliant], joints.successor[compliant]),
-            (joints.predecessor_frame[compliant], joints.successor_frame[compliant]),
-            center,
-        ),
-    )
-    if len(compliant):
-        joints = replace(joints, types=tuple(types), type_index=index)
-    return joints, elements
+            made[key] = types.index(rigid), (B, D)
+        index[j], matrices[j] = made[key]
+    return replace(joints, types=tuple(types), type_index=index), matrices
 
 
-def _bushing_elements(
-    bushings: Sequence[Bushing | Beam], names: Names, center: FloatArray
+def _elements(
+    mechanism: Mechanism, of_joints: dict[int, Matrices], center: FloatArray
 ) -> ElasticElements:
-    n, matrices = len(bushings), []
-    for bushing in bushings:
+    """Return the compliant joints with their matrices, then bushings and beams, as elements."""
+    joints, names = mechanism.columns()[1], mechanism.joint_names
+    others = [force for force in mechanism.forces.values() if isinstance(force, Bushing | Beam)]
+    compliant, matrices = np.array([*of_joints], dtype=np.intp), list(of_joints.values())
+    for bushing in others:
         stiffness, viscosity = bushing.matrices
         B = square_root(stiffness)
         inverse = np.linalg.pinv(B)  # e = B^+ z
         matrices.append((B, inverse.T @ viscosity @ inverse))
-
-    def both(what: str) -> list[list[Any]]:
-        sides = "predecessor", "successor"
-        return [[getattr(bushing, side + what) for bushing in bushings] for side in sides]
-
-    return _elements(
-        [bushing.name for bushing in bushings],
-        matrices,
-        joint=np.full(n, -1),
-        kind=np.full(n, LOGARITHM),
-        parameter=np.zeros(n),
-        rest=np.array([bushing.rest for bushing in bushings]),
-        **_joint_frames(
-            list(map(names.find_all, both(""))), list(map(Frames.of, both("_frame"))), center
-        ),
-    )
-
-
-def _elements(
-    names: Sequence[str], matrices: Sequence[tuple[FloatArray, FloatArray]], **fields: Any
-) -> ElasticElements:
-    """Return elements with roots B (m, 6 or less) and dampings D (m, m)."""
-    root, damping = np.zeros((2, len(names), 6, 6))
+    n, types, none = len(others), [joints.type_of(j) for j in of_joints], np.zeros(6)
+    bodies, frames = [], []
+    for side in ("predecessor", "successor"):
+        ends = mechanism.body_names.find_all(getattr(other, side) for other in others)
+        bodies.append(np.append(getattr(joints, side)[compliant], ends))
+        side += "_frame"
+        on_others = Frames.of([getattr(other, side) for other in others])
+        frames.append(Frames.joined([getattr(joints, side)[compliant], on_others]))
+    root, damping = np.zeros((2, len(matrices), 6, 6))
     for k, (B, D) in enumerate(matrices):
         root[k, : len(B), : B.shape[1]], damping[k, : len(D), : len(D)] = B, D
-    n_rows = np.array([len(B) for B, _ in matrices], dtype=np.intp)
-    return ElasticElements(tuple(names), n_rows=n_rows, root=root, damping=damping, **fields)
-
-
-def _joined(first: ElasticElements, second: ElasticElements) -> ElasticElements:
-    both = {
-        field.name: np.concatenate([getattr(part, field.name) for part in (first, second)])
-        for field in fields(ElasticElements)
-        if field.name != "names"
-    }
-    return ElasticElements(first.names + second.names, **both)
+    return ElasticElements(
+        names=(*(names[j] for j in of_joints), *(other.name for other in others)),
+        joint=np.append(compliant, [-1] * n).astype(np.intp),
+        **_joint_frames(bodies, frames, center),
+        kind=np.array([*(kind.kind for kind in types), *[LOGARITHM] * n], dtype=np.intp),
+        parameter=np.array([*(kind.parameter for kind in types), *[0.0] * n]),
+        n_rows=np.array([len(B) for B, _ in matrices], dtype=np.intp),
+        rest=np.array([*[none] * len(types), *(other.rest for other in others)]).reshape(-1, 6),
+        root=root,
+        damping=damping,
+    )
 
 
 # ---- forces ---------------------------------------------------------------------------------
@@ -299,7 +257,7 @@ def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) ->
         second=second,
         first_point=_from_center([force.first_point for force in forces], first, center),
         second_point=_from_center([force.second_point for force in forces], second, center),
-        names=tuple(force.name for force in forces),
+        labels=tuple(f"point force {force.name!r}" for force in forces),
         **_columns(forces, "stiffness", "rest_length", "damping"),
     )
 

@@ -34,18 +34,13 @@ FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
 ENCODER = json.JSONEncoder(allow_nan=False)
 NOTHING = object()
+_hints = cache(get_type_hints)
 
 Document = dict[str, Any]
 Table = Mapping[str, type[Any]]
 
-ADD: dict[type[Force], Callable[..., Force]] = {
-    JointForce: Mechanism.add_joint_force,
-    PointForce: Mechanism.add_point_force,
-    ExternalForce: Mechanism.add_external_force,
-    Bushing: Mechanism.add_bushing,
-    Beam: Mechanism.add_beam,
-}
-FORCES = dict(zip(("joint", "point", "external", "bushing", "beam"), ADD, strict=True))
+FORCES: dict[str, type[Force]] = {"joint": JointForce, "point": PointForce}
+FORCES |= {"external": ExternalForce, "bushing": Bushing, "beam": Beam}
 ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
     name: (BODY_NUMBERS.get(name, (3, 3)), None if given.default is given.empty else given.default)
@@ -399,12 +394,9 @@ def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray
 def _frames(edges: Sequence[Document], key: str) -> Frames:
     entries = [edge[key] for edge in edges]
     _check_entries(entries, {"position", "orientation"})
-    position, orientation = (
-        _numbers(entries, "position", (3,)),
-        _numbers(entries, "orientation", (4,)),
-    )
+    position = _numbers(entries, "position", (3,))
     try:
-        return Frames(position, orientation)
+        return Frames(position, _numbers(entries, "orientation", (4,)))
     except ModelError as error:
         raise ModelError(f"joint {edges[0]['key']!r}, {key}: {error.__cause__}") from error
 
@@ -420,7 +412,8 @@ def _prescribed(edge: Document) -> dict[int, Any]:
 def _add_force(mechanism: Mechanism, documents: Sequence[Document]) -> None:
     (document,) = documents
     force = _from_kind(document, FORCES, f"force {document['name']!r}")
-    ADD[type(force)](mechanism, **vars(force))
+    what = document["type"] if isinstance(force, Bushing | Beam) else f"{document['type']}_force"
+    getattr(mechanism, f"add_{what}")(**vars(force))
 
 
 # ---- entries of many objects -----------------------------------------------------------------
@@ -479,11 +472,6 @@ def _made(kind: type[Any], given: Document, who: str) -> Any:
         return kind(**values)
     except ModelError as error:
         raise ModelError(f"{who}: {error}") from error
-
-
-@cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    return get_type_hints(kind)
 
 
 def _typed(value: Any, hint: Any, who: str) -> Any:

@@ -39,20 +39,6 @@ class State(BriefRepr):
 
 
 @dataclass(frozen=True, eq=False)
-class JointGroup:
-    """The joints of one type, and the tracked coordinates on them."""
-
-    name: str
-    joints: IntArray
-    items: IntArray
-
-    @property
-    def type(self) -> type[JointType]:
-        """What the joints have in common."""
-        return JOINT_TYPES[self.name]
-
-
-@dataclass(frozen=True, eq=False)
 class TrackedCoordinates:
     """Joint coordinates with a spring, a damper or an actuator, or with a prescribed motion."""
 
@@ -75,34 +61,45 @@ class TrackedCoordinates:
 
 
 @dataclass(frozen=True, eq=False)
-class JointForces:
-    """Springs, dampers and efforts on tracked coordinates."""
+class Springs:
+    """What all springs, dampers and actuators have."""
 
-    item: IntArray  # (n,) into TrackedCoordinates
-    stiffness: FloatArray
-    rest: FloatArray
+    labels: tuple[str, ...]  # by which messages tell them
+    stiffness: FloatArray  # (n,)
     damping: FloatArray
     effort: tuple[TimeFunction, ...]
 
     @cached_property
-    def efforts(self) -> TimeFunctions:
-        """The efforts together."""
+    def _functions(self) -> TimeFunctions:
         return TimeFunctions(self.effort)
+
+    def efforts(self, time: float) -> FloatArray:
+        """Return (n,) the efforts at a time [N or N m]; ModelError names one that is not finite."""
+        efforts = self._functions(time)[:, 0]
+        if not np.isfinite(efforts).all():
+            bad = int(np.argmin(np.isfinite(efforts)))
+            described = f"the effort of {self.labels[bad]} is {efforts[bad]} at t = {time:.6g} s"
+            raise ModelError(f"{described}; it must be finite")
+        return efforts
 
 
 @dataclass(frozen=True, eq=False)
-class PointForces:
+class JointForces(Springs):
+    """Springs, dampers and efforts on tracked coordinates."""
+
+    item: IntArray  # (n,) into TrackedCoordinates
+    rest: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PointForces(Springs):
     """Springs, dampers and efforts between points; points from the com in body axes [m]."""
 
     first: IntArray  # (n,) bodies, -1 for the world
     second: IntArray
     first_point: FloatArray  # (n, 3)
     second_point: FloatArray
-    stiffness: FloatArray
     rest_length: FloatArray
-    damping: FloatArray
-    effort: tuple[TimeFunction, ...]
-    names: tuple[str, ...]
 
     @property
     def springs(self) -> Any:
@@ -110,10 +107,10 @@ class PointForces:
         points = self.first, self.second, self.first_point, self.second_point
         return *points, self.stiffness, self.rest_length, self.damping
 
-    @cached_property
-    def efforts(self) -> TimeFunctions:
-        """The efforts together."""
-        return TimeFunctions(self.effort)
+    def check_directions(self, bad: int) -> None:
+        """Raise ModelError that names the force `bad`, -1 for none, whose points coincide."""
+        if bad >= 0:
+            raise ModelError(f"{self.labels[bad]}: its points coincide, so it has no direction")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +138,9 @@ class System:
     mass: FloatArray  # (n_bodies,) [kg]
     inertia: FloatArray  # (n_bodies, 3, 3) about the com, in body axes [kg m^2]
     center_of_mass: FloatArray  # (n_bodies, 3) in the user's body frame [m]
-    freedoms: IntArray  # (n_bodies,) size of each body's block
     joint_names: Names
     joint_types: tuple[JointType, ...]
+    joint_kind: IntArray  # (n_joints,) the index of each joint's type in the native list
     predecessor: IntArray  # (n_joints,)
     successor: IntArray
     predecessor_rotation: FloatArray  # (n_joints, 3, 3) joint frame to body axes
@@ -154,7 +151,7 @@ class System:
     first_row: IntArray  # (n_joints + 1,) constraint rows, those of prescribed motions last
     subspace_rows: FloatArray  # (k, 6) the different rows of T' in S coordinates, or zeros
     subspace_index: NDArray[np.int32]  # (n_rows,) which of these each constraint row has
-    groups: tuple[JointGroup, ...]
+
     coordinates: TrackedCoordinates
     joint_forces: JointForces
     point_forces: PointForces
@@ -199,14 +196,6 @@ class System:
         return np.take(self.subspace_rows, self.subspace_index, axis=0)
 
     @cached_property
-    def joint_kind(self) -> IntArray:
-        """(n_joints,) the index of each joint's type in the native list."""
-        kind = np.empty(self.n_joints, dtype=np.intp)
-        for group in self.groups:
-            kind[group.joints] = group.type.kind
-        return kind
-
-    @cached_property
     def coordinate_types(self) -> tuple[IntArray, FloatArray]:
         """(n_joints,) kinds and parameters of the types that joints were declared with.
 
@@ -229,8 +218,8 @@ class System:
     @cached_property
     def varying_joints(self) -> IntArray:
         """The joints whose T varies in S coordinates."""
-        groups = [group.joints for group in self.groups if group.type.has_varying_T]
-        return np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
+        kinds = [kind.kind for kind in JOINT_TYPES.values() if kind.has_varying_T]
+        return np.flatnonzero(np.isin(self.joint_kind, kinds))
 
     @cached_property
     def typical_length(self) -> float:
@@ -259,7 +248,7 @@ class System:
     def inverse_inertia(self) -> FloatArray:
         """(n_bodies, 6, 6) inverse of the spatial inertia; made anew at each use."""
         inverse = np.zeros((self.n_bodies, 6, 6))
-        symmetric_inverse(self.inertia, inverse)
+        inverse[:, :3, :3] = symmetric_inverse(self.inertia)
         inverse.reshape(-1, 36)[:, 21::7] = 1.0 / self.mass[:, None]
         return inverse
 
@@ -334,8 +323,6 @@ def with_joints(system: System, joints: IntArray) -> System:
     """
     if np.array_equal(joints, np.arange(system.n_joints)):
         return system
-    names = Names()
-    names.extend([system.joint_names[j] for j in joints])
     place = np.full(system.n_joints, -1, dtype=np.intp)
     place[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
@@ -346,19 +333,14 @@ def with_joints(system: System, joints: IntArray) -> System:
     row = np.where(
         tracked.row >= 0, tracked.row - system.first_row[tracked.joint] + first_row[joint], -1
     )
-    groups = tuple(
-        replace(group, joints=places[places >= 0])
-        for group in system.groups
-        for places in [place[group.joints]]
-    )
+
     return replace(
         system,
-        joint_names=names,
+        joint_names=Names(system.joint_names[j] for j in joints),
         joint_types=tuple(system.joint_types[j] for j in joints),
-        **{name: getattr(system, name)[joints] for name in (*FRAMES, "parameter")},
+        **{name: getattr(system, name)[joints] for name in (*FRAMES, "joint_kind", "parameter")},
         first_row=first_row,
         subspace_index=system.subspace_index[rows],
-        groups=groups,
         coordinates=replace(tracked, joint=joint, row=row),
         elastic=replace(elastic, joint=np.where(elastic.joint < 0, -1, place[elastic.joint])),
     )

@@ -41,7 +41,7 @@ _NATIVE: dict[type, Any] = {
     dynamics.ReducedEvaluation: simulation.ReducedSteps,
     dynamics.PlanarEvaluation: simulation.PlanarSteps,
 }
-_NOTHING, _NOTHING_KNOWN = np.zeros(0), np.zeros((0, 0, 3))
+_NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
 _SINGULAR_CONTRACTION = 0.3  # of an opening that a correction leaves: rows change much in a step
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
@@ -83,7 +83,7 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        start = poses, state.coordinate, acceleration, *self._known(evaluator, state.time, time)
+        start = poses, state.coordinate, acceleration, *self._functions(evaluator, state.time, time)
         h, scheme = time - state.time, self._scheme
         if isinstance(scheme, Composition):
             reached = native.variational_step(start, self._inertias, scheme.parts, h)
@@ -100,23 +100,23 @@ class ExplicitSteps:
         end = State(x, q, v, coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
 
-    def _known(
+    def _functions(
         self, evaluator: Evaluator, start: float, end: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the times of stages (s,) and what is known then (s, n_functions, 3), if needed."""
-        terms = evaluator.assembler.general_terms
-        n_functions = 0 if terms is None else len(terms.known)
+        """Return the times of stages (s,), and functions then (s, n_functions, 3) if needed."""
+        terms = evaluator.assembler.loads_and_rows
+        n_functions = 0 if terms is None else len(terms.functions)
         if self._control is None and n_functions == 0:
-            return _NOTHING, _NOTHING_KNOWN
+            return _NOTHING, _NO_VALUES
         times = [start + node * (end - start) if node < 1.0 else end for node in self._nodes]
-        known = np.empty((len(times), n_functions, 3))
+        values = np.empty((len(times), n_functions, 3))
         if terms is not None and n_functions > 0:
             for k, time in enumerate(times):
                 if k > 0 and time == times[k - 1]:
-                    known[k] = known[k - 1]
+                    values[k] = values[k - 1]
                 else:
-                    terms.fill_known(time, known[k])
-        return np.array(times), known
+                    terms.fill_functions(time, values[k])
+        return np.array(times), values
 
     def _of(self, solver: ForwardDynamics) -> Native | None:
         evaluator, system, small = solver.evaluator, solver.system, self._small
@@ -130,7 +130,7 @@ class ExplicitSteps:
             kind = simulation.SpatialQRSteps
         elif evaluator.fused is None or kind is None:
             return None
-        terms = assembler.general_terms
+        terms = assembler.loads_and_rows
         native: Native = kind(
             equations,
             None if terms is None else terms.native,

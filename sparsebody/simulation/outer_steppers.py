@@ -442,8 +442,10 @@ def fastest_spring(system: System, state: State) -> float:
     if len(springs.item):
         motion = SystemMotion(system, state)
         joint = system.coordinates.joint[springs.item]
-        dual = motion.coordinates.dual[springs.item]
-        rows, _, _ = rows_on_bodies(system, joint, motion.joints, dual, np.zeros(len(joint)))
+        active_force = motion.coordinates.active_force[springs.item]
+        rows, _, _ = rows_on_bodies(
+            system, joint, motion.joints, active_force, np.zeros(len(joint))
+        )
         mobility = np.einsum("nsi,nsij,nsj->n", rows, inverse[joint_ends(system, joint)], rows)
         rates += _rates(springs.stiffness, springs.damping, mobility)
     if len(lines.first):

@@ -73,13 +73,13 @@ def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
     return 0.5 * (moved + np.swapaxes(moved, -2, -1))
 
 
-def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> FloatArray:
+def symmetric_inverse(matrices: FloatArray) -> FloatArray:
     """Return the inverses of symmetric matrices (n, 3, 3), by their cofactors.
 
     As accurate as elimination, as at most one principal moment of a body is much smaller than the
-    others. They fill the leading blocks of `out`, (n, k, k), where that is given.
+    others.
     """
-    inverse = np.empty((len(matrices), 3, 3)) if out is None else out
+    inverse = np.empty((len(matrices), 3, 3))
     native.fill_symmetric_inverses(matrices, inverse)
     return inverse
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.system_motion import NativeTerms, joint_ends
+from sparsebody.equations.system_motion import LoadsAndRows, joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State, body_arrays, with_joints
 from sparsebody.tree import fronts, recursions
@@ -96,7 +96,7 @@ class LoopsArticulatedBody(TreeDynamics):
         self._is_plain = not system.has_loads and len(system.coordinates.joint) == 0
         varying = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
         self._is_varying = np.isin(system.row_joint[tree.loop_rows], varying)  # T, on both bodies
-        self._varying = NativeTerms(with_joints(system, varying)) if self._is_plain else None
+        self._varying = LoadsAndRows(with_joints(system, varying)) if self._is_plain else None
         self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows

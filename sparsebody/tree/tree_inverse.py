@@ -45,7 +45,9 @@ class TreeInverseMethod(inverse.InverseMethod):
         load = np.zeros((system.n_bodies, 6))
         if desired.body_force is not None:
             load += desired.body_force
-        add_joint_wrenches(system, desired.joints, joint, actuators.dual * force[:, None], load)
+        add_joint_wrenches(
+            system, desired.joints, joint, actuators.active_force * force[:, None], load
+        )
         acted = TreeProblem(self.tree, desired.state, load)
         acted_on = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
         return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)

@@ -217,9 +217,9 @@ def test_changed_and_missing_files_and_broken_indices_are_found(corpus, tmp_path
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"families": ("laddr",)}, UnknownNameError, "no family 'laddr' in the corpus; there are"),
+        ({"families": ("laddr",)}, UnknownNameError, "the family is .laddr.; give one of chain"),
         ({"families": ("ring", "ring")}, StudyError, "'ring' is given twice"),
-        ({"forms": ("lu",)}, UnknownNameError, "no form 'lu'; there are kkt, quasi-definite"),
+        ({"forms": ("lu",)}, UnknownNameError, "the form is .lu.; give one of kkt, quasi-definite"),
         ({"forms": ()}, StudyError, "the forms are"),
         ({"sizes": (8, 8)}, StudyError, r"the sizes are \[8, 8\]; give one or more, each once"),
         ({"sizes": (0,)}, StudyError, "0 bodies; give sizes of 1 to"),

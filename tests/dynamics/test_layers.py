@@ -1,4 +1,4 @@
-"""How many files lie between a system and its first accelerations, and that calls only go down."""
+"""Files on the way from a system to its first accelerations, and calls to higher layers."""
 
 import pytest
 from call_paths import watched

@@ -33,7 +33,7 @@ def test_forces_act_where_those_of_the_model_do():
     model = coordinate_motion(system, system.initial_state, motion)
     items = [system.coordinates.joint.tolist(), system.coordinates.index.tolist()]
     order = [list(zip(*items, strict=True)).index((system.joint(n), k)) for n, k in pairs]
-    np.testing.assert_allclose(rows.dual, model.dual[order], atol=1e-14)
+    np.testing.assert_allclose(rows.active_force, model.active_force[order], atol=1e-14)
 
 
 def test_joints_stand_for_all_their_freedoms_in_the_order_given():
@@ -51,17 +51,17 @@ def test_other_drives_keep_their_rows_when_one_is_released():
     motion = {k: sb.Polynomial((0.0, float(k + 1))) for k in range(2)}
     mechanism.add_joint("tube", sb.Cylindrical(), sb.WORLD, "a", prescribed=motion)
     system = mechanism.compile()
-    items, actuator = inverse.released_drives(
+    items, actuator = inverse.released_coordinates(
         system, actuators_of(system, [("tube", 1), ("tube", 0)])
     )
     assert (items.tolist(), actuator.tolist()) == ([0, 1], [1, 0])
-    items, _ = inverse.released_drives(system, actuators_of(system, [("tube", 0)]))
-    rest = inverse.without_drives(system, items)
+    items, _ = inverse.released_coordinates(system, actuators_of(system, [("tube", 0)]))
+    rest = inverse.without_prescribed(system, items)
     assert (system.n_rows, rest.n_rows) == (6, 5)
     assert rest.coordinates.row.tolist() == [-1, 4]
     assert rest.coordinates.motion[0] is None
     np.testing.assert_array_equal(rest.subspace[:4], system.subspace[:4])
-    assert inverse.without_drives(system, items[:0]) is system
+    assert inverse.without_prescribed(system, items[:0]) is system
 
 
 @pytest.mark.parametrize(

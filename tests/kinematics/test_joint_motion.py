@@ -121,7 +121,7 @@ def test_rates_are_the_rates_of_the_values(seed):
     np.testing.assert_allclose(now.rate, (ahead - behind) / (2 * h), atol=1e-7)
     view = oracles.WorldView(system, state)
     for item, j in enumerate(system.coordinates.joint):
-        assert now.rate[item] == pytest.approx(now.dual[item] @ view.joint_velocity(int(j)))
+        assert now.rate[item] == pytest.approx(now.active_force[item] @ view.joint_velocity(int(j)))
 
 
 TURNING, SLIDING = sb.Polynomial((0.2, 3.0)), sb.Polynomial((0.2, 100.0))

@@ -65,14 +65,12 @@ def test_rows_follow_the_joints_and_drives_come_last_in_theirs():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_joint_is_in_one_group_of_its_type_with_its_parameter_and_constant_subspace(seed):
+def test_every_joint_has_the_kind_the_parameter_and_the_constant_subspace_of_its_type(seed):
     system = random_loops(np.random.default_rng(seed), 12, 6).compile()
-    members = np.concatenate([group.joints for group in system.groups])
-    assert sorted(members) == list(range(system.n_joints))
-    for group in system.groups:
-        assert {system.joint_types[j].name for j in group.joints} == {group.name}
-        assert (system.joint_kind[group.joints] == sb.JOINT_TYPES[group.name].kind).all()
+    varying = [j for j, kind in enumerate(system.joint_types) if kind.has_varying_T]
+    assert system.varying_joints.tolist() == varying
     for j, joint_type in enumerate(system.joint_types):
+        assert system.joint_kind[j] == joint_type.kind
         assert system.parameter[j] == (joint_type.parameter or 0.0)
         if not joint_type.has_varying_T:
             zero = joint_type.coordinates(np.eye(3), np.zeros(3))

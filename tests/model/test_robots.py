@@ -252,7 +252,7 @@ def test_a_keyframe_is_chosen_by_name_and_by_number():
 def test_unknown_choices_are_named_with_those_that_there_are(key):
     with pytest.raises(errors.UnknownNameError, match=f"keyframe {key!r}; there are: 'up', '1'"):
         read_robot(DATA / "double_pendulum.xml", keyframe=key)
-    with pytest.raises(errors.UnknownNameError, match="'ignore'; give 'error' or 'warn'"):
+    with pytest.raises(errors.UnknownNameError, match="'ignore'; give one of error, warn"):
         read_robot(DATA / "double_pendulum.xml", on_unsupported="ignore")
 
 

@@ -1,4 +1,4 @@
-"""How many files lie between `simulate` and its first step, and that calls only go down."""
+"""Files on the way from `simulate` to its first step, and calls to higher layers."""
 
 import pytest
 from call_paths import watched

@@ -24,9 +24,8 @@ from sparsebody.model.gallery.parameters import (
     add_bars,
     add_hinge,
     add_hinges,
-    named_joint,
 )
-from sparsebody.model.joints import Fixed
+from sparsebody.model.joints import JOINT_TYPES, Fixed
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.spatial import box_inertia, quaternion_exponential
@@ -59,7 +58,7 @@ def ladder(
     rows of all joints [m/N, rad/(N m)]; zero is rigid. Gravity along z loads no rung: tilt it to
     test the loops.
     """
-    joint_type = named_joint(joint, "spherical", "revolute")
+    joint_type = JOINT_TYPES[joint]()
     rng = np.random.default_rng(seed)
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
     s, r = np.arange(rungs, dtype=float)[:, None], np.array([0.0, 1.0])
@@ -102,7 +101,7 @@ def tube(
     `rings` and `rails` are bars along and around; `joint` is "spherical", or "revolute" with all
     axes along x.
     """
-    joint_type = named_joint(joint, "spherical", "revolute")
+    joint_type = JOINT_TYPES[joint]()
     mechanism = Mechanism("tube", gravity)
     s, r = np.indices((rings, rails)).reshape(2, -1)
     angle, radius = 2 * np.pi * r / rails, 0.5 / math.sin(math.pi / rails)
@@ -139,7 +138,7 @@ def ring(
     `bodies` is n, 3 or more; `joint` is "spherical", or "revolute" with all axes along z; `length`
     and `mass` are those of a bar [m, kg].
     """
-    joint_type = named_joint(joint, "spherical", "revolute")
+    joint_type = JOINT_TYPES[joint]()
     mechanism = Mechanism("ring", gravity)
     radius = length / (2 * math.sin(math.pi / bodies))
 
@@ -178,7 +177,7 @@ def lattice(
     `seed` is that of both choices, `compliance` that of the rows of the joints between cubes [m/N,
     rad/(N m)]; zero is rigid.
     """
-    joint_type = named_joint(joint, "spherical", "revolute", "universal")
+    joint_type = JOINT_TYPES[joint]()
     mechanism = Mechanism("lattice", gravity)
     cell = np.indices((rows, columns, layers)).reshape(3, -1)
     place = cell[[1, 0, 2]].T.astype(float)
@@ -292,12 +291,16 @@ def rotating_squares(
 
 
 def _add_boxes(
-    mechanism: Mechanism, names: Sequence[str], sides: Vector, position: ArrayLike
+    mechanism: Mechanism,
+    names: Sequence[str],
+    sides: Vector,
+    position: ArrayLike,
+    mass: float = 1.0,
 ) -> IntArray:
-    """Add n boxes of 1 kg centred at (n, 3) [m]."""
-    return mechanism.add_bodies(
-        names, mass=1.0, inertia=box_inertia(1.0, sides)[None], position=position, shape=Box(sides)
-    )
+    """Add n boxes of one mass [kg] centred at (n, 3) [m]."""
+    inertia = box_inertia(mass, sides)[None]
+    solid: dict[str, Any] = {"mass": mass, "inertia": inertia, "shape": Box(sides)}
+    return mechanism.add_bodies(names, **solid, position=position)
 
 
 SHEAR = 1.0 / 2.6  # G / E of a Poisson ratio of 0.3
@@ -391,14 +394,7 @@ def compliant_lattice(
     mechanism = Mechanism("compliant-lattice", gravity)
     r, c = np.indices((rows, columns)).reshape(2, -1)
     place = pitch * np.stack([c, np.zeros(len(c)), -r], axis=1)
-    side = (pitch / 2,) * 3
-    mechanism.add_bodies(
-        numbered("cube-{}-{}", r, c),
-        mass=mass,
-        inertia=box_inertia(mass, side)[None],
-        position=place,
-        shape=Box(side),
-    )
+    _add_boxes(mechanism, numbered("cube-{}-{}", r, c), (pitch / 2,) * 3, place, mass)
     for column in range(columns):
         mechanism.add_joint(f"hold-{column}", Fixed(), WORLD, f"cube-0-{column}")
     section = rectangle(E, thickness, thickness)

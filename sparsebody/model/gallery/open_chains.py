@@ -21,7 +21,6 @@ from sparsebody.model.gallery.parameters import (
     add_hinge,
     at_least,
     between,
-    named_joint,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
@@ -40,7 +39,7 @@ def chain(
     beginning with y, or `joint` "spherical". `length` and `mass` are those of a bar [m, kg]; its
     section is a twentieth of its length.
     """
-    joint_type = named_joint(joint, "revolute", "spherical")
+    joint_type = types.JOINT_TYPES[joint]()
     mechanism = Mechanism("chain", gravity)
     along = np.array([1.0, 0.0, 0.0])
     end = np.arange(bodies + 1)[:, None] * length * along
@@ -143,9 +142,8 @@ def _placed(
     at distance 1, 2, 4, ... Featherstone (2008), sec. 4.4.
     """
     R_p, R_s = before.rotations, after.rotations
-    rotation = (
-        R_p @ np.swapaxes(E, 1, 2) @ np.swapaxes(R_s, 1, 2)
-    )  # to the parent, then to the world
+    # to the parent, then to the world
+    rotation = R_p @ np.swapaxes(E, 1, 2) @ np.swapaxes(R_s, 1, 2)
     origin = before.origins + _times(R_p, r) - _times(rotation, after.origins)
     for moves, a in _ancestors(parent):
         origin[moves] = origin[a] + _times(rotation[a], origin[moves])

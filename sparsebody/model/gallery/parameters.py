@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Frames, Polyline, all_axes
-from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
+from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.spatial import box_inertia, quaternion_from_rotation
@@ -103,13 +103,6 @@ def converted(value: Any, annotation: Any, name: str) -> Any:
     if annotation is int and not number.is_integer():
         raise ModelError(f"{name} is {value!r}; give a whole number")
     return annotation(number)
-
-
-def named_joint(joint: str, *allowed: str) -> JointType:
-    """Return the joint type called `joint`, one of those that the mechanism can be built with."""
-    if joint not in allowed:
-        raise ModelError(f"joint is {joint!r}; give one of: {', '.join(allowed)}")
-    return JOINT_TYPES[joint]()
 
 
 # ---- bars and hinges ------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import os
 import warnings
 from pathlib import Path
 
-from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
+from sparsebody.errors import FileFormatError, ModelError, ModelWarning, check_name
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots import robot_joints as parts
 from sparsebody.model.robots.robot_file import note_omissions, read_source
@@ -58,8 +58,7 @@ def read_robot(
         For all else that is left out, by name: contacts, limits, friction, rotor inertias,
         tendons, and other forces that have no counterpart.
     """
-    if on_unsupported not in ("error", "warn"):
-        raise UnknownNameError(f"on_unsupported is {on_unsupported!r}; give 'error' or 'warn'")
+    check_name(on_unsupported, ("error", "warn"), "on_unsupported")
     source = read_source(Path(path), keyframe, strict=on_unsupported == "error")
     try:
         note_omissions(source)

@@ -107,18 +107,18 @@ def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
     """Return the rows (n_rows,) to leave out, and their number by joint, for bits of kinds."""
     system = classes.system
     is_left, n_left = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
-    for group in system.groups:
-        joints = group.joints[kinds[group.joints] > 0]
-        for bits in np.unique(kinds[joints]):
-            same = joints[kinds[joints] == bits]
-            keep = rows_within(system.joint_types[same[0]], int(bits))
-            left = np.tile(~keep, (len(same), 1))
-            if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
-                left[:, 3] = ~classes.slides_across[same]  # along x or along y
-                left[:, 4] = classes.slides_across[same]
-            row = system.first_row[same][:, None] + np.arange(len(keep))
-            is_left[row] = left
-            n_left[same] = np.count_nonzero(~keep)
+    key = paired(system.joint_kind, kinds, 1 << len(Kind))
+    for one in np.unique(key[kinds > 0]):
+        same = np.flatnonzero(key == one)
+        bits = int(kinds[same[0]])
+        keep = rows_within(system.joint_types[same[0]], bits)
+        left = np.tile(~keep, (len(same), 1))
+        if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
+            left[:, 3] = ~classes.slides_across[same]  # along x or along y
+            left[:, 4] = classes.slides_across[same]
+        row = system.first_row[same][:, None] + np.arange(len(keep))
+        is_left[row] = left
+        n_left[same] = np.count_nonzero(~keep)
     return is_left, n_left
 
 

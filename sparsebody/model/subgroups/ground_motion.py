@@ -9,7 +9,6 @@ Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -34,11 +33,6 @@ class PlanarMotion:
     bodies: IntArray  # (n_bodies,) from the world outwards
     joint: IntArray  # (n_bodies,) that holds each body, in the user's order, in the plane
     is_out_of_plane: BoolArray  # (n_rows,) rows of these joints that keep bodies in the plane
-
-    @cached_property
-    def out_of_plane_rows(self) -> IntArray:
-        """The rows of `joint` out of the plane, three for each body."""
-        return np.flatnonzero(self.is_out_of_plane)
 
 
 def planar_motion(system: System) -> PlanarMotion | None:

@@ -21,7 +21,7 @@ from scipy.linalg import qr
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.joints import JointType
+from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -75,10 +75,8 @@ IN_KIND = {  # joints that link bodies of a class, slides within it and fixed jo
 
 def joint_codes(system: System) -> IntArray:
     """Return (n_joints,) the type of each joint, by the subgroups that it moves in."""
-    code = np.full(system.n_joints, OTHER, dtype=np.intp)
-    for group in system.groups:
-        code[group.joints] = _CODES.index(group.type.subgroup)
-    return code
+    codes = [_CODES.index(kind.subgroup) for kind in JOINT_TYPES.values()]
+    return np.array(codes, dtype=np.intp)[system.joint_kind]
 
 
 def rows_within(joint_type: JointType, kinds: int) -> BoolArray:

@@ -16,7 +16,6 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.dynamics.energy import kinetic_energy
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import SimulationError
@@ -177,9 +176,9 @@ class StepEquations:
         if len(self._prescribed):
             self._prescribed[:] = prescribed_motion(system, time)[:, 0]
         if len(self._joint_effort):
-            self._joint_effort[:] = joint_efforts(system, time)
+            self._joint_effort[:] = system.joint_forces.efforts(time)
         if len(self._point_effort):
-            self._point_effort[:] = point_efforts(system, time)
+            self._point_effort[:] = system.point_forces.efforts(time)
 
     def begin(
         self,
@@ -220,7 +219,7 @@ class StepEquations:
 
     def evaluate_known(self) -> None:
         """Fill the same with the newest wrenches of the control."""
-        check_directions(self.system, self.native.evaluate())
+        self.system.point_forces.check_directions(self.native.evaluate())
 
     def matrix(self, *weights: float) -> csc_array:
         """Return the sum of K, with all rows, D and M at the present unknowns, as weighted."""

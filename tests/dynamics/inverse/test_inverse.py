@@ -93,7 +93,7 @@ def test_on_trees_it_is_pinocchio_s_recursive_newton_euler_algorithm(method):
 def on_joints(system, actuators, rows, u):
     """Active wrenches (n_joints, 6) of tree joints."""
     wrench = np.zeros((system.n_joints, 6))
-    np.add.at(wrench, actuators.joint, rows.dual * u[:, None])
+    np.add.at(wrench, actuators.joint, rows.active_force * u[:, None])
     return wrench
 
 
@@ -180,7 +180,7 @@ def test_drives_that_no_actuator_replaces_are_constraints():
         assert result.actuation == sb.Actuation(0, 0, 0)
         assert_close(result.multiplier, forward.multiplier, 1e-9)
         released = sb.driven_accelerations(system, state, {"base": 1.0})
-        with pytest.raises(MotionError, match="violate the drive of joint 'base'"):
+        with pytest.raises(MotionError, match="violate the prescribed motion of joint 'base'"):
             sb.inverse_dynamics(system, state, released, actuated=[], method=method)
 
 

@@ -1,18 +1,18 @@
-#include "dynamics/general_terms.hpp"
+#include "dynamics/loads_and_rows.hpp"
 
 #include "model/constraint_rows.hpp"
 #include "model/poses.hpp"
 
 namespace sparsebody {
 
-GeneralTerms::GeneralTerms(const model::SystemTables& tables, View<double, 2> known_, View<double, 3> rows_,
+LoadsAndRows::LoadsAndRows(const model::SystemTables& tables, View<double, 2> functions_, View<double, 3> rows_,
                            View<double> gamma_)
-    : known(known_), rows(rows_), gamma(gamma_), of_(tables) {
+    : functions(functions_), rows(rows_), gamma(gamma_), of_(tables) {
   for (Index i = 0; i < of_.coordinates.row.size(); ++i)
     if (of_.coordinates.row[i] >= 0) prescribed_.push_back(i);
 }
 
-GeneralTerms::Coordinate GeneralTerms::coordinate(const model::BodyMotions& bodies, Index item) const {
+LoadsAndRows::Coordinate LoadsAndRows::coordinate(const model::BodyMotions& bodies, Index item) const {
   const model::TrackedCoordinates& tracked = of_.coordinates;
   const Index j = tracked.joint[item];
   const model::JointMotion motion = model::joint_motion(of_.joints.frames, bodies, j);
@@ -20,7 +20,7 @@ GeneralTerms::Coordinate GeneralTerms::coordinate(const model::BodyMotions& bodi
           coordinate_motion(tracked.kind[j], tracked.parameter[j], tracked.index[item], motion.X, motion.v_J)};
 }
 
-void GeneralTerms::fill_rows(const model::BodyMotions& bodies) const {
+void LoadsAndRows::fill_rows(const model::BodyMotions& bodies) const {
   const model::JointTable& joints = of_.joints;
   const auto store = [&](Index k, const Force<double>& t, double drift, Index j, const model::JointMotion<>& motion) {
     const model::ConstraintRow row = model::constraint_row(t, drift, joints.frames.X_S(j), motion);
@@ -38,11 +38,11 @@ void GeneralTerms::fill_rows(const model::BodyMotions& bodies) const {
   }
   for (Index i = 0; i < Index(prescribed_.size()); ++i) {  // W' a = d sigma / dt - (dW/dt)' v_J
     const Coordinate c = coordinate(bodies, prescribed_[i]);
-    store(of_.coordinates.row[prescribed_[i]], c.of.dual, c.of.drift - known(i, 2), c.joint, c.motion);
+    store(of_.coordinates.row[prescribed_[i]], c.of.active_force, c.of.drift - functions(i, 2), c.joint, c.motion);
   }
 }
 
-Index GeneralTerms::add_loads(const model::BodyMotions& bodies, View<const double> near, View<double, 2> load) const {
+Index LoadsAndRows::add_loads(const model::BodyMotions& bodies, View<const double> near, View<double, 2> load) const {
   const auto& [joints, coordinates, springs, points, elements, loads] = of_;
   for (Index k = 0; k < loads.body.size(); ++k) {
     const Index i = loads.body[k];
@@ -52,9 +52,9 @@ Index GeneralTerms::add_loads(const model::BodyMotions& bodies, View<const doubl
   for (Index k = 0; k < n_springs; ++k) {  // tau = effort - k (q - q_0) - d dq/dt
     const Index item = springs.item[k];
     const Coordinate c = coordinate(bodies, item);
-    const double q = coordinates.continued(item, c.of.value, near[item]), effort = known(n_prescribed + k, 0);
+    const double q = coordinates.continued(item, c.of.value, near[item]), effort = functions(n_prescribed + k, 0);
     const double tau = effort - springs.stiffness[k] * (q - springs.rest[k]) - springs.damping[k] * c.rate();
-    model::add_joint_wrench(joints.frames, c.joint, c.motion.X_p, c.of.dual * tau, load);
+    model::add_joint_wrench(joints.frames, c.joint, c.motion.X_p, c.of.active_force * tau, load);
   }
   for (Index k = 0; k < elements.size(); ++k) {
     const model::JointMotion motion = model::joint_motion(elements.frames, bodies, k);
@@ -64,21 +64,21 @@ Index GeneralTerms::add_loads(const model::BodyMotions& bodies, View<const doubl
     model::add_joint_wrench(elements.frames, k, motion.X_p, w, load);
   }
   std::vector<double> effort(points.size());
-  for (std::size_t k = 0; k < effort.size(); ++k) effort[k] = known(n_prescribed + n_springs + k, 0);
+  for (std::size_t k = 0; k < effort.size(); ++k) effort[k] = functions(n_prescribed + n_springs + k, 0);
   return model::add_point_forces(points, effort, bodies, load);
 }
 
-void GeneralTerms::fill_errors(const model::BodyMotions& bodies, View<const Index> system_row, View<double> delta,
+void LoadsAndRows::fill_errors(const model::BodyMotions& bodies, View<const Index> system_row, View<double> delta,
                                View<double> velocity) const {
   for (Index i = 0; i < Index(prescribed_.size()); ++i) {
     const Index item = prescribed_[i], row = system_row[i];
     const Coordinate c = coordinate(bodies, item);
-    if (delta.size() > 0) delta[row] = of_.coordinates.gap(item, c.of.value, known(i, 0));
-    if (velocity.size() > 0) velocity[row] = c.rate() - known(i, 1);
+    if (delta.size() > 0) delta[row] = of_.coordinates.gap(item, c.of.value, functions(i, 0));
+    if (velocity.size() > 0) velocity[row] = c.rate() - functions(i, 1);
   }
 }
 
-void GeneralTerms::fill_coordinates(const model::BodyMotions& bodies, View<const double> near,
+void LoadsAndRows::fill_coordinates(const model::BodyMotions& bodies, View<const double> near,
                                     View<double> value) const {
   for (Index i = 0; i < value.size(); ++i)
     value[i] = of_.coordinates.continued(i, coordinate(bodies, i).of.value, near[i]);

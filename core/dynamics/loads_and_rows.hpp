@@ -7,11 +7,11 @@
 
 namespace sparsebody {
 
-class GeneralTerms {
+class LoadsAndRows {
  public:
-  // known (n_functions, 3) at the time of the state: value, rate and acceleration of the prescribed coordinates, then
-  // efforts on coordinates, then efforts between points. Rows (k, 2, 6) on the world are passed as zeros, and stay so.
-  GeneralTerms(const model::SystemTables& tables, View<double, 2> known, View<double, 3> rows, View<double> gamma);
+  // functions (n_functions, 3) at the time of the state: value, rate and acceleration of the prescribed coordinates,
+  // then efforts on coordinates, then efforts between points. Rows (k, 2, 6) on the world are passed as zeros, and stay so.
+  LoadsAndRows(const model::SystemTables& tables, View<double, 2> functions, View<double, 3> rows, View<double> gamma);
 
   Index n_joints() const { return of_.joints.size(); }
   bool has_loads() const {
@@ -28,7 +28,7 @@ class GeneralTerms {
   // Fills the coordinates, whole turns included.
   void fill_coordinates(const model::BodyMotions& bodies, View<const double> near, View<double> value) const;
 
-  View<double, 2> known;
+  View<double, 2> functions;
   View<double, 3> rows;
   View<double> gamma;
 
@@ -38,7 +38,7 @@ class GeneralTerms {
     model::JointMotion<> motion;
     CoordinateMotion of;
 
-    double rate() const { return dot(motion.v_J, of.dual); }
+    double rate() const { return dot(motion.v_J, of.active_force); }
   };
   Coordinate coordinate(const model::BodyMotions& bodies, Index item) const;
 
