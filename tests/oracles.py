@@ -19,11 +19,10 @@ def gauss_accelerations(system, state, body_force=None):
     """
     book = assemble(system, state)
     n = 6 * system.n_bodies
-    matrix, right = book.matrix.toarray(), np.array(book.right_hand_side)
+    inertia, A, right = book.inertia.toarray(), book.rows, np.array(book.right_hand_side)
     if body_force is not None:
         to_body = book.world_to_body
         right[:n] += np.einsum("nij,ni->nj", to_body, body_force).ravel()
-    inertia, A = matrix[:n, :n], matrix[n:, :n]
     free = np.linalg.solve(inertia, right[:n])
     L = np.linalg.cholesky(inertia)
     whitened = np.linalg.solve(L, A.T).T  # A L^-T
@@ -37,15 +36,13 @@ def gauss_accelerations(system, state, body_force=None):
 
 def rank(system, state):
     """Rank of the constraint rows, by singular values."""
-    n = 6 * system.n_bodies
-    A = assemble(system, state).matrix.toarray()[n:, :n]
+    A = assemble(system, state).rows
     return int(np.linalg.matrix_rank(A, tol=_RANK_TOLERANCE * np.linalg.norm(A, 2)))
 
 
 def null_multipliers(system, state):
     """Orthonormal multipliers (n_rows, k) that exert no force on any body."""
-    n = 6 * system.n_bodies
-    U, size, _ = np.linalg.svd(assemble(system, state).matrix.toarray()[n:, :n])
+    U, size, _ = np.linalg.svd(assemble(system, state).rows)
     return U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
 
 

@@ -21,6 +21,13 @@ def graph_pattern(graph, joint_size=5):
     return pattern_of(list(graph.edges()), len(graph), joint_size=joint_size)
 
 
+def lattice(n, dimension=2, joint_size=3):
+    """Return bodies on a grid, joined to their neighbours, and one of them to the world."""
+    pattern = graph_pattern(nx.grid_graph([n] * dimension), joint_size)
+    ends = np.append(pattern.ends, [[-1, 0]], axis=0)
+    return pattern_of(ends, pattern.n_primal, joint_size=joint_size)
+
+
 def networkx_graph(pattern):
     """Return the bodies and the joints between two of them as a NetworkX graph."""
     graph = nx.Graph()

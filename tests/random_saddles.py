@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.factorization import analyze
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
 
 
@@ -99,11 +98,11 @@ def natural(pattern):
     return np.arange(pattern.n_blocks)
 
 
-def solution_error(name, matrix, order, columns=2):
-    """Return the scaled error of a factorization for random right-hand sides."""
-    rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, columns))
-    numeric = analyze(name, matrix.pattern, order).factorize(matrix)
-    return scaled_error(matrix, numeric.solve(rhs), dense_solution(matrix, rhs))
+def solution_error(symbolic, matrix):
+    """Return the scaled error of a factorization for two random right-hand sides."""
+    rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, 2))
+    x = symbolic.factorize(matrix).solve(rhs)
+    return scaled_error(matrix, x, dense_solution(matrix, rhs))
 
 
 def draw(seed, n_primal=7, n_loops=3, decades=0.0):

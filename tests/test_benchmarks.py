@@ -187,8 +187,10 @@ def test_aba_refuses_loops():
 def test_algorithms_in_joint_coordinates_give_what_pinocchio_gives():
     moving = problem("chain", 12)
     exact = reference(moving).acceleration
-    hooks = [joint_space.aba, joint_space.crba, joint_space.pinocchio_aba]
-    prepared = [hook(moving) for hook in (*hooks, joint_space.pinocchio_crba)]
+    from benchmarks.peers import pinocchio
+
+    hooks = (joint_space.aba, joint_space.crba, pinocchio.aba, pinocchio.crba)
+    prepared = [hook(moving) for hook in hooks]
     for one in prepared:
         assert np.abs(one.accelerations() - exact).max() < 1e-10 * np.abs(exact).max()
     ours, theirs = prepared[0].evaluate(), prepared[2].evaluate()
@@ -273,7 +275,7 @@ def test_regret_is_the_time_over_that_of_the_best_pair():
 def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
     rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
     for row in rows:
-        work = choice.work_of(row, {})
+        work = choice.work_of(row)
         row["factorize_seconds"] = factor * (work @ np.array(FACTORIZATIONS["superlu"].cost))
     _, judged = choice.findings(rows)
     assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "base/array.hpp"
@@ -155,6 +156,20 @@ struct SpatialWorkspace {
   Force<double> row_on_freedoms(Index i, const Force<double>& t) const { return unit_of(i).to_unit(t); }
   // A motion of a body from its part of a solution.
   Motion<double> motion_of(Index i, const double* x) const { return unit_of(i).from_unit(Motion<double>::load(x)); }
+};
+
+// ---- Outcome of an evaluation
+
+inline constexpr Index bad_state = -(Index(1) << 62);      // status: numbers that are no state
+inline constexpr Index outside_subgroups = bad_state + 1;  // status: bodies out of the plane, or of their subgroups
+
+struct Refinement {
+  double residual = std::numeric_limits<double>::quiet_NaN();    // relative
+  double correction = std::numeric_limits<double>::quiet_NaN();  // relative size of the last one, or of the next one
+};
+struct EvaluationResult {
+  Index status;  // of the factorization, or one of the above
+  Refinement refinement;
 };
 
 // ---- Assembly, of any workspace

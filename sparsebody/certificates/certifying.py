@@ -47,7 +47,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study.families import Family, Problem, check_family
 from sparsebody.study.fits import Growth, growth
-from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
+from sparsebody.study.measure import SparsePrepared, timings, tree_prepared
 from sparsebody.study.plan import Settings
 from sparsebody.tree import tree_dynamics
 from sparsebody.tree.tree_choice import (
@@ -234,7 +234,7 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
             dynamics: Any = ForwardDynamics(system, state, ordering=choice, reactions="basic")
         else:
             dynamics = tree_dynamics(method, system, choice, reactions="basic")
-        of_school: Any = SparsePrepared if method == "sparse" else TreePrepared
+        of_school: Any = SparsePrepared if method == "sparse" else tree_prepared
         prepared = of_school(Problem(system.name, system, state), dynamics)
         return float(timings(prepared, _SETTINGS)["seconds_min"])
 

@@ -172,8 +172,6 @@ class Assembler:
     right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
     x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
     native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation | dynamics.ReducedEvaluation
-    outside: int  # status of an assembly at a state outside the subgroups
-    invalid: int  # and at none of the system
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
     #   and projections (n_bodies, 6, 6) of twists; or none
@@ -199,6 +197,7 @@ class Assembler:
         )
         self.assembly = object()  # identity of the newest one
         self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
+        self.loads_and_rows = terms.native  # that the compiled assembly does not compute
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
 
     def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
@@ -224,9 +223,9 @@ class Assembler:
 
     def check(self, status: int, state: State) -> None:
         """Raise the error of a status that tells of the state."""
-        if status == self.outside:
+        if status == dynamics.OUTSIDE_SUBGROUPS:
             raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
-        if status == self.invalid:
+        if status == dynamics.BAD_STATE:
             check_state(self.system, state)
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
@@ -236,11 +235,6 @@ class Assembler:
             return 0.0
         terms = self._terms, self._stabilization
         return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
-
-    @property
-    def loads_and_rows(self) -> LoadsAndRows | None:
-        """What fills rows and loads that the compiled assembly does not; None where none are."""
-        return self._general.native
 
     @property
     def has_alternatives(self) -> bool:
@@ -291,7 +285,7 @@ class Assembler:
 
     def renew(self) -> None:
         """Begin assemblies by native code, which leaves general terms of its newest state."""
-        self.assembly, native = object(), self._general.native
+        self.assembly, native = object(), self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
             NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
@@ -364,7 +358,6 @@ class SpatialAssembler(Assembler):
 
     width = 6
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
-    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
 
     def __init__(self, system: System, structure: KKTStructure, solver: Solver) -> None:
         self._arguments = system, structure, solver

@@ -8,8 +8,9 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -44,22 +45,18 @@ _MESSAGE = 300  # characters
 # ---- methods in one shape: prepared once, evaluated many times --------------------------------
 
 
-class Prepared(Protocol):
-    """A mechanism at a state, and all that a method prepares once.
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A mechanism at a state, and all that a method prepares once; engines in studies return it."""
 
-    `evaluate`, which is timed, computes all accelerations; `accelerations` returns them (n_bodies,
-    6), spatial, body coordinates, angular first. Engines outside the package may have `measure`
-    instead of `evaluate`, which returns CPU and wall time [s] of one evaluation; `detail`, a line
-    that a reader should know; and `predicted`, a dict of other columns.
-    """
-
-    def evaluate(self) -> object: ...  # noqa: D102
-
-    def accelerations(self) -> FloatArray: ...  # noqa: D102
+    evaluate: Callable[[], Any]  # computes all accelerations, and is timed
+    accelerations: Callable[[], FloatArray]  # (n_bodies, 6) body coordinates, angular first
+    detail: str = ""  # a line that a reader should know
+    times_itself: bool = False  # `evaluate` returns the CPU time of one evaluation [s]
 
 
 class SparsePrepared:
-    """The body-level system, analyzed."""
+    """The body-level system, analyzed: a Prepared with its phases and more columns."""
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
         self.problem, self.dynamics = problem, dynamics
@@ -100,30 +97,16 @@ class SparsePrepared:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class TreePrepared:
-    """A method in joint coordinates, its tree chosen."""
-
-    problem: Problem
-    dynamics: TreeDynamics
-
-    def evaluate(self) -> None:
-        """Compute the accelerations of all bodies."""
-        self.dynamics.acceleration(self.problem.state)
-
-    def accelerations(self) -> FloatArray:
-        """Return them."""
-        return self.dynamics.acceleration(self.problem.state)
-
-    @property
-    def detail(self) -> str:
-        """The tree in use."""
-        tree = self.dynamics.tree
-        return f"{tree.choice} tree, {tree.n_inertia_nonzeros} nonzeros of H"
+def tree_prepared(problem: Problem, dynamics: TreeDynamics) -> Prepared:
+    """Return a method in joint coordinates, its tree chosen."""
+    accelerations = partial(dynamics.acceleration, problem.state)
+    tree = dynamics.tree
+    detail = f"{tree.choice} tree, {tree.n_inertia_nonzeros} nonzeros of H"
+    return Prepared(accelerations, accelerations, detail)
 
 
 def prepare(study: Study, series: Series, problem: Problem) -> Any:
-    """Analyze a problem by the method of a series; a Prepared."""
+    """Analyze a problem by the method of a series: a Prepared, or what has its attributes."""
     if series.method == PEER:
         return study.peers[series.peer].load()(problem)
     if series.method == SPARSE:
@@ -135,7 +118,7 @@ def prepare(study: Study, series: Series, problem: Problem) -> Any:
             reactions="basic",
         )
         return SparsePrepared(problem, dynamics)
-    return TreePrepared(problem, tree_dynamics(series.method, problem.system, reactions="basic"))
+    return tree_prepared(problem, tree_dynamics(series.method, problem.system, reactions="basic"))
 
 
 # ---- CPU times of warm evaluations, and ratios of two methods measured in turn ----------------
@@ -143,11 +126,11 @@ def prepare(study: Study, series: Series, problem: Problem) -> Any:
 
 def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
     """Return least and median CPU time of one warm evaluation over some repeats, as columns."""
-    times_itself = hasattr(prepared, "measure")
+    times_itself = getattr(prepared, "times_itself", False)
 
     def one(calls: int) -> float:
         if times_itself:
-            return float(prepared.measure()[0])
+            return float(prepared.evaluate())
         return cpu_seconds(prepared.evaluate, calls)
 
     calls = 1

@@ -16,7 +16,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations import accelerations
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
-from sparsebody.errors import SingularSystemError
+from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.sparse.saddle import constraint_matrix
@@ -144,7 +144,7 @@ class TreeDynamics(ABC):
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
     ) -> None:
-        accelerations.check_reactions(reactions)
+        check_name(reactions, accelerations.REACTIONS, "reactions")
         accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree

@@ -138,12 +138,8 @@ def test_states_of_any_layout_are_taken(how):
         "transposed": np.asfortranarray,
         "strided": lambda a: np.repeat(a, 2, axis=0)[::2],
     }[how]
-    other = state.with_(
-        position=change(state.position),
-        orientation=change(state.orientation),
-        velocity=change(state.velocity),
-    )
-    np.testing.assert_array_equal(dynamics.acceleration(other), expected)
+    changed = {f: change(getattr(state, f)) for f in ("position", "orientation", "velocity")}
+    np.testing.assert_array_equal(dynamics.acceleration(state.with_(**changed)), expected)
 
 
 def test_numbers_too_large_to_multiply_spoil_no_later_evaluation():
