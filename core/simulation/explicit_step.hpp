@@ -60,7 +60,7 @@ inline constexpr int most_corrections = 8;
 // Where stages may stay open: tolerances of the velocity error of the first one, times the velocity; then those of the end
 // are its power of 5/2. And where the end tells that they should not have: its correction, relative, and the smallest
 // pivot of a step relative to that of other stages.
-inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-8, steady_pivot = 0.8;
+inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-6, steady_pivot = 0.8;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 

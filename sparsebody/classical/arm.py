@@ -28,12 +28,16 @@ def check_links(
     read = (
         " (whose inertia is row {} of a 3 x 3 array)" if are_diagonals and len(table) == 3 else ""
     )
+    _check_finite(com, "com")
+    _check_finite(table, "table row")
     for i in range(len(table)):
-        who = f"link {i + 1}"
-        for what, row in (("table row", table[i]), ("com", com[i])):
-            if not np.isfinite(row).all():
-                raise ModelError(f"{who}: {what} is {row.tolist()}; every number must be finite")
-        _check_inertia(float(mass[i]), com[i], inertia[i], who + read.format(i + 1))
+        _check_inertia(float(mass[i]), com[i], inertia[i], f"link {i + 1}{read.format(i + 1)}")
+
+
+def _check_finite(rows: FloatArray, what: str) -> None:
+    for i, row in enumerate(rows):
+        if not np.isfinite(row).all():
+            raise ModelError(f"link {i + 1}: {what} is {row.tolist()}; every number must be finite")
 
 
 def _check_inertia(mass: float, com: FloatArray, inertia: FloatArray, who: str) -> None:
@@ -82,9 +86,7 @@ def wrenches_on(wrench: ArrayLike, n: int) -> FloatArray:
     wrenches = numbers(wrench, "arm", "wrench")
     if wrenches.shape != (n, 6):
         raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({n}, 6) numbers")
-    for i, row in enumerate(wrenches):
-        if not np.isfinite(row).all():
-            raise ModelError(f"link {i + 1}: wrench is {row.tolist()}; every number must be finite")
+    _check_finite(wrenches, "wrench")
     return wrenches
 
 
@@ -249,7 +251,7 @@ class Arm:
         return motion
 
     def mechanism(self, name: str = "arm") -> Mechanism:
-        """Return the same as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
+        """Return the arm as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
         mechanism = Mechanism(name, gravity=self.gravity)
         at_rest = np.zeros(self.n)
         zero = self.motion(at_rest, at_rest, at_rest)

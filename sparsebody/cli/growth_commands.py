@@ -126,8 +126,9 @@ def classical(
     in the number of joints, and shown beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm, costs, counts
+    from sparsebody.errors import check_name
 
-    counts.check_geometry(geometry)
+    check_name(geometry, counts.GEOMETRIES, "geometry")
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
     chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts

@@ -308,7 +308,6 @@ class Stepper:
 
     error_order = 4  # of local errors
     memory_size = 1
-    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     @property
     def memory(self) -> FloatArray:
@@ -321,6 +320,9 @@ class Stepper:
             return []
         message = f"{self._n_others} steps near singular poses were those of rk4"
         return [Event(time, "other steps", message)]
+
+    def multiplier_at(self, time: float) -> None:
+        """Return the multipliers of compliant joints: these are rigid."""
 
     @property
     def rank(self) -> RankWatch:

@@ -78,7 +78,7 @@ def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
     A cycle of a least basis is made of the shortest ways from any of its nodes to the ends of one
     of its edges. These, the lightest first, are taken if they are no sum of others; none is heavier
     than the heaviest of any other basis, so that ways are followed only so far. Weights are not
-    negative. Horton (1987), SIAM J. Comput. 16, 2.
+    negative. Horton (1987), SIAM J. Comput. 16:358.
     """
     known = short_cycles(n_nodes, ends)
     both = (weight * (len(ends) + 1) + 1).tolist()  # weights, then numbers of edges

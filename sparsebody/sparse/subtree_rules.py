@@ -155,7 +155,7 @@ class Rule(NamedTuple):
         )
 
     def moved(self, t: int, period: int) -> Rule:
-        """Return the same rule with another start."""
+        """Return the rule with its start `t` periods later."""
         return Rule(self.start + t * period, self.at(t), self.steps)
 
 

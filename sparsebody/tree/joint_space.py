@@ -8,16 +8,9 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError
 from sparsebody.model.system import State, System
+from sparsebody.tree import recursions
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.method import TreeDynamics
-from sparsebody.tree.recursions import (
-    joint_coordinates,
-    joint_space_bias_force,
-    joint_space_inertia,
-    position_rates,
-    symmetric,
-    tree_state,
-)
 from sparsebody.tree.spanning_tree import SpanningTree
 
 
@@ -46,14 +39,14 @@ def joint_space(
 ) -> JointSpace:
     """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
-    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if the packed H is too
-    large; H itself is dense.
+    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H, which is
+    dense, is too large.
     """
     dynamics = LoopsArticulatedBody(system, tree)
     problem, tree = dynamics.problem(state), dynamics.tree
-    H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
-    C = joint_space_bias_force(tree, problem.motion, problem.force)
-    q, qd = joint_coordinates(tree, state)
+    H = recursions.dense_inertia(tree, problem.motion)
+    C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
+    q, qd = recursions.joint_coordinates(tree, state)
     return JointSpace(tree, q, qd, dynamics.solve(problem).qdd, H, C)
 
 
@@ -70,17 +63,19 @@ class StateSpace:
 
     def pack(self, state: State) -> FloatArray:
         """Return x (n_positions + n_velocities,) of a state."""
-        return np.concatenate(joint_coordinates(self.tree, state))
+        return np.concatenate(recursions.joint_coordinates(self.tree, state))
 
     def unpack(self, x: FloatArray, time: float = 0.0) -> State:
         """Return the state of x."""
-        return tree_state(self.tree, *self._parts(x), time=time)
+        return recursions.tree_state(self.tree, *self._parts(x), time=time)
 
     def __call__(self, time: float, x: FloatArray) -> FloatArray:
         """Return dx/dt = (Q(q) qd, qdd)."""
         q, qd = self._parts(x)
-        problem = self.dynamics.problem(tree_state(self.tree, q, qd, time=time))
-        return np.concatenate([position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd])
+        problem = self.dynamics.problem(recursions.tree_state(self.tree, q, qd, time=time))
+        return np.concatenate(
+            [recursions.position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd]
+        )
 
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = self.tree.n_positions

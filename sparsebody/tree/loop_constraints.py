@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import link_accelerations
-from sparsebody.tree.spanning_tree import SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 
 class BlockLayout(NamedTuple):
@@ -154,7 +154,7 @@ def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
 
 
 class LoopRows(NamedTuple):
-    """The rows of the loop joints, drives among them, on the links at their ends."""
+    """The rows of loop joints, prescribed motions among them, on the links at their ends."""
 
     row: IntArray  # (m,) numbers in the system
     link: IntArray  # (m, 2) the tree's numbers of predecessor and successor, -1 for the world
@@ -227,7 +227,7 @@ class LoopEquations:
     """The loop constraints K x = k on x = qdd - prescribed_qdd, the accelerations of the tree."""
 
     clusters: LoopClusters
-    values: FloatArray  # of K, packed as clusters.layout says; columns of drives are zero
+    values: FloatArray  # of K, packed as clusters.layout says; prescribed columns are zero
     right: FloatArray  # (m,) k + k_stab, rows in the order of clusters.row
     size: FloatArray  # (m,) lengths that rows of K L^-1, H = L' L, would have were the bodies free
 

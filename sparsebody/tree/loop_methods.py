@@ -13,14 +13,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, check_name, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
 from sparsebody.tree import loop_constraints
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
-from sparsebody.tree.spanning_tree import SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 
 class LoopDynamics(TreeDynamics):

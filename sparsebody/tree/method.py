@@ -63,7 +63,7 @@ class TreeProblem(SystemMotion):
 
     @cached_property
     def free_motion(self) -> recursions.TreeMotion:
-        """The same with zeros in place of the motion subspaces of driven coordinates."""
+        """`motion` with zeros in place of the motion subspaces of prescribed coordinates."""
         is_prescribed = self.tree.is_prescribed
         if len(is_prescribed) == 0:
             return self.motion
@@ -93,7 +93,7 @@ class TreeProblem(SystemMotion):
 
     @cached_property
     def force(self) -> FloatArray:
-        """(n_bodies, 6) the same on the links, or (0, 6) for none; world axes, links' origins."""
+        """(n_bodies, 6) `load` on the links, or (0, 6) for none; world axes, links' origins."""
         if self.load is None:
             return np.zeros((0, 6))
         return recursions.link_forces(self.tree, self.motion, self.load)
@@ -252,7 +252,7 @@ def _residual(
 
 
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
-    """Return H (packed) and tau - C for x = qdd - prescribed_qdd; driven rows are those of one."""
+    """Return H (packed) and tau - C for x = qdd - prescribed_qdd; prescribed rows are of one."""
     tree, motion = problem.tree, problem.motion
     H = recursions.joint_space_inertia(tree, motion)
     right = -recursions.inverse_dynamics(tree, motion, problem.prescribed_qdd, problem.force)

@@ -201,6 +201,17 @@ def empty_inertia(tree: SpanningTree) -> FloatArray:
     return np.empty(n_entries)
 
 
+def dense_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
+    """Return H (n_velocities, n_velocities); ModelError if it is too large."""
+    n = tree.n_velocities
+    if n**2 > MOST_ENTRIES:
+        raise ModelError(
+            f"the joint-space inertia of {tree.system.name!r} has {n} rows, too many for a dense "
+            "matrix; take the packed one of tree.joint_space_inertia, or method 'sparse'"
+        )
+    return symmetric(tree.pattern, joint_space_inertia(tree, motion))
+
+
 def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
     """Return the dense symmetric matrix (n, n) of a packed lower triangle, such as H."""
     dense = native.lower_triangle(pattern, values)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import INFO
@@ -189,10 +189,6 @@ class SpanningTree:
         """Return the links (m, 2) of predecessor and successor of the system's joints (m,)."""
         return self.index[joint_ends(self.system, joint)]
 
-    def velocities(self, i: int) -> slice:
-        """Return the velocity coordinates of tree joint i."""
-        return slice(int(self.first_velocity[i]), int(self.first_velocity[i + 1]))
-
     def support(self, i: int) -> IntArray:
         """Return kappa(i): the joints between the world and body i, outermost last."""
         support = []
@@ -241,11 +237,6 @@ def _links(tree: SpanningTree) -> Links:
     indices[:n, :4] = np.stack([tree.parent, tree.kind, tree.direction, tree.body], axis=1)
     indices[:, 4], indices[:, 5] = tree.first_velocity, tree.first_position
     return Links(indices, constants, np.array(system.gravity, dtype=float))
-
-
-def offsets(sizes: IntArray) -> IntArray:
-    """Return the sums of the sizes before each one, and of all."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
 
 def loop_error(tree: SpanningTree, method: str, others: Iterable[str]) -> ModelError:

@@ -86,7 +86,7 @@ class ProjectedInverse(TreeInverseMethod):
     ) -> tuple[FloatArray, FloatArray, Actuation]:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
         explicit, tree = explicit_at(problem), problem.tree
-        H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
+        H = recursions.dense_inertia(tree, problem.motion)
         link, wrench = tree.ends(self.actuators.joint), actuators.rows.copy()
         native.rows_to_links(tree.links, problem.motion, link, wrench)
         rates = recursions.powers(tree, problem.motion, link, wrench)  # at unit velocities

@@ -128,5 +128,5 @@ def test_a_result_out_of_the_range_of_numbers_is_an_error():
 
 
 def test_an_unknown_algorithm_is_an_error_that_lists_the_known():
-    with pytest.raises(UnknownNameError, match=r"no algorithm 'newton'; give one of .*luh-walker"):
+    with pytest.raises(UnknownNameError, match=r"algorithm is 'newton'; give one of .*luh-walker"):
         algorithm("newton")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, in_motion
 from oracles import relative_gap
 from random_mechanisms import copied
 from random_planar import random_planar
@@ -24,9 +24,7 @@ TILTED = (1.3, -2.1, -9.493155)  # gravity [m/s^2]
 
 def moving(system):
     """A system at a consistent state with random velocities."""
-    state = system.initial_state
-    velocity = np.random.default_rng(0).normal(size=state.velocity.shape)
-    return Problem(system.name, system, sb.consistent_state(system, state.with_(velocity=velocity)))
+    return Problem(system.name, system, in_motion(system))
 
 
 def turned(given):

@@ -159,13 +159,13 @@ def test_functions_that_do_not_fit_are_refused():
         ExplicitDynamics(LoopClosure(tree, positions)).equations(Y, V, tau=np.zeros(2))
 
 
-def test_drives_are_refused_beside_independent_variables():
-    mechanism = sb.Mechanism("driven")
+def test_prescribed_motions_are_refused_beside_independent_variables():
+    mechanism = sb.Mechanism("prescribed")
     mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
     mechanism.add_joint(
         "hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)}
     )
-    with pytest.raises(ModelError, match="'hinge' has a drive"):
+    with pytest.raises(ModelError, match="'hinge' has a prescribed motion"):
         LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)
 
 

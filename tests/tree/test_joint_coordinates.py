@@ -67,7 +67,7 @@ def test_coordinates_are_those_of_the_joint_types():
         np.testing.assert_allclose(q[slice(*tree.first_position[i : i + 2])], own, atol=1e-12)
         if joint_type.name != "constant-distance":  # its basis of S is any
             S = joint_type.motion_subspace(own)
-            v_J = S @ qd[tree.velocities(i)]
+            v_J = S @ qd[slice(*tree.first_velocity[i : i + 2])]
             np.testing.assert_allclose(v_J, motion.velocity[j], atol=1e-11)
 
 
@@ -212,6 +212,13 @@ def test_a_pendulum_has_its_moment_of_inertia_and_the_moment_of_its_weight():
     H, C = 0.4 * m * 0.1**2 + m * l**2, m * 9.81 * center[0]
     np.testing.assert_allclose([result.H[0, 0], result.C[0], result.qdd[0]], [H, C, -C / H])
     assert "pivot" in result.names[0]
+
+
+def test_a_dense_inertia_too_large_for_memory_is_refused_and_the_packed_one_named(monkeypatch):
+    system = sb.build("chain", bodies=3).compile()
+    monkeypatch.setattr("sparsebody.tree.recursions.MOST_ENTRIES", 8)  # enough for six packed ones
+    with pytest.raises(ModelError, match=r"'chain' has 3 rows.*tree\.joint_space_inertia"):
+        sb.joint_space(system, system.initial_state)
 
 
 @pytest.mark.parametrize("name", ["tree", "four-bar", "bricard", "stewart", "governor", "lattice"])

@@ -93,7 +93,7 @@ def test_bodies_that_no_joint_leads_to_get_a_virtual_free_joint():
     assert "'loose'" in tree.velocity_name(int(tree.first_velocity[k]))
 
 
-def test_joints_with_springs_and_drives_are_in_the_tree():
+def test_joints_with_springs_are_in_the_tree():
     system = sb.build("four-bar").compile()
     for choice, active in itertools.product(CHOICES, system.joint_names):
         mechanism = sb.build("four-bar")
