@@ -1,5 +1,7 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
+from functools import partial
+
 import numpy as np
 from random_mechanisms import (
     add_joint,
@@ -11,6 +13,7 @@ from random_mechanisms import (
 )
 
 import sparsebody as sb
+from benchmarks.subgroups import scissor_with_pendulums
 from sparsebody.tree import spanning_tree
 
 TILTED = (1.0, -2.0, 3.0)  # gravity [m/s^2]
@@ -132,10 +135,4 @@ def n_four_bar_state(system, phi, rate=-1.2):
     return sb.State(*arrays, system.initial_state.coordinate)
 
 
-def scissor_with_pendulum():
-    """A planar lift that carries a bob on a ball joint."""
-    mechanism = sb.build("scissor", pairs=8)
-    x = np.asarray(mechanism.body("left-3").position)
-    mechanism.add_body("bob", mass=0.3, inertia=[0.01, 0.01, 0.01], position=x - [0, 0, 0.4])
-    mechanism.add_joint("ball", sb.Spherical(), "left-3", "bob", point=x)
-    return mechanism
+scissor_with_pendulum = partial(scissor_with_pendulums, 8, 1)

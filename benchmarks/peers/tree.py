@@ -1,4 +1,4 @@
-"""What peers in joint coordinates need: a spanning tree at the current pose, and the loops.
+"""Spanning trees at the current pose, with the loops, for peers in joint coordinates.
 
 Every tree joint has its zero position at the current pose, so that any engine starts from q = 0
 and no angle is singular; its frame is the joint frame S in the world.

@@ -29,7 +29,6 @@ from sparsebody.certificates.eliminations import (
     Ordering,
     Tree,
     as_growing,
-    automatic_ordering,
     measured_values,
     ordered,
     recursed,
@@ -37,6 +36,7 @@ from sparsebody.certificates.eliminations import (
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import ModelError, OrderingError, ShapeError, check_name
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
@@ -126,7 +126,8 @@ def certify(
         )
     automatic: tuple[str, ...] = ()
     if choice == "auto":
-        automatic = tuple(map(automatic_ordering, members))
+        taken = (choose_solver(member.pattern, "auto", "auto") for member in members)
+        automatic = tuple(one.ordering for one in taken)
         choice = automatic[-1]
     eliminate = partial(METHODS[method], choice=choice)
     eliminated = [eliminate(member) for member in members]

@@ -81,15 +81,6 @@ def parents_of(parent: Sequence[int] | None, n: int) -> IntArray:
     return parents.astype(np.intp)
 
 
-def wrenches_on(wrench: ArrayLike, n: int) -> FloatArray:
-    """Return (n, 6) finite numbers."""
-    wrenches = numbers(wrench, "arm", "wrench")
-    if wrenches.shape != (n, 6):
-        raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({n}, 6) numbers")
-    _check_finite(wrenches, "wrench")
-    return wrenches
-
-
 CONVENTIONS = ("standard", "modified")
 _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
 
@@ -246,7 +237,11 @@ class Arm:
         arm_links.fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
         motion.qd[:] = columns[1]
         motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
-        motion.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
+        wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm", "wrench")
+        if wrenches.shape != (self.n, 6):
+            raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({self.n}, 6) numbers")
+        _check_finite(wrenches, "wrench")
+        motion.wrench[:] = wrenches
         motion.gravity[:] = self.gravity
         return motion
 

@@ -4,9 +4,9 @@
 
 # What is drawn, and where to
 from .subjects import (
+    MechanismPictures as MechanismPictures,
     Options as Options,
     Subject as Subject,
-    mechanism_subject as mechanism_subject,
     trajectory_subject as trajectory_subject,
 )
 from .style import check_format as check_format, save_figure as save_figure

@@ -18,18 +18,10 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.methods import SPARSE
 from sparsebody.study import machine
+from sparsebody.study import study_references as references
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import AUTO, PEER, Case, Series, Settings, Study
 from sparsebody.study.rows import Row, blank_row
-from sparsebody.study.study_references import (
-    TRUSTED,
-    load_reference,
-    problem_of,
-    reference_solution,
-    relative_error,
-    store_reference,
-    store_state,
-)
 from sparsebody.tree import TreeDynamics, tree_dynamics
 
 _TURNS = 60  # of two methods that are compared, each shorter than a time slice
@@ -221,7 +213,7 @@ def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     middle = time.perf_counter()
     system = built.compile()
     spent = {"build_seconds": middle - start, "compile_seconds": time.perf_counter() - middle}
-    problem = problem_of(study, case, system, folder)
+    problem = references.problem_of(study, case, system, folder)
     gc.collect()
     return problem, {**spent, "system_mb": machine.memory() - before}
 
@@ -252,9 +244,9 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
         columns["auto_ratio"] = ratio
     if study.violation is not None and study.has_reference(case):
         columns["violation"] = study.violation.load()(problem, acceleration)
-    exact = load_reference(case, folder)
-    if exact is not None and exact.error < TRUSTED:
-        columns["error"] = relative_error(acceleration, exact)
+    exact = references.load_reference(case, folder)
+    if exact is not None and exact.error < references.TRUSTED:
+        columns["error"] = references.relative_error(acceleration, exact)
         columns |= {"reference_error": exact.error, "kappa": exact.kappa}
     return blank_row(
         case,
@@ -274,7 +266,7 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     """Make and store the state of a case, and its reference if it is to have one."""
     problem, _ = _set_up(study, case, folder)
-    store_state(study, case, problem.state, folder)
+    references.store_state(study, case, problem.state, folder)
     if study.has_reference(case):
-        store_reference(reference_solution(study, problem), case, folder)
+        references.store_reference(references.reference_solution(study, problem), case, folder)
     return blank_row(case)

@@ -46,9 +46,9 @@ def turned(given):
     )
 
 
-def floating_ladder(rungs, disorder):
+def floating_ladder(rungs):
     """Revolute bars in a plane that hang on the world by one hinge: two freedoms."""
-    whole = sb.build("ladder", rungs=rungs, joint="revolute", disorder=disorder, gravity=TILTED)
+    whole = sb.build("ladder", rungs=rungs, joint="revolute", disorder=0.15, gravity=TILTED)
     return moving(copied(whole, without=["base-1"]).compile())
 
 
@@ -67,9 +67,9 @@ CASES = {
     "sheet 3": lambda: sheet(3),
     "sheet 8": lambda: sheet(8),
     "sheet 12": lambda: sheet(12),
-    "ladder 20": lambda: floating_ladder(20, 0.15),
-    "ladder 80": lambda: floating_ladder(80, 0.15),
-    "ladder 200": lambda: floating_ladder(200, 0.15),
+    "ladder 20": lambda: floating_ladder(20),
+    "ladder 80": lambda: floating_ladder(80),
+    "ladder 200": lambda: floating_ladder(200),
     "four-bars": lambda: moving(sb.build("n-four-bar", loops=30, gravity=TILTED).compile()),
     "bricard": lambda: moving(sb.build("bricard", gravity=TILTED).compile()),
 }
