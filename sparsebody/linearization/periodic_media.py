@@ -41,7 +41,9 @@ class Dispersion(BriefRepr):
         """Return the ranges of frequencies [Hz] that no wave here has, from a relative width on."""
         low, high = np.nanmin(self.frequency, axis=0), np.nanmax(self.frequency, axis=0)
         top = np.maximum.accumulate(high)[:-1]
-        return [(float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > (1.0 + least) * a]
+        return [
+            (float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > (1.0 + least) * a
+        ]
 
     @property
     def distance(self) -> FloatArray:
