@@ -57,9 +57,10 @@ inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions,
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
-// Limits of open stages: of the velocity error of the first one, in tolerances times the velocity; of the correction of a
-// velocity at the end, relative; and of the smallest pivot of a stage relative to those of the others.
-inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-6, steady_pivot = 0.99;
+// Limits of open stages: of the velocity error of the first one, in tolerances times the velocity times the square of the
+// smallest pivot, as by its inverse accelerations err, and rows turn in a step; of the correction of a velocity at the
+// end, relative; and of the smallest pivot of a stage relative to those of the others.
+inline constexpr double open_stage_tolerance = 1.5e10, largest_open_correction = 1e-6, steady_pivot = 0.99;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -192,15 +193,15 @@ template <class E>
 class ExplicitSteps {
  public:
   // terms: the general rows of the evaluation, and loads; null where there are none. prescribed_rows: those of prescribed
-  // coordinates. tolerance (n_rows,): position errors of closed joints; creep: velocity that is hardly one; kept: the
-  // rows of the evaluation, its last unknowns
+  // coordinates. tolerance (n_rows,): position errors of closed joints; length: typical of the mechanism; creep: velocity
+  // that is hardly one; kept: the rows of the evaluation, its last unknowns
   ExplicitSteps(E& evaluation, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
-                const Retraction& retraction, View<const double> tolerance, double creep, View<const Index> kept,
-                Index n_unknowns)
+                const Retraction& retraction, View<const double> tolerance, double length, double creep,
+                View<const Index> kept, Index n_unknowns)
       : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        inverse_tolerance_(tolerance.size()), creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()),
-        trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
-        twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
+        inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), right_(n_unknowns),
+        delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
+        trial_velocity_error_(joints.n_rows()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
@@ -218,7 +219,7 @@ class ExplicitSteps {
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
-    double best_sine = 0.0;
+    double best_sine = 0.0, first_error = 0.0;
     for (Index k = 0; k < n_stages; ++k) {
       model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
                                             mean(tableau.rate[k]), tableau.node[k] * h);
@@ -227,7 +228,10 @@ class ExplicitSteps {
       to_time(from, k);
       put_back(s);
       const bool is_end = k + 1 == n_stages;
-      if (!closes_stages && k == 0 && is_open(s)) return failed();
+      if (!closes_stages && k == 0) {
+        first_error = relative_velocity_error(s);
+        if (!(first_error <= open_stage_tolerance)) return failed();
+      }
       if (closes_stages || is_end) {
         const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
         if (!close(s, is_near, is_end)) return failed();
@@ -237,7 +241,7 @@ class ExplicitSteps {
       s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       best_sine = std::max(best_sine, s.pivot.sine);
-      if (!closes_stages && end.worst.sine < steady_pivot * best_sine) return failed();
+      if (!closes_stages && !may_stay_open(first_error, end.worst.sine, best_sine)) return failed();
       if (!is_end || tableau.error.size() > 0)
         curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
     }
@@ -283,10 +287,16 @@ class ExplicitSteps {
     return sum;
   }
 
-  // Whether a stage is so far from the constraints that it has to be closed.
-  bool is_open(const StageState& s) {
+  // In tolerances times the speed [rad/s], which is the same in all units of length.
+  double relative_velocity_error(const StageState& s) {
+    double speed = creep_ / length_;
+    for (Index i = 0; i < s.velocity.shape(0); ++i)
+      for (Index a = 0; a < 6; ++a) speed = std::max(speed, std::abs(s.velocity(i, a)) / (a < 3 ? 1.0 : length_));
     fill_errors(s.bodies(), {}, velocity_error_);
-    return !(in_tolerances(velocity_error_) <= open_stage_tolerance * std::max(largest(s.velocity.view()), creep_));
+    return in_tolerances(velocity_error_) / speed;
+  }
+  static bool may_stay_open(double first_error, double worst_sine, double best_sine) {
+    return first_error <= open_stage_tolerance * worst_sine * worst_sine && worst_sine >= steady_pivot * best_sine;
   }
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
@@ -398,7 +408,7 @@ class ExplicitSteps {
   View<const Index> prescribed_rows_;
   Retraction retraction_;
   Array<double> inverse_tolerance_;
-  double creep_;
+  double length_, creep_;
   View<const Index> kept_;
   Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
   Array<double, 2> twists_;

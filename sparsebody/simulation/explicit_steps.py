@@ -162,7 +162,7 @@ class ExplicitSteps:
             joint_errors(system),
             tracked.row[tracked.prescribed],
             assembler.retraction,
-            *(small.tolerance, small.creep),
+            *(small.tolerance, system.typical_length, small.creep),
             *(assembler.rows, len(assembler.right)),
         )
         if self._control is not None:
