@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody import spatial
 from sparsebody._core import model
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,
@@ -20,7 +20,6 @@ from sparsebody.model.columns import (
     distinct,
     first_wrong,
     joined,
-    numbers,
     objects,
     positive,
     put_checked,
@@ -240,7 +239,7 @@ class Polyline:
     points: tuple[tuple[float, float, float], ...]
 
     def __post_init__(self) -> None:
-        points = numbers(self.points, "polyline", "points")
+        points = numbers(self.points, "polyline: points")
         if points.ndim != 2 or len(points) < 2:
             raise ModelError(f"polyline: points is {self.points!r}; give two points or more")
         checked = tuple(tuple(vector(p, "polyline", "a point").tolist()) for p in points)
@@ -348,7 +347,7 @@ def body_columns(
 def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
     """(n, 3, 3) tensors, from (3,) or (n, 3) moments, or (1, 3, 3) or (n, 3, 3) tensors."""
     what = "rotational inertia"
-    array = numbers(value, who, what)
+    array = numbers(value, f"{who}: {what}")
     if n == 1 and array.shape == (3, 3):
         array = array[None]
     if array.shape not in ((3,), (n, 3), (1, 3, 3), (n, 3, 3)):

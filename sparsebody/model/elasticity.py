@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, numbers
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import numbers, repeated
+from sparsebody.model.columns import repeated
 from sparsebody.model.joints import JOINT_TYPES, Free, JointType
 
 LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose
@@ -104,7 +104,7 @@ def semidefinite(who: str, value: Any, size: int, what: str) -> FloatArray:
 
     ModelError, by `who` and `what`, if it is none.
     """
-    array = numbers(value, who, what)
+    array = numbers(value, f"{who}: {what}")
     if array.shape not in ((), (size,), (size, size)):
         raise ModelError(
             f"{who}: {what} has shape {array.shape}; give a number, {size} numbers, one a row, or "
