@@ -38,6 +38,7 @@ _DENSE_SIZE = 400  # velocities of bodies up to which eigenvalues are found all 
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
 _REFINEMENTS = 2  # of each solution
 _SHIFT = 1e-12  # below zero, of the largest rate squared
+_DAMPED_SHIFT = 0.1  # of the least rate that is not zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
 
@@ -95,7 +96,9 @@ class Modes(BriefRepr):
             If there is no such mode.
         """
         if not 0 <= index < len(self.eigenvalue):
-            raise SimulationError(f"there is no mode {index}; give 0 to {len(self.eigenvalue) - 1}")
+            n = len(self.eigenvalue)
+            remedy = f"give 0 to {n - 1}" if n > 0 else "there are no modes: nothing can move"
+            raise SimulationError(f"there is no mode {index}; {remedy}")
         shape, length = self.shape[index], self.system.typical_length
         extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
         turn, move = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
@@ -134,9 +137,10 @@ class SmallMotions:
         self.equations = equations = Linearization.at(system, self.state)
         multiplier = equations.multiplier
         inertial = (equations.mass @ equations.acceleration.ravel()).reshape(-1, 2, 3)
+        self.unbalanced = np.linalg.norm(inertial, axis=2)  # (n_bodies, 2) moments and forces
         acting = np.linalg.norm(equations.applied[:, 3:], axis=1).max(initial=0.0)
         acting += np.abs(multiplier).max(initial=0.0)
-        unbalanced = float(np.linalg.norm(inertial[:, 1], axis=1).max(initial=0.0))
+        unbalanced = float(self.unbalanced[:, 1].max(initial=0.0))
         stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 6)[:, 3:].max(initial=0.0)
         acting += 1e-5 * float(stiff) * system.typical_length  # rounding of stretches
         if unbalanced > _BALANCE_TOLERANCE * acting:
@@ -151,9 +155,9 @@ class SmallMotions:
 
     @cached_property
     def largest_rate(self) -> float:
-        """The largest diagonal entry of K over that of M [1/s^2], or 1."""
-        K = np.abs(self.equations.stiffness.diagonal())
-        return float((K / self.equations.mass.diagonal()).max(initial=0.0)) or 1.0
+        """The largest entry of K, for bodies of inertia one [1/s^2], or 1."""
+        root = diags_array(1.0 / np.sqrt(self.equations.mass.diagonal()))
+        return float(abs(root @ self.equations.stiffness @ root).max()) or 1.0
 
     @property
     def is_damped(self) -> bool:
@@ -203,17 +207,22 @@ class SmallMotions:
     def rounding(self, x: FloatArray) -> FloatArray:
         """Return what x' K x (k,) may be of twists (6n, k) for which it is zero.
 
-        Positions are rounded at the mechanism's extent; of what stretches that makes the geometric
-        stiffness is f (|u| + l |w|) |w| of a body that turns by w and moves by u.
+        A force f at a typical length l from the center of mass has the geometric stiffness
+        f (|u| + l |w|) |w| for a body that turns by w and moves by u. Uncertain are constraint
+        forces, by rounding; forces of stretches, for positions are rounded at the mechanism's
+        extent; and all of the forces that the state leaves unbalanced.
         """
-        system, size, position = self.system, np.abs(x), self.state.position
+        system, of, size = self.system, self.equations, np.abs(x)
         terms = np.einsum("ik,ik->k", size, abs(self.other_stiffness) @ size)
         length = system.typical_length
-        extent = length + float(np.linalg.norm(np.ptp(position, axis=0)))
-        across = self.equations.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
+        extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
+        across = of.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
+        stretched = 4.0 * np.finfo(float).eps * extent * across[:, None] * [0.0, 1.0]
+        reactions = (abs(of.rows.T) @ np.abs(of.multiplier)).reshape(-1, 2, 3)
+        constrained = _STIFFNESS_TOLERANCE * np.linalg.norm(reactions, axis=2)
+        moment, force = (stretched + constrained + self.unbalanced).T[:, :, None]
         turn, move = np.linalg.norm(x.reshape(-1, 2, 3, x.shape[1]), axis=2).swapaxes(0, 1)
-        force = 4.0 * np.finfo(float).eps * extent * across
-        geometric = np.einsum("n,nk->k", force, turn * (move + length * turn))
+        geometric = np.sum(turn * (force * (move + length * turn) + moment * turn), axis=0)
         own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate
         return np.asarray(own + geometric)
 
@@ -249,10 +258,11 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
     motions = SmallMotions(system, state)
     if n < 1:
         raise ModelError(f"n is {n}; ask for one mode or more")
-    n = min(n, motions.n_freedoms)
     if not (np.isfinite(near) and near >= 0.0):
         raise ModelError(f"near is {near}; give a frequency [Hz] that is not negative")
-    rate = 2.0 * np.pi * near
+    n, rate = min(n, motions.n_freedoms), 2.0 * np.pi * near
+    if n == 0:
+        return _ordered(motions, np.zeros(0, dtype=complex), np.zeros((0, 6 * system.n_bodies)))
     return _damped(motions, n, rate) if motions.is_damped else _undamped(motions, n, rate)
 
 
@@ -279,41 +289,77 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
 
 
 def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
-    """Return modes by Arnoldi steps on (x, s x) or, of small mechanisms, all at once."""
-    of, size = motions.equations, 6 * motions.system.n_bodies
-    if size <= _DENSE_SIZE or 2 * n >= motions.n_freedoms - 2:
-        N = motions.equations.allowed_motions()
-        M, D, K = N.T @ (of.mass @ N), N.T @ (of.damping @ N), motions.energies(N)
-        free = np.block([[np.zeros_like(M), np.eye(len(M))], [-K, -D]])
-        eigenvalue, vector = eig(free, np.block([[np.eye(len(M)), 0 * M], [0 * M, M]]))
-        x = N @ vector[: len(M)]
+    """Return modes by Arnoldi steps on (x, s x) or, of small mechanisms, all at once.
+
+    Whatever D is, x has the eigenvalue zero if K x = 0: mechanisms are those without damping.
+    """
+    of, is_small = motions.equations, 6 * motions.system.n_bodies <= _DENSE_SIZE
+    all_at_once = is_small or 2 * n >= motions.n_freedoms - 2
+    undamped = _undamped(motions, motions.n_freedoms if all_at_once else n, rate)
+    rates = np.abs(undamped.eigenvalue)
+    least = float(rates.min(initial=np.inf, where=rates > 0.0))
+    least = least if np.isfinite(least) else float(np.sqrt(_SHIFT * motions.largest_rate))
+    if all_at_once:
+        eigenvalue, x = _all_damped(motions, undamped)
     else:
-        s = complex(-_SHIFT * np.sqrt(motions.largest_rate), rate or _SHIFT)
-        solve = motions.factors(s)
-
-        def step(z: ComplexArray) -> ComplexArray:
-            """(F - s E)^-1 z with v = x_1 + s x, -(K + s D + s^2 M) x = x_2 + (D + s M) x_1."""
-            first, second = z[:size], z[size:]
-            x = solve(-(second + of.damping @ first + s * (of.mass @ first)))
-            return np.concatenate([x, first + s * x])
-
-        inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
-        start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
-        E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
-        eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
-        x = vector[:size]
+        eigenvalue, x = _nearest_damped(motions, n, complex(_DAMPED_SHIFT * least, rate))
     x = x / np.sqrt(np.einsum("ik,ik->k", x.conj(), of.mass @ x).real)
-    resisted = np.sqrt(motions.rounding(x))  # |s| below which nothing resists but dampers
     damping = np.einsum("ik,ik->k", x.conj(), of.damping @ x).real
-    eigenvalue[np.abs(eigenvalue) < np.maximum(resisted, 1e-9 * damping)] = 0.0
-    keep = eigenvalue.imag >= -1e-9 * np.abs(eigenvalue)
-    eigenvalue, x = eigenvalue[keep], x[:, keep]
+    stiffness = np.abs(eigenvalue * (eigenvalue + damping))  # x' K x
+    is_zero = stiffness < motions.rounding(x)
+    is_zero |= np.abs(eigenvalue) < 1e-9 * np.minimum(damping, least)
+    keep = ~is_zero & (eigenvalue.imag >= -1e-9 * np.abs(eigenvalue))
+    mechanisms = undamped.shape[rates == 0.0].reshape(-1, len(x))
+    eigenvalue = np.concatenate([np.zeros(len(mechanisms)), eigenvalue[keep]])
+    shape = np.concatenate([mechanisms, x.T[keep]])
     order = np.argsort(np.abs(eigenvalue - 1j * rate), kind="stable")[:n]
-    return _ordered(motions, eigenvalue[order], x.T[order])
+    return _ordered(motions, eigenvalue[order], shape[order])
+
+
+def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, ComplexArray]:
+    """Return all eigenvalues and shapes but those of mechanisms, from all modes without damping.
+
+    With x = X z, y = omega z of the modes X that are resisted, and v = s z of all,
+
+        s [y; v] = [0, omega; -omega, -X'D X] [y; v],
+
+    the error is that of the largest rate omega, not of its square.
+    """
+    X = undamped.shape.reshape(motions.n_freedoms, -1).T
+    resisted = np.flatnonzero(undamped.eigenvalue)
+    rates = np.zeros((len(resisted), X.shape[1]))
+    rates[np.arange(len(resisted)), resisted] = np.abs(undamped.eigenvalue[resisted])
+    grows = undamped.eigenvalue[resisted].real > 0.0
+    D = X.T @ (motions.equations.damping @ X)
+    zero = np.zeros((len(resisted), len(resisted)))
+    lower = [rates.T * np.where(grows, 1.0, -1.0), -D]
+    eigenvalue, vector = eig(np.block([[zero, rates], lower]))
+    return eigenvalue, X @ vector[len(resisted) :]
+
+
+def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexArray, ComplexArray]:
+    """Return the 2 n + 2 eigenvalues nearest to s, and their shapes, by Arnoldi steps.
+
+    If s is much nearer to zero than the least rate, mechanisms hide all other motions.
+    """
+    of, size = motions.equations, 6 * motions.system.n_bodies
+    solve = motions.factors(s)
+
+    def step(z: ComplexArray) -> ComplexArray:
+        """(F - s E)^-1 z with v = x_1 + s x, -(K + s D + s^2 M) x = x_2 + (D + s M) x_1."""
+        first, second = z[:size], z[size:]
+        x = solve(-(second + of.damping @ first + s * (of.mass @ first)))
+        return np.concatenate([x, first + s * x])
+
+    inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
+    start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
+    E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
+    eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
+    return eigenvalue, vector[:size]
 
 
 def _ordered(motions: SmallMotions, eigenvalue: ComplexArray, shape: FloatArray) -> Modes:
-    shapes = shape.reshape(len(eigenvalue), -1, 6)
+    shapes = shape.reshape(len(eigenvalue), motions.system.n_bodies, 6)
     return Modes(motions.system, motions.state, eigenvalue, shapes, int((eigenvalue == 0.0).sum()))
 
 

@@ -171,3 +171,51 @@ def test_stiffness_of_stretches_is_not_lost_to_rounding():
     )
     x = np.tile([0, 0, 0, 0, 0, 1.0], 201)[:, None]
     assert motions.energies(x)[0, 0] < 1e-25 * motions.largest_rate
+
+
+@pytest.mark.parametrize("dense_size", [400, 0])
+@pytest.mark.parametrize("damping", [0.0, 0.05])
+def test_bars_between_spherical_joints_spin_freely_exactly(damping, dense_size, monkeypatch):
+    """At an equilibrium, too, at which forces balance within a tolerance."""
+    mechanism = sb.build("ladder", rungs=8)
+    if damping > 0.0:
+        above = {"first_point": (0, 0, 20.0)}
+        mechanism.add_point_force("damper", "world", "bar-3-0", **above, damping=damping)
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
+    system = mechanism.compile()
+    found = sb.modes(system, sb.equilibrium(system).state, n=10)
+    assert found.n_mechanisms == 8
+    assert (found.frequency[8:] > 0.2).all()
+
+
+def test_structure_without_freedoms_has_no_modes():
+    mechanism = sb.Mechanism("post")
+    mechanism.add_body("post", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("foot", sb.Fixed(), "world", "post")
+    found = sb.modes(mechanism.compile())
+    assert found.frequency.shape == (0,)
+    assert found.shape.shape == (0, 1, 6)
+    with pytest.raises(SimulationError, match="there are no modes"):
+        found.motion()
+
+
+@pytest.mark.parametrize("name", ["tube", "lattice"])
+def test_damped_modes_beside_a_mechanism_are_those_of_the_dense_way(name, monkeypatch):
+    mechanism = sb.build(name)
+    for k, body in enumerate(list(mechanism.body_names)[::3]):
+        above = {"first_point": (0.3, 0.2, -30)}
+        mechanism.add_point_force(f"damper {k}", "world", body, **above, damping=0.05)
+    system = mechanism.compile()
+    state = sb.equilibrium(system).state
+    dense = sb.modes(system, state, n=5)
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", 0)
+    sparse = sb.modes(system, state, n=5)
+    assert dense.n_mechanisms == sparse.n_mechanisms == 1
+    np.testing.assert_allclose(sparse.eigenvalue, dense.eigenvalue, rtol=1e-6, atol=1e-6)
+
+
+def test_slow_return_against_a_strong_damper_is_no_mechanism():
+    """s = -k / d nearly, of a spring of 8 N/m beside a damper of 1e6 N s/m."""
+    found = sb.modes(oscillator(1e6), n=1)
+    assert found.n_mechanisms == 0
+    assert found.eigenvalue[0].real == pytest.approx(-8e-6, rel=1e-4)
