@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eig, eigh
+from scipy.linalg import eig, eigh, null_space
 from scipy.sparse import block_array, csc_array, diags_array
-from scipy.sparse.linalg import LinearOperator, eigs, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
@@ -38,6 +39,9 @@ _DENSE_SIZE = 400  # velocities of bodies up to which eigenvalues are found all 
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
 _REFINEMENTS = 2  # of each solution
 _SHIFT = 1e-12  # below zero, of the largest rate squared
+_HIGHEST_FREQUENCY = 1e100  # [Hz], whose square is a number
+_MOST_RESTARTS = 300  # of Arnoldi steps
+_SLOWEST = 1e-9  # return against dampers, of their rate and of the least one without them
 _DAMPED_SHIFT = 0.1  # of the least rate that is not zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
@@ -94,11 +98,18 @@ class Modes(BriefRepr):
         ------
         SimulationError
             If there is no such mode.
+        ModelError
+            If the amplitude is not positive, or there are fewer than two frames.
         """
         if not 0 <= index < len(self.eigenvalue):
             n = len(self.eigenvalue)
             remedy = f"give 0 to {n - 1}" if n > 0 else "there are no modes: nothing can move"
             raise SimulationError(f"there is no mode {index}; {remedy}")
+        if n_frames < 2 or not (np.isfinite(amplitude) and amplitude > 0.0):
+            raise ModelError(
+                f"amplitude is {amplitude} and n_frames is {n_frames}; give a positive amplitude "
+                "and two frames or more"
+            )
         shape, length = self.shape[index], self.system.typical_length
         extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
         turn, move = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
@@ -185,7 +196,8 @@ class SmallMotions:
                 ]
             ),
             np.append(scale, of_rows),
-            "the equations are singular at this frequency",
+            f"the equations are singular at {abs(s.imag) / (2.0 * np.pi):.6g} Hz, the frequency of "
+            "a motion without damping: give another one, or add dampers",
         )
 
         def solution(force: Values) -> Values:
@@ -258,7 +270,7 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
     motions = SmallMotions(system, state)
     if n < 1:
         raise ModelError(f"n is {n}; ask for one mode or more")
-    if not (np.isfinite(near) and near >= 0.0):
+    if not 0.0 <= near < _HIGHEST_FREQUENCY:
         raise ModelError(f"near is {near}; give a frequency [Hz] that is not negative")
     n, rate = min(n, motions.n_freedoms), 2.0 * np.pi * near
     if n == 0:
@@ -307,7 +319,7 @@ def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
     damping = np.einsum("ik,ik->k", x.conj(), of.damping @ x).real
     stiffness = np.abs(eigenvalue * (eigenvalue + damping))  # x' K x
     is_zero = stiffness < motions.rounding(x)
-    is_zero |= np.abs(eigenvalue) < 1e-9 * np.minimum(damping, least)
+    is_zero |= np.abs(eigenvalue) < _SLOWEST * np.minimum(damping, least)
     keep = ~is_zero & (eigenvalue.imag >= -1e-9 * np.abs(eigenvalue))
     mechanisms = undamped.shape[rates == 0.0].reshape(-1, len(x))
     eigenvalue = np.concatenate([np.zeros(len(mechanisms)), eigenvalue[keep]])
@@ -396,13 +408,17 @@ def frequency_response(
 
     Raises
     ------
+    ModelError
+        If joints, coordinates or bodies are not there, or a frequency is not finite.
     SimulationError
         If forces do not balance at the state, or a frequency is that of a mode without damping.
     """
+    frequencies = np.atleast_1d(np.asarray(frequency, dtype=float))
+    if frequencies.ndim != 1 or not np.isfinite(frequencies).all():
+        raise ModelError(f"frequency has shape {frequencies.shape}; give finite ones (n,) in Hz")
     motions = SmallMotions(system, state)
     force = motions.equations.port_rows(inputs).T.toarray()
     seen = motions.equations.port_rows(outputs)
-    frequencies = np.atleast_1d(np.asarray(frequency, dtype=float))
     response = np.empty((len(frequencies), len(outputs), len(inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * frequencies):
         response[k] = seen @ motions.factors(s)(force.astype(complex))
@@ -433,15 +449,17 @@ def buckling_loads(
     load : str
         Name of an external force, or "gravity".
     n : int
-        Of factors, at most the freedoms less two.
+        Of factors.
 
     Raises
     ------
     ModelError
-        If there is no such load.
+        If there is no such load, or n is less than one.
     SimulationError
-        If the structure moves freely, or has not so many factors.
+        If the structure moves freely or is unstable without the load, or has fewer factors.
     """
+    if n < 1:
+        raise ModelError(f"n is {n}; ask for one factor or more")
     at = consistent_state(system) if state is None else state
     static = StaticEquations(system, at.with_(velocity=np.zeros_like(at.velocity)), load)
     unloaded = static.with_reactions(static.start(at))
@@ -449,24 +467,77 @@ def buckling_loads(
     matrix = static.matrix()
     loaded = replace(unloaded, parameter=1.0)
     rate = static.evaluate(loaded) - residual
-    failure = "the structure moves freely without the load: hold it"
-    change = -scaled_solver(matrix, static.scale(matrix), failure)(rate).real
+    change = -scaled_solver(matrix, static.scale(matrix), _MOVES_FREELY)(rate).real
     size = len(static.mass)
     static.evaluate(replace(loaded, multiplier=loaded.multiplier + change[size:]))
-    G = (static.matrix() - matrix)[:size, :size]
+    G = csc_array((static.matrix() - matrix)[:size, :size])
     K, rows = static.tangent_stiffness(matrix)
+    few = min(size - rows.shape[0], size) - 2
+    if size <= _DENSE_SIZE or n >= few:
+        flexibility, shape = _all_flexibilities(static, K, rows, G)
+    else:
+        flexibility, shape = _largest_flexibilities(static, K, rows, G, n)
+    least = _STIFFNESS_TOLERANCE * np.abs(flexibility).max(initial=0.0)
+    buckles = (flexibility.real > least) & (np.abs(flexibility.imag) <= 1e-9 * np.abs(flexibility))
+    order = np.flatnonzero(buckles)[np.argsort(-flexibility[buckles].real)][:n]
+    if len(order) < n:
+        found = f"only {len(order)} of" if len(order) else "none of"
+        raise SimulationError(
+            f"{found} {n} positive factors of {load!r} exist: if it only pulls, turn it around"
+        )
+    shapes = shape.real.T[order]
+    shapes = shapes / np.abs(shapes).max(axis=1, keepdims=True)
+    return Buckling(1.0 / flexibility[order].real, shapes.reshape(n, -1, 6))
+
+
+_MOVES_FREELY = "the structure moves freely without the load: hold it"
+
+
+def _is_symmetric(G: FloatArray) -> bool:
+    """Whether loads have a potential on what the joints allow; not if they turn with bodies."""
+    return bool(np.abs(G - G.T).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0))
+
+
+def _all_flexibilities(
+    static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return all 1 / p of (K + p G) x = 0, and x, on a dense basis of what the joints allow."""
+    root = 1.0 / np.sqrt(static.mass)
+    N = root[:, None] * null_space((rows * root).toarray())
+    stiffness, load = N.T @ (K @ N), -N.T @ (G @ N)
+    rates = eigh(stiffness, eigvals_only=True)
+    if len(rates) and rates[0] <= 1e-14 * rates[-1]:
+        unstable = rates[0] < -1e-10 * rates[-1]
+        raise SimulationError(
+            "the structure is unstable without the load: give a stable equilibrium"
+            if unstable
+            else _MOVES_FREELY
+        )
+    if _is_symmetric(load):
+        flexibility, z = eigh((load + load.T) / 2.0, stiffness)
+    else:
+        flexibility, z = eig(load, stiffness)
+    return flexibility, N @ z
+
+
+def _largest_flexibilities(
+    static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array, n: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the n largest 1 / p of (K + p G) x = 0, and x, by Arnoldi steps."""
+    size, padding = K.shape[0], np.zeros(rows.shape[0])
     bordered = block_array([[K, rows.T], [rows, -diags_array(static.rigid)]])
-    scale = static.scale(matrix)[: bordered.shape[0]]
-    solve = scaled_solver(bordered, scale, failure)
-    padding = np.zeros(rows.shape[0])
-    inverse = LinearOperator(
-        (size, size), matvec=lambda x: solve(np.concatenate([x.ravel(), padding]))[:size].real
-    )
-    start = inverse @ (G @ np.random.default_rng(0).standard_normal(size))
-    geometric = csc_array(-(G + G.T) / 2.0)
-    flexibility, shape = eigsh(geometric, n, M=K, Minv=inverse, v0=start, which="LA")
-    if not (flexibility > 0.0).all():
-        raise SimulationError(f"there are no {n} positive factors of {load!r} that buckle it")
-    order = np.argsort(-flexibility)
-    shapes = shape.T[order] / np.abs(shape.T[order]).max(axis=1, keepdims=True)
-    return Buckling(1.0 / flexibility[order], shapes.reshape(n, -1, 6))
+    solve = scaled_solver(bordered, static.scale(bordered), _MOVES_FREELY)
+
+    def step(x: FloatArray) -> FloatArray:
+        """-K^-1 G x on what the joints allow."""
+        return np.asarray(-solve(np.concatenate([G @ x.ravel(), padding]))[:size].real)
+
+    start = step(np.random.default_rng(0).standard_normal(size))
+    if not start.any():
+        return np.zeros(0), np.zeros((size, 0))
+    operator = LinearOperator((size, size), matvec=step, dtype=float)
+    try:
+        flexibility, shape = eigs(operator, n, v0=start, which="LR", maxiter=_MOST_RESTARTS)
+    except ArpackNoConvergence as error:
+        return error.eigenvalues, error.eigenvectors
+    return flexibility, shape
