@@ -54,7 +54,8 @@ def modes(
     if as_json:
         rows = zip(found.frequency.tolist(), found.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]
-        print_json({"modes": listed, "mechanisms": found.n_mechanisms})
+        files = [str(path) for path in paths]
+        print_json({"modes": listed, "mechanisms": found.n_mechanisms, "files": files})
         return
     if not len(found.eigenvalue):
         click.echo("no modes: the joints leave no freedom")

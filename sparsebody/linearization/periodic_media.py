@@ -217,10 +217,10 @@ def wave_path(corners: Sequence[ArrayLike], n: int = 40) -> FloatArray:
 
 def _vectors(given: ArrayLike | Sequence[ArrayLike], name: str) -> FloatArray:
     """Return finite vectors (n, 3), of one vector n = 1; ModelError if they are not."""
-    vectors = np.asarray(given, dtype=float)
-    vectors = vectors[None] if vectors.ndim == 1 else vectors
+    numbers = np.asarray(given, dtype=float)
+    vectors = np.atleast_2d(numbers)
     if vectors.ndim != 2 or vectors.shape[1] != 3 or not len(vectors):
-        raise ModelError(f"{name} has the shape {vectors.shape}; give (3,) or (n, 3)")
+        raise ModelError(f"{name} has the shape {numbers.shape}; give (3,) or (n, 3)")
     if not np.isfinite(vectors).all():
         raise ModelError(f"{name} is {vectors[~np.isfinite(vectors).all(axis=1)][0]}; give numbers")
     return vectors
