@@ -35,7 +35,7 @@ from sparsebody.simulation.trajectory_files import recorded
 
 ComplexArray = NDArray[np.complex128]
 
-_DENSE_SIZE = 400  # velocities of bodies up to which eigenvalues are found all at once
+_DENSE_SIZE = 400  # 6 n_bodies up to which all eigenvalues are computed, by dense matrices
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
 _REFINEMENTS = 2  # of each solution
 _SHIFT = 1e-12  # below zero, of the largest rate squared
@@ -49,7 +49,7 @@ _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes(BriefRepr):
-    """Small vibrations x exp(s t) about a state, the nearest to the asked frequency first."""
+    """Small vibrations x exp(s t) about a state, the nearest to the frequency `near` first."""
 
     system: System = field(repr=False)
     state: State = field(repr=False)  # at rest
