@@ -42,8 +42,11 @@ def modes(
     mechanism = source.load()
     from sparsebody.model.files import mechanism_document
 
+    paths = [] if output is None else _paths(output, count, overwrite)
     found = _modes(mechanism.compile(), count, near)
-    paths = [] if output is None else _paths(output, len(found.eigenvalue), overwrite)
+    paths = paths[: len(found.eigenvalue)]
+    if paths:
+        paths[0].parent.mkdir(parents=True, exist_ok=True)
     for k, path in enumerate(paths):
         found.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
         subject = plots.trajectory_subject(path, plots.Options())
@@ -51,7 +54,11 @@ def modes(
     if as_json:
         rows = zip(found.frequency.tolist(), found.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]
-        print_json({"modes": listed, "mechanisms": found.n_mechanisms})
+        files = [str(path) for path in paths]
+        print_json({"modes": listed, "mechanisms": found.n_mechanisms, "files": files})
+        return
+    if not len(found.eigenvalue):
+        click.echo("no modes: the joints leave no freedom")
         return
     values = zip(found.eigenvalue, found.frequency, found.damping_ratio, strict=True)
     table = [
@@ -73,12 +80,11 @@ def _modes(system: sb.System, count: int, near: float) -> Modes:
 
 
 def _paths(directory: Path, n: int, overwrite: bool) -> list[Path]:
-    """Return the files of trajectories, the directory made, none of them there already."""
+    """Return the files of trajectories, none of them there already."""
     paths = [directory / f"mode-{k + 1}.h5" for k in range(n)]
     for path in paths:
         check_new(path, overwrite)
         check_new(path.with_suffix(".png"), overwrite)
-    directory.mkdir(parents=True, exist_ok=True)
     return paths
 
 

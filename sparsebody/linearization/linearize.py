@@ -197,19 +197,26 @@ class Linearization:
         """Return the rates (n_ports, 6n) of coordinates and of points along their directions.
 
         Transposed they are the wrenches of unit efforts and forces. Raises ModelError for a joint,
-        coordinate or body that is not there.
+        coordinate or body that is not there, or a direction or point that is not a finite vector.
         """
+        if isinstance(ports, str):
+            raise ModelError(f"ports are {ports!r}; give a list of them: [{ports!r}]")
         rows = np.zeros((len(ports), self.system.n_bodies, 6))
         motion = joint_motion(self.system, self.state)
         for row, port in zip(rows, ports, strict=True):
             if isinstance(port, BodyPoint):
                 self._fill_point(port, row)
-            else:
+            elif isinstance(port, str | JointCoordinate):
                 at = JointCoordinate(port) if isinstance(port, str) else port
                 dual = self._coordinate_dual(at, motion)
                 joint = np.array([self.system.joint(at.joint)])
                 add_joint_wrenches(self.system, motion, joint, dual[None], row)
-        return csc_array(rows.reshape(len(ports), -1))
+            else:
+                raise ModelError(
+                    f"{port!r} is no port; give the name of a joint, a JointCoordinate or a "
+                    "BodyPoint"
+                )
+        return csc_array(rows.reshape(len(ports), 6 * self.system.n_bodies))
 
     def _coordinate_dual(self, at: JointCoordinate, motion: JointMotion) -> FloatArray:
         j = self.system.joint(at.joint)
@@ -224,8 +231,15 @@ class Linearization:
 
     def _fill_point(self, port: BodyPoint, row: FloatArray) -> None:
         i = self.system.body(port.body)
-        arm = np.asarray(port.point, dtype=float) - self.system.center_of_mass[i]
-        along = body_rotations(self.state)[i].T @ np.asarray(port.direction, dtype=float)
+        point, direction = (np.asarray(v, dtype=float) for v in (port.point, port.direction))
+        for name, vector in (("point", point), ("direction", direction)):
+            if vector.shape != (3,) or not np.isfinite(vector).all():
+                raise ModelError(
+                    f"the {name} of a port on body {port.body!r} is {vector}; give three finite "
+                    "numbers"
+                )
+        arm = point - self.system.center_of_mass[i]
+        along = body_rotations(self.state)[i].T @ direction
         row[i] = np.concatenate([np.cross(arm, along), along])
 
     def state_space(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> StateSpace:

@@ -80,7 +80,8 @@ class UnitCell:
         self._original, self._lattice = np.arange(n), np.zeros((n, 3))
         for name, (original, vector) in images.items():
             i = system.body(name)
-            self._original[i], self._lattice[i] = system.body(original), vector
+            self._original[i] = system.body(original)
+            self._lattice[i] = _vectors(vector, f"the lattice vector of the image {name!r}")[0]
             if original in images or name == original:
                 raise ModelError(f"the image {name!r} is one of {original!r}, itself an image")
             self._check_place(i, name, original)
@@ -134,11 +135,18 @@ class UnitCell:
         (3,) and the vectors a in the span of `polarizations` (n, 3), the bodies of the cell free to
         follow: a generalized eigenvalue problem with the mass of the cell.
 
-        Raises ModelError if the joints of the cell do not allow such a displacement.
+        Raises ModelError if the joints of the cell do not allow such a displacement, `direction` is
+        no unit vector, or `polarizations` depend on each other.
         """
         motions, n = self.motions, len(self._column)
-        along = self._lattice @ np.asarray(direction, dtype=float)
-        basis = np.atleast_2d(np.asarray(polarizations, dtype=float))
+        unit, basis = _vectors(direction, "direction")[0], _vectors(polarizations, "polarizations")
+        if abs(np.linalg.norm(unit) - 1.0) > 1e-6:
+            raise ModelError(
+                f"direction {unit} has the length {np.linalg.norm(unit):.6g}; give one"
+            )
+        if np.linalg.matrix_rank(basis) < len(basis):
+            raise ModelError("polarizations depend on each other; give independent vectors")
+        along = self._lattice @ unit
         to_body = rotation_from_quaternion(motions.state.orientation).swapaxes(1, 2)
         strain = np.zeros((n, 6, len(basis)))
         strain[:, 3:] = along[:, None, None] * (to_body @ basis.T)
@@ -179,13 +187,14 @@ def dispersion(
     Raises
     ------
     ModelError
-        If an image is not where its lattice vector says, or a wave vector is not finite.
+        If an image is not where its lattice vector says, a wave vector is not finite, or n is less
+        than one.
     SimulationError
         If forces do not balance at the state.
     """
-    vectors = np.atleast_2d(np.asarray(wave_vectors, dtype=float))
-    if vectors.shape[1:] != (3,) or not np.isfinite(vectors).all():
-        raise ModelError(f"wave_vectors have shape {vectors.shape}; give finite ones (n, 3)")
+    vectors = _vectors(wave_vectors, "wave_vectors")
+    if n is not None and n < 1:
+        raise ModelError(f"n is {n}; ask for one branch or more")
     cell = UnitCell(system, images, state)
     branches = [cell.frequencies(vector) for vector in vectors]
     fewest = min(map(len, branches))
@@ -195,7 +204,23 @@ def dispersion(
 
 
 def wave_path(corners: Sequence[ArrayLike], n: int = 40) -> FloatArray:
-    """Return wave vectors (about n a leg, 3) from corner to corner of a zone [rad/m]."""
-    points = np.asarray(corners, dtype=float)
+    """Return wave vectors (about n a leg, 3) from corner to corner of a zone [rad/m].
+
+    Raises ModelError if there is no corner, one is not a finite vector, or n is less than one.
+    """
+    points = _vectors(corners, "corners")
+    if n < 1:
+        raise ModelError(f"n is {n}; ask for one wave vector a leg or more")
     legs = [np.linspace(a, b, n, endpoint=False) for a, b in pairwise(points)]
     return np.concatenate([*legs, points[-1:]])
+
+
+def _vectors(given: ArrayLike | Sequence[ArrayLike], name: str) -> FloatArray:
+    """Return finite vectors (n, 3), of one vector n = 1; ModelError if they are not."""
+    numbers = np.asarray(given, dtype=float)
+    vectors = np.atleast_2d(numbers)
+    if vectors.ndim != 2 or vectors.shape[1] != 3 or not len(vectors):
+        raise ModelError(f"{name} has the shape {numbers.shape}; give (3,) or (n, 3)")
+    if not np.isfinite(vectors).all():
+        raise ModelError(f"{name} is {vectors[~np.isfinite(vectors).all(axis=1)][0]}; give numbers")
+    return vectors

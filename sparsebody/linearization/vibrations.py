@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eig, eigh
+from scipy.linalg import eig, eigh, null_space
 from scipy.sparse import block_array, csc_array, diags_array
-from scipy.sparse.linalg import LinearOperator, eigs, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
@@ -34,17 +35,21 @@ from sparsebody.simulation.trajectory_files import recorded
 
 ComplexArray = NDArray[np.complex128]
 
-_DENSE_SIZE = 400  # velocities of bodies up to which eigenvalues are found all at once
+_DENSE_SIZE = 400  # 6 n_bodies up to which all eigenvalues are computed, by dense matrices
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
 _REFINEMENTS = 2  # of each solution
 _SHIFT = 1e-12  # below zero, of the largest rate squared
+_HIGHEST_FREQUENCY = 1e100  # [Hz], whose square is a number
+_MOST_RESTARTS = 300  # of Arnoldi steps
+_SLOWEST = 1e-9  # return against dampers, of their rate and of the least one without them
+_DAMPED_SHIFT = 0.1  # of the least rate that is not zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes(BriefRepr):
-    """Small vibrations x exp(s t) about a state, the nearest to the asked frequency first."""
+    """Small vibrations x exp(s t) about a state, the nearest to the frequency `near` first."""
 
     system: System = field(repr=False)
     state: State = field(repr=False)  # at rest
@@ -93,9 +98,18 @@ class Modes(BriefRepr):
         ------
         SimulationError
             If there is no such mode.
+        ModelError
+            If the amplitude is not positive, or there are fewer than two frames.
         """
         if not 0 <= index < len(self.eigenvalue):
-            raise SimulationError(f"there is no mode {index}; give 0 to {len(self.eigenvalue) - 1}")
+            n = len(self.eigenvalue)
+            remedy = f"give 0 to {n - 1}" if n > 0 else "there are no modes: nothing can move"
+            raise SimulationError(f"there is no mode {index}; {remedy}")
+        if n_frames < 2 or not (np.isfinite(amplitude) and amplitude > 0.0):
+            raise ModelError(
+                f"amplitude is {amplitude} and n_frames is {n_frames}; give a positive amplitude "
+                "and two frames or more"
+            )
         shape, length = self.shape[index], self.system.typical_length
         extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
         turn, move = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
@@ -134,9 +148,10 @@ class SmallMotions:
         self.equations = equations = Linearization.at(system, self.state)
         multiplier = equations.multiplier
         inertial = (equations.mass @ equations.acceleration.ravel()).reshape(-1, 2, 3)
+        self.unbalanced = np.linalg.norm(inertial, axis=2)  # (n_bodies, 2) moments and forces
         acting = np.linalg.norm(equations.applied[:, 3:], axis=1).max(initial=0.0)
         acting += np.abs(multiplier).max(initial=0.0)
-        unbalanced = float(np.linalg.norm(inertial[:, 1], axis=1).max(initial=0.0))
+        unbalanced = float(self.unbalanced[:, 1].max(initial=0.0))
         stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 6)[:, 3:].max(initial=0.0)
         acting += 1e-5 * float(stiff) * system.typical_length  # rounding of stretches
         if unbalanced > _BALANCE_TOLERANCE * acting:
@@ -151,9 +166,9 @@ class SmallMotions:
 
     @cached_property
     def largest_rate(self) -> float:
-        """The largest diagonal entry of K over that of M [1/s^2], or 1."""
-        K = np.abs(self.equations.stiffness.diagonal())
-        return float((K / self.equations.mass.diagonal()).max(initial=0.0)) or 1.0
+        """The largest entry of K, for bodies of inertia one [1/s^2], or 1."""
+        root = diags_array(1.0 / np.sqrt(self.equations.mass.diagonal()))
+        return float(abs(root @ self.equations.stiffness @ root).max()) or 1.0
 
     @property
     def is_damped(self) -> bool:
@@ -181,7 +196,8 @@ class SmallMotions:
                 ]
             ),
             np.append(scale, of_rows),
-            "the equations are singular at this frequency",
+            f"the equations are singular at {abs(s.imag) / (2.0 * np.pi):.6g} Hz, the frequency of "
+            "a motion without damping: give another one, or add dampers",
         )
 
         def solution(force: Values) -> Values:
@@ -203,17 +219,22 @@ class SmallMotions:
     def rounding(self, x: FloatArray) -> FloatArray:
         """Return what x' K x (k,) may be of twists (6n, k) for which it is zero.
 
-        Positions are rounded at the mechanism's extent; of what stretches that makes the geometric
-        stiffness is f (|u| + l |w|) |w| of a body that turns by w and moves by u.
+        A force f at a typical length l from the center of mass has the geometric stiffness
+        f (|u| + l |w|) |w| for a body that turns by w and moves by u. Uncertain are constraint
+        forces, by rounding; forces of stretches, for positions are rounded at the mechanism's
+        extent; and all of the forces that the state leaves unbalanced.
         """
-        system, size, position = self.system, np.abs(x), self.state.position
+        system, of, size = self.system, self.equations, np.abs(x)
         terms = np.einsum("ik,ik->k", size, abs(self.other_stiffness) @ size)
         length = system.typical_length
-        extent = length + float(np.linalg.norm(np.ptp(position, axis=0)))
-        across = self.equations.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
+        extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
+        across = of.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
+        stretched = 4.0 * np.finfo(float).eps * extent * across[:, None] * [0.0, 1.0]
+        reactions = (abs(of.rows.T) @ np.abs(of.multiplier)).reshape(-1, 2, 3)
+        constrained = _STIFFNESS_TOLERANCE * np.linalg.norm(reactions, axis=2)
+        moment, force = (stretched + constrained + self.unbalanced).T[:, :, None]
         turn, move = np.linalg.norm(x.reshape(-1, 2, 3, x.shape[1]), axis=2).swapaxes(0, 1)
-        force = 4.0 * np.finfo(float).eps * extent * across
-        geometric = np.einsum("n,nk->k", force, turn * (move + length * turn))
+        geometric = np.sum(turn * (force * (move + length * turn) + moment * turn), axis=0)
         own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate
         return np.asarray(own + geometric)
 
@@ -249,10 +270,11 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
     motions = SmallMotions(system, state)
     if n < 1:
         raise ModelError(f"n is {n}; ask for one mode or more")
-    n = min(n, motions.n_freedoms)
-    if not (np.isfinite(near) and near >= 0.0):
+    if not 0.0 <= near < _HIGHEST_FREQUENCY:
         raise ModelError(f"near is {near}; give a frequency [Hz] that is not negative")
-    rate = 2.0 * np.pi * near
+    n, rate = min(n, motions.n_freedoms), 2.0 * np.pi * near
+    if n == 0:
+        return _ordered(motions, np.zeros(0, dtype=complex), np.zeros((0, 6 * system.n_bodies)))
     return _damped(motions, n, rate) if motions.is_damped else _undamped(motions, n, rate)
 
 
@@ -279,41 +301,77 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
 
 
 def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
-    """Return modes by Arnoldi steps on (x, s x) or, of small mechanisms, all at once."""
-    of, size = motions.equations, 6 * motions.system.n_bodies
-    if size <= _DENSE_SIZE or 2 * n >= motions.n_freedoms - 2:
-        N = motions.equations.allowed_motions()
-        M, D, K = N.T @ (of.mass @ N), N.T @ (of.damping @ N), motions.energies(N)
-        free = np.block([[np.zeros_like(M), np.eye(len(M))], [-K, -D]])
-        eigenvalue, vector = eig(free, np.block([[np.eye(len(M)), 0 * M], [0 * M, M]]))
-        x = N @ vector[: len(M)]
+    """Return modes by Arnoldi steps on (x, s x) or, of small mechanisms, all at once.
+
+    Whatever D is, x has the eigenvalue zero if K x = 0: mechanisms are those without damping.
+    """
+    of, is_small = motions.equations, 6 * motions.system.n_bodies <= _DENSE_SIZE
+    all_at_once = is_small or 2 * n >= motions.n_freedoms - 2
+    undamped = _undamped(motions, motions.n_freedoms if all_at_once else n, rate)
+    rates = np.abs(undamped.eigenvalue)
+    least = float(rates.min(initial=np.inf, where=rates > 0.0))
+    least = least if np.isfinite(least) else float(np.sqrt(_SHIFT * motions.largest_rate))
+    if all_at_once:
+        eigenvalue, x = _all_damped(motions, undamped)
     else:
-        s = complex(-_SHIFT * np.sqrt(motions.largest_rate), rate or _SHIFT)
-        solve = motions.factors(s)
-
-        def step(z: ComplexArray) -> ComplexArray:
-            """(F - s E)^-1 z with v = x_1 + s x, -(K + s D + s^2 M) x = x_2 + (D + s M) x_1."""
-            first, second = z[:size], z[size:]
-            x = solve(-(second + of.damping @ first + s * (of.mass @ first)))
-            return np.concatenate([x, first + s * x])
-
-        inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
-        start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
-        E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
-        eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
-        x = vector[:size]
+        eigenvalue, x = _nearest_damped(motions, n, complex(_DAMPED_SHIFT * least, rate))
     x = x / np.sqrt(np.einsum("ik,ik->k", x.conj(), of.mass @ x).real)
-    resisted = np.sqrt(motions.rounding(x))  # |s| below which nothing resists but dampers
     damping = np.einsum("ik,ik->k", x.conj(), of.damping @ x).real
-    eigenvalue[np.abs(eigenvalue) < np.maximum(resisted, 1e-9 * damping)] = 0.0
-    keep = eigenvalue.imag >= -1e-9 * np.abs(eigenvalue)
-    eigenvalue, x = eigenvalue[keep], x[:, keep]
+    stiffness = np.abs(eigenvalue * (eigenvalue + damping))  # x' K x
+    is_zero = stiffness < motions.rounding(x)
+    is_zero |= np.abs(eigenvalue) < _SLOWEST * np.minimum(damping, least)
+    keep = ~is_zero & (eigenvalue.imag >= -1e-9 * np.abs(eigenvalue))
+    mechanisms = undamped.shape[rates == 0.0].reshape(-1, len(x))
+    eigenvalue = np.concatenate([np.zeros(len(mechanisms)), eigenvalue[keep]])
+    shape = np.concatenate([mechanisms, x.T[keep]])
     order = np.argsort(np.abs(eigenvalue - 1j * rate), kind="stable")[:n]
-    return _ordered(motions, eigenvalue[order], x.T[order])
+    return _ordered(motions, eigenvalue[order], shape[order])
+
+
+def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, ComplexArray]:
+    """Return all eigenvalues and shapes but those of mechanisms, from all modes without damping.
+
+    With x = X z, y = omega z of the modes X that are resisted, and v = s z of all,
+
+        s [y; v] = [0, omega; -omega, -X'D X] [y; v],
+
+    the error is that of the largest rate omega, not of its square.
+    """
+    X = undamped.shape.reshape(motions.n_freedoms, -1).T
+    resisted = np.flatnonzero(undamped.eigenvalue)
+    rates = np.zeros((len(resisted), X.shape[1]))
+    rates[np.arange(len(resisted)), resisted] = np.abs(undamped.eigenvalue[resisted])
+    grows = undamped.eigenvalue[resisted].real > 0.0
+    D = X.T @ (motions.equations.damping @ X)
+    zero = np.zeros((len(resisted), len(resisted)))
+    lower = [rates.T * np.where(grows, 1.0, -1.0), -D]
+    eigenvalue, vector = eig(np.block([[zero, rates], lower]))
+    return eigenvalue, X @ vector[len(resisted) :]
+
+
+def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexArray, ComplexArray]:
+    """Return the 2 n + 2 eigenvalues nearest to s, and their shapes, by Arnoldi steps.
+
+    If s is much nearer to zero than the least rate, mechanisms hide all other motions.
+    """
+    of, size = motions.equations, 6 * motions.system.n_bodies
+    solve = motions.factors(s)
+
+    def step(z: ComplexArray) -> ComplexArray:
+        """(F - s E)^-1 z with v = x_1 + s x, -(K + s D + s^2 M) x = x_2 + (D + s M) x_1."""
+        first, second = z[:size], z[size:]
+        x = solve(-(second + of.damping @ first + s * (of.mass @ first)))
+        return np.concatenate([x, first + s * x])
+
+    inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
+    start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
+    E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
+    eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
+    return eigenvalue, vector[:size]
 
 
 def _ordered(motions: SmallMotions, eigenvalue: ComplexArray, shape: FloatArray) -> Modes:
-    shapes = shape.reshape(len(eigenvalue), -1, 6)
+    shapes = shape.reshape(len(eigenvalue), motions.system.n_bodies, 6)
     return Modes(motions.system, motions.state, eigenvalue, shapes, int((eigenvalue == 0.0).sum()))
 
 
@@ -350,13 +408,17 @@ def frequency_response(
 
     Raises
     ------
+    ModelError
+        If joints, coordinates or bodies are not there, or a frequency is not finite.
     SimulationError
         If forces do not balance at the state, or a frequency is that of a mode without damping.
     """
+    frequencies = np.atleast_1d(np.asarray(frequency, dtype=float))
+    if frequencies.ndim != 1 or not np.isfinite(frequencies).all():
+        raise ModelError(f"frequency has shape {frequencies.shape}; give finite ones (n,) in Hz")
     motions = SmallMotions(system, state)
     force = motions.equations.port_rows(inputs).T.toarray()
     seen = motions.equations.port_rows(outputs)
-    frequencies = np.atleast_1d(np.asarray(frequency, dtype=float))
     response = np.empty((len(frequencies), len(outputs), len(inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * frequencies):
         response[k] = seen @ motions.factors(s)(force.astype(complex))
@@ -387,15 +449,17 @@ def buckling_loads(
     load : str
         Name of an external force, or "gravity".
     n : int
-        Of factors, at most the freedoms less two.
+        Of factors.
 
     Raises
     ------
     ModelError
-        If there is no such load.
+        If there is no such load, or n is less than one.
     SimulationError
-        If the structure moves freely, or has not so many factors.
+        If the structure moves freely or is unstable without the load, or has fewer factors.
     """
+    if n < 1:
+        raise ModelError(f"n is {n}; ask for one factor or more")
     at = consistent_state(system) if state is None else state
     static = StaticEquations(system, at.with_(velocity=np.zeros_like(at.velocity)), load)
     unloaded = static.with_reactions(static.start(at))
@@ -403,24 +467,77 @@ def buckling_loads(
     matrix = static.matrix()
     loaded = replace(unloaded, parameter=1.0)
     rate = static.evaluate(loaded) - residual
-    failure = "the structure moves freely without the load: hold it"
-    change = -scaled_solver(matrix, static.scale(matrix), failure)(rate).real
+    change = -scaled_solver(matrix, static.scale(matrix), _MOVES_FREELY)(rate).real
     size = len(static.mass)
     static.evaluate(replace(loaded, multiplier=loaded.multiplier + change[size:]))
-    G = (static.matrix() - matrix)[:size, :size]
+    G = csc_array((static.matrix() - matrix)[:size, :size])
     K, rows = static.tangent_stiffness(matrix)
+    few = min(size - rows.shape[0], size) - 2
+    if size <= _DENSE_SIZE or n >= few:
+        flexibility, shape = _all_flexibilities(static, K, rows, G)
+    else:
+        flexibility, shape = _largest_flexibilities(static, K, rows, G, n)
+    least = _STIFFNESS_TOLERANCE * np.abs(flexibility).max(initial=0.0)
+    buckles = (flexibility.real > least) & (np.abs(flexibility.imag) <= 1e-9 * np.abs(flexibility))
+    order = np.flatnonzero(buckles)[np.argsort(-flexibility[buckles].real)][:n]
+    if len(order) < n:
+        found = f"only {len(order)} of" if len(order) else "none of"
+        raise SimulationError(
+            f"{found} {n} positive factors of {load!r} exist: if it only pulls, turn it around"
+        )
+    shapes = shape.real.T[order]
+    shapes = shapes / np.abs(shapes).max(axis=1, keepdims=True)
+    return Buckling(1.0 / flexibility[order].real, shapes.reshape(n, -1, 6))
+
+
+_MOVES_FREELY = "the structure moves freely without the load: hold it"
+
+
+def _is_symmetric(G: FloatArray) -> bool:
+    """Whether loads have a potential on what the joints allow; not if they turn with bodies."""
+    return bool(np.abs(G - G.T).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0))
+
+
+def _all_flexibilities(
+    static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return all 1 / p of (K + p G) x = 0, and x, on a dense basis of what the joints allow."""
+    root = 1.0 / np.sqrt(static.mass)
+    N = root[:, None] * null_space((rows * root).toarray())
+    stiffness, load = N.T @ (K @ N), -N.T @ (G @ N)
+    rates = eigh(stiffness, eigvals_only=True)
+    if len(rates) and rates[0] <= 1e-14 * rates[-1]:
+        unstable = rates[0] < -1e-10 * rates[-1]
+        raise SimulationError(
+            "the structure is unstable without the load: give a stable equilibrium"
+            if unstable
+            else _MOVES_FREELY
+        )
+    if _is_symmetric(load):
+        flexibility, z = eigh((load + load.T) / 2.0, stiffness)
+    else:
+        flexibility, z = eig(load, stiffness)
+    return flexibility, N @ z
+
+
+def _largest_flexibilities(
+    static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array, n: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the n largest 1 / p of (K + p G) x = 0, and x, by Arnoldi steps."""
+    size, padding = K.shape[0], np.zeros(rows.shape[0])
     bordered = block_array([[K, rows.T], [rows, -diags_array(static.rigid)]])
-    scale = static.scale(matrix)[: bordered.shape[0]]
-    solve = scaled_solver(bordered, scale, failure)
-    padding = np.zeros(rows.shape[0])
-    inverse = LinearOperator(
-        (size, size), matvec=lambda x: solve(np.concatenate([x.ravel(), padding]))[:size].real
-    )
-    start = inverse @ (G @ np.random.default_rng(0).standard_normal(size))
-    geometric = csc_array(-(G + G.T) / 2.0)
-    flexibility, shape = eigsh(geometric, n, M=K, Minv=inverse, v0=start, which="LA")
-    if not (flexibility > 0.0).all():
-        raise SimulationError(f"there are no {n} positive factors of {load!r} that buckle it")
-    order = np.argsort(-flexibility)
-    shapes = shape.T[order] / np.abs(shape.T[order]).max(axis=1, keepdims=True)
-    return Buckling(1.0 / flexibility[order], shapes.reshape(n, -1, 6))
+    solve = scaled_solver(bordered, static.scale(bordered), _MOVES_FREELY)
+
+    def step(x: FloatArray) -> FloatArray:
+        """-K^-1 G x on what the joints allow."""
+        return np.asarray(-solve(np.concatenate([G @ x.ravel(), padding]))[:size].real)
+
+    start = step(np.random.default_rng(0).standard_normal(size))
+    if not start.any():
+        return np.zeros(0), np.zeros((size, 0))
+    operator = LinearOperator((size, size), matvec=step, dtype=float)
+    try:
+        flexibility, shape = eigs(operator, n, v0=start, which="LR", maxiter=_MOST_RESTARTS)
+    except ArpackNoConvergence as error:
+        return error.eigenvalues, error.eigenvectors
+    return flexibility, shape

@@ -73,3 +73,55 @@ def test_images_out_of_place_are_refused():
         UnitCell(system, {"m1": ("m1", (0, 0, 0))})
     with pytest.raises(ModelError, match="wave_vectors"):
         dispersion(system, images, [(np.nan, 0, 0)])
+
+
+def sheet(pitch, mass, kx, ky):
+    """A square lattice of bodies that bushings join, soft in rotation."""
+    mechanism = sb.Mechanism("sheet", gravity=(0, 0, 0))
+    places = {"o": (0, 0, 0), "x": (pitch, 0, 0), "y": (0, pitch, 0)}
+    for name, place in places.items():
+        mechanism.add_body(name, mass=mass, inertia=[1, 1, 1], position=place)
+        mechanism.add_joint(f"plane {name}", sb.Planar(), "world", name, point=place)
+    for end, k in (("x", kx), ("y", ky)):
+        stiff, middle = np.diag([0, 0, 1e-3, k, k, 0]), np.array(places[end]) / 2
+        mechanism.add_bushing(f"to {end}", "o", end, point=middle, stiffness=stiff)
+    return mechanism.compile(), {name: ("o", places[name]) for name in ("x", "y")}
+
+
+def test_anisotropic_sheet_has_the_waves_and_speeds_of_its_springs():
+    """m omega^2 = 4 kx sin^2(qx a / 2) + 4 ky sin^2(qy a / 2), long and sheared along x.
+
+    Bodies turn with shear along x: kx gives way beside ky, kx ky / (kx + ky).
+    """
+    pitch, mass, kx, ky = 0.5, 1.7, 3.0, 5.0
+    system, images = sheet(pitch, mass, kx, ky)
+    cell = UnitCell(system, images)
+    speeds = cell.sound_speeds((1, 0, 0), [(1, 0, 0), (0, 1, 0)])
+    stiffness = np.array([kx * ky / (kx + ky), kx])
+    np.testing.assert_allclose(speeds, pitch * np.sqrt(stiffness / mass), rtol=1e-9)
+    oblique = np.array([0.6, 0.8, 0.0])
+    slope = 2 * np.pi * cell.frequencies(1e-3 * oblique)[:2] / 1e-3
+    speeds = cell.sound_speeds(oblique, [(1, 0, 0), (0, 1, 0)])
+    np.testing.assert_allclose(speeds, slope, rtol=1e-5)
+    along = 4 * kx / mass * np.sin(1.3 * pitch / 2) ** 2
+    found = cell.frequencies(np.array([1.3, 0, 0]))
+    assert np.abs(found - np.sqrt(along) / (2 * np.pi)).min() < 1e-12
+
+
+def test_vectors_that_cannot_be_are_refused():
+    system, images = sheet(0.5, 1.7, 3.0, 5.0)
+    cell = UnitCell(system, images)
+    with pytest.raises(ModelError, match="length 2"):
+        cell.sound_speeds((2, 0, 0), [(1, 0, 0)])
+    with pytest.raises(ModelError, match="depend on each other"):
+        cell.sound_speeds((1, 0, 0), [(1, 0, 0), (2, 0, 0)])
+    with pytest.raises(ModelError, match=r"polarizations has the shape \(2,\)"):
+        cell.sound_speeds((1, 0, 0), (1, 0))
+    with pytest.raises(ModelError, match=r"lattice vector of the image 'x' is .*nan"):
+        UnitCell(system, {"x": ("o", (np.nan, 0, 0))})
+    with pytest.raises(ModelError, match=r"wave_vectors has the shape \(0, 3\)"):
+        dispersion(system, images, np.zeros((0, 3)))
+    with pytest.raises(ModelError, match="n is -1"):
+        dispersion(system, images, [(1, 0, 0)], n=-1)
+    with pytest.raises(ModelError, match="n is 0"):
+        wave_path([(0, 0, 0), (1, 0, 0)], 0)

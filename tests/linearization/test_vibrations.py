@@ -1,5 +1,7 @@
 """Frequencies, damping, responses and buckling loads, by closed forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.special import roots_laguerre
@@ -171,3 +173,122 @@ def test_stiffness_of_stretches_is_not_lost_to_rounding():
     )
     x = np.tile([0, 0, 0, 0, 0, 1.0], 201)[:, None]
     assert motions.energies(x)[0, 0] < 1e-25 * motions.largest_rate
+
+
+@pytest.mark.parametrize("dense_size", [400, 0])
+@pytest.mark.parametrize("damping", [0.0, 0.05])
+def test_bars_between_spherical_joints_spin_freely_exactly(damping, dense_size, monkeypatch):
+    """At an equilibrium, too, at which forces balance within a tolerance."""
+    mechanism = sb.build("ladder", rungs=8)
+    if damping > 0.0:
+        above = {"first_point": (0, 0, 20.0)}
+        mechanism.add_point_force("damper", "world", "bar-3-0", **above, damping=damping)
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
+    system = mechanism.compile()
+    found = sb.modes(system, sb.equilibrium(system).state, n=10)
+    assert found.n_mechanisms == 8
+    assert (found.frequency[8:] > 0.2).all()
+
+
+def test_structure_without_freedoms_has_no_modes():
+    mechanism = sb.Mechanism("post")
+    mechanism.add_body("post", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("foot", sb.Fixed(), "world", "post")
+    found = sb.modes(mechanism.compile())
+    assert found.frequency.shape == (0,)
+    assert found.shape.shape == (0, 1, 6)
+    with pytest.raises(SimulationError, match="there are no modes"):
+        found.motion()
+
+
+@pytest.mark.parametrize("name", ["tube", "lattice"])
+def test_damped_modes_beside_a_mechanism_are_those_of_the_dense_way(name, monkeypatch):
+    mechanism = sb.build(name)
+    for k, body in enumerate(list(mechanism.body_names)[::3]):
+        above = {"first_point": (0.3, 0.2, -30)}
+        mechanism.add_point_force(f"damper {k}", "world", body, **above, damping=0.05)
+    system = mechanism.compile()
+    state = sb.equilibrium(system).state
+    dense = sb.modes(system, state, n=5)
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", 0)
+    sparse = sb.modes(system, state, n=5)
+    assert dense.n_mechanisms == sparse.n_mechanisms == 1
+    np.testing.assert_allclose(sparse.eigenvalue, dense.eigenvalue, rtol=1e-6, atol=1e-6)
+
+
+def test_slow_return_against_a_strong_damper_is_no_mechanism():
+    """s = -k / d nearly, of a spring of 8 N/m beside a damper of 1e6 N s/m."""
+    found = sb.modes(oscillator(1e6), n=1)
+    assert found.n_mechanisms == 0
+    assert found.eigenvalue[0].real == pytest.approx(-8e-6, rel=1e-4)
+
+
+def column(n, *, stiffness=10.0, force=(0, 0, -1.0), axes="world", gravity=0.0):
+    """Rigid bars of length 0.5, upright one on the other, with torsion springs at their feet."""
+    mechanism = sb.Mechanism("column", gravity=(0, 0, -gravity))
+    names = ["world", *(f"b{k}" for k in range(n))]
+    for k, (below, name) in enumerate(pairwise(names)):
+        mechanism.add_body(name, mass=1.0, inertia=[0.1] * 3, position=(0, 0, 0.5 * k + 0.25))
+        at = {"point": (0, 0, 0.5 * k), "axis": (0, 1, 0)}
+        mechanism.add_joint(f"j{k}", sb.Revolute(), below, name, **at)
+        mechanism.add_joint_force(f"s{k}", f"j{k}", stiffness=stiffness)
+    mechanism.add_external_force("load", names[-1], force=force, point=(0, 0, 0.25), axes=axes)
+    return mechanism.compile()
+
+
+@pytest.mark.parametrize("dense_size", [400, 0])
+def test_rigid_bars_on_springs_buckle_at_the_roots_of_their_chain(dense_size, monkeypatch):
+    """p = k / l (2 sin(t / 2))^2 with t = (2 i - 1) pi / (2 n + 1)."""
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
+    for n in (1, 2, 12):
+        odd = 2 * np.arange(1, min(n, 3) + 1) - 1
+        expected = 20.0 * (2 * np.sin(odd * np.pi / (2 * n + 1) / 2)) ** 2
+        found = sb.buckling_loads(column(n), load="load", n=len(odd))
+        np.testing.assert_allclose(found.factor, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dense_size", [400, 0])
+def test_pulls_and_loads_that_turn_with_bodies_buckle_nothing(dense_size, monkeypatch):
+    """Ziegler's column under a force that follows it has no load of divergence."""
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
+    for system in (
+        column(9, force=(0, 0, 1)),
+        column(9, axes="body"),
+        column(2, axes="body"),
+        column(9, force=(0, 0, 0)),
+    ):
+        with pytest.raises(SimulationError, match="none of 1 positive factors of 'load'"):
+            sb.buckling_loads(system, load="load")
+
+
+def test_structures_that_cannot_buckle_are_refused():
+    with pytest.raises(SimulationError, match="unstable without the load"):
+        sb.buckling_loads(column(1, stiffness=1.0, gravity=9.81), load="load")
+    with pytest.raises(SimulationError, match="moves freely"):
+        sb.buckling_loads(column(2, stiffness=0.0), load="load")
+    with pytest.raises(SimulationError, match="only 2 of 3 positive factors"):
+        sb.buckling_loads(column(2), load="load", n=3)
+    with pytest.raises(ModelError, match="n is 0"):
+        sb.buckling_loads(column(1), load="load", n=0)
+
+
+def test_frequencies_and_ports_that_cannot_be_are_refused():
+    ports = {"inputs": ["slide"], "outputs": ["slide"]}
+    with pytest.raises(SimulationError, match=r"singular at 0\.31831 Hz"):
+        sb.frequency_response(oscillator(0.0), frequency=[1 / np.pi], **ports)
+    with pytest.raises(ModelError, match=r"frequency has shape \(1, 1\)"):
+        sb.frequency_response(oscillator(0.1), frequency=[[1.0]], **ports)
+    with pytest.raises(ModelError, match=r"give a list of them: \['slide'\]"):
+        sb.frequency_response(oscillator(0.1), inputs="slide", outputs=["slide"], frequency=[1.0])
+    for port, words in (
+        (3, "3 is no port"),
+        (sb.BodyPoint("m", (1, 0)), "direction of a port on body 'm'"),
+        (sb.BodyPoint("m", (1, 0, 0), (0, np.nan, 0)), "point of a port on body 'm'"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            sb.linearize(oscillator(0.1)).state_space([port], [])
+    assert sb.linearize(oscillator(0.1)).state_space([], ["slide"]).B.shape == (2, 0)
+    with pytest.raises(ModelError, match="near is 1e"):
+        sb.modes(oscillator(0.0), near=1e200)
+    with pytest.raises(ModelError, match="n_frames is 1"):
+        sb.modes(oscillator(0.0)).motion(n_frames=1)
