@@ -1,10 +1,11 @@
 """Condition numbers against singular values, and the errors they predict against true ones."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-from linkages import at_start, in_motion
+from linkages import at_start, in_motion, one_body
 from oracles import relative_gap
 from random_mechanisms import copied
 from random_planar import random_planar
@@ -57,19 +58,13 @@ def sheet(k):
 
 
 CASES = {
-    "scissor 10": lambda: problem("scissor", 20),
-    "scissor 100": lambda: problem("scissor", 200),
-    "scissor 1000": lambda: problem("scissor", 2000),
+    **{f"scissor {n}": partial(problem, "scissor", 2 * n) for n in (10, 100, 1000)},
     "turned scissor 30": lambda: turned(problem("scissor", 60)),
     "turned ladder 10": lambda: turned(problem("ladder", 20)),
     "turned ladder 300": lambda: turned(problem("ladder", 600)),
     "turned lattice": lambda: turned(problem("lattice", 100)),
-    "sheet 3": lambda: sheet(3),
-    "sheet 8": lambda: sheet(8),
-    "sheet 12": lambda: sheet(12),
-    "ladder 20": lambda: floating_ladder(20),
-    "ladder 80": lambda: floating_ladder(80),
-    "ladder 200": lambda: floating_ladder(200),
+    **{f"sheet {k}": partial(sheet, k) for k in (3, 8, 12)},
+    **{f"ladder {rungs}": partial(floating_ladder, rungs) for rungs in (20, 80, 200)},
     "four-bars": lambda: moving(sb.build("n-four-bar", loops=30, gravity=TILTED).compile()),
     "bricard": lambda: moving(sb.build("bricard", gravity=TILTED).compile()),
 }
@@ -123,9 +118,7 @@ def test_every_factorization_is_good_enough_for_a_lift_of_1000_pairs(factorizati
 
 
 def test_bodies_without_joints_are_well_conditioned():
-    mechanism = sb.Mechanism(gravity=[0, 0, -9.81])
-    mechanism.add_body("stone", mass=2.0, inertia=[1, 2, 3])
-    system = mechanism.compile()
+    system = one_body(mass=2.0, inertia=[1, 2, 3]).compile()
     result = sb.ForwardDynamics(system).condition(system.initial_state)
     assert result.kappa == 1.0
     assert result.forward_error < 1e-14
