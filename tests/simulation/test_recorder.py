@@ -15,11 +15,8 @@ import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
 from sparsebody.simulation import INTEGRATORS, outer_steppers, trajectory_files
 from sparsebody.simulation.options import _ADAPTIVE
+from sparsebody.simulation.trajectory import CHANNELS
 
-CHANNELS = (
-    *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
-    *("potential_energy", "momentum", "position_error", "velocity_error"),
-)
 OPTIONS = {"step": 0.01, "record": sb.Recording(step=0.02)}
 PENDULUM = sb.build("pendulum").compile()
 
