@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, one_body
 from oracles import loop_system
 from random_mechanisms import random_loops
 
@@ -97,15 +97,9 @@ def two_balls():
 
 
 def product(p, q):
-    """Of quaternions."""
-    return np.array(
-        [
-            p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
-            p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
-            p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
-            p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
-        ]
-    )
+    """Of quaternions, (a, u) (b, w) = (a b - u . w, a w + b u + u x w)."""
+    (a, u), (b, w) = ((x[0], np.array(x[1:])) for x in (p, q))
+    return np.array([a * b - u @ w, *(a * w + b * u + np.cross(u, w))])
 
 
 def test_independent_quaternions_move_with_angular_velocities():
@@ -167,12 +161,8 @@ def test_derivatives_and_forces_that_do_not_fit_are_refused():
 
 
 def test_prescribed_motions_are_refused_beside_independent_variables():
-    mechanism = sb.Mechanism("prescribed")
-    mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
-    mechanism.add_joint(
-        "hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)}
-    )
-    with pytest.raises(ModelError, match="'hinge' has a prescribed motion"):
+    mechanism = one_body(sb.Revolute(), joint={"prescribed": {0: sb.Sinusoid(1.0, 2.0)}})
+    with pytest.raises(ModelError, match="'joint' has a prescribed motion"):
         LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)
 
 
