@@ -39,8 +39,7 @@ def system_tables(system: System) -> Any:
     return (
         joint_table(system),
         _plain(
-            *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
-            *system.coordinate_types,
+            *(tracked.joint, tracked.index, tracked.row, tracked.is_angle), *system.coordinate_types
         ),
         _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
         _plain(*system.point_forces.springs),
@@ -130,11 +129,7 @@ class SystemMotion:
     """
 
     def __init__(
-        self,
-        system: System,
-        state: State,
-        body_force: FloatArray | None = None,
-        threads: int = 1,
+        self, system: System, state: State, body_force: FloatArray | None = None, threads: int = 1
     ) -> None:
         self.system, self.state, self.body_force = system, state, body_force
         self._threads = threads

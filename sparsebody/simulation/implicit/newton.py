@@ -118,12 +118,7 @@ class StageMatrix:
     """
 
     def __init__(
-        self,
-        system: System,
-        state: State,
-        scheme: Collocation,
-        ordering: str,
-        factorization: str,
+        self, system: System, state: State, scheme: Collocation, ordering: str, factorization: str
     ) -> None:
         self._values = scheme.modes[0]
         self.equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
