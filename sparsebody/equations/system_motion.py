@@ -204,8 +204,8 @@ def checked_vectors(system: System, vectors: FloatArray, name: str) -> FloatArra
 
 
 def padded(vectors: FloatArray) -> FloatArray:
-    """Return the vectors of bodies (n, 6) with zeros for the world, which -1 means."""
-    return np.concatenate([vectors, np.zeros((1, 6))])
+    """Return arrays of bodies (n, ...) with zeros for the world, which -1 means."""
+    return np.concatenate([vectors, np.zeros((1, *vectors.shape[1:]))])
 
 
 def joint_ends(system: System, joint: IntArray) -> IntArray:

@@ -16,7 +16,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.system_motion import SystemMotion, joint_ends
+from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
@@ -436,7 +436,7 @@ def fastest_spring(system: System, state: State) -> float:
     springs, lines, elastic = system.joint_forces, system.point_forces, system.elastic
     if not (len(springs.item) or len(lines.first) or elastic.kind.size):
         return 0.0
-    inverse = np.append(system.inverse_inertia, np.zeros((1, 6, 6)), axis=0)  # the world is -1
+    inverse = padded(system.inverse_inertia)
     rates = [np.zeros(1)]
     if len(springs.item):
         motion = SystemMotion(system, state)
