@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import block_array, bsr_array, csc_array, csr_array, diags_array
+from scipy.sparse import block_array, bsr_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import LinearOperator, eigsh, lsqr, splu
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
@@ -32,6 +32,7 @@ from sparsebody.simulation.implicit.step_equations import (
 )
 
 _ZERO_TOLERANCE = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
+_BALANCE_REGULARIZATION = 1e-6  # of normal equations with unit rows
 _RIGID_COMPLIANCE = 1e-9  # compliance of rigid rows over that of the rest
 
 
@@ -102,12 +103,21 @@ class StaticEquations:
         n, m = 6 * self.system.n_bodies, self.system.n_rows
         if m == 0:
             return point
-        residual = self.evaluate(point)
-        rows = self.matrix()[n : n + m, :n]
-        weight = diags_array(1.0 / np.sqrt(self.mass))
-        balance = lsqr(weight @ rows.T, -(weight @ residual[:n]), atol=1e-14, btol=1e-14)[0]
         multiplier = point.multiplier.copy()
-        multiplier[:m] += balance
+        multiplier[:m] = 0.0  # else what dependent rows exert against each other stays
+        residual = self.evaluate(replace(point, multiplier=multiplier))
+        rows = self.matrix()[n : n + m, :n]
+        unit = diags_array(1.0 / np.sqrt(self.mass))
+        scaled = rows @ unit
+        size = scaled.multiply(scaled).sum(axis=1)
+        scaled = diags_array(1.0 / np.sqrt(size)) @ scaled
+        bordered = block_array(
+            [[eye_array(n), scaled.T], [scaled, -_BALANCE_REGULARIZATION * eye_array(m)]]
+        )
+        solve = scaled_solver(bordered, np.ones(n + m), "rows are not finite")
+        right = np.concatenate([-(unit @ residual[:n]), np.zeros(m)])
+        balance = solve(right)[n:].real / np.sqrt(size)
+        multiplier[:m] = balance
         return replace(point, multiplier=multiplier)
 
     def evaluate(self, point: StaticPoint) -> FloatArray:
@@ -158,9 +168,10 @@ class StaticEquations:
         return float(forces.reshape(-1, 6)[:, 3:].max(initial=0.0)) + weight
 
     def largest_rate(self, matrix: csc_array) -> float:
-        """Return the largest diagonal entry of K over that of M [1/s^2]."""
+        """Return a bound of the eigenvalues of K in the metric of M [1/s^2], by sums of rows."""
         K, _ = self.tangent_stiffness(matrix)
-        return float((np.abs(K.diagonal()) / self.mass).max()) or 1.0
+        unit = diags_array(1.0 / np.sqrt(self.mass))
+        return float(abs(unit @ K @ unit).sum(axis=1).max()) or 1.0
 
     # ---- stability --------------------------------------------------------------------------
 
@@ -312,6 +323,7 @@ def equilibrium(
     point, shift, has_moved = equations.start(start), 0.0, False
     n = 6 * system.n_bodies
     for iteration in range(1, max_iterations + 1):
+        point = equations.with_reactions(point)
         residual = equations.evaluate(point)
         matrix = equations.matrix()
         shift = _shift(equations, matrix, shift) if stable else 0.0

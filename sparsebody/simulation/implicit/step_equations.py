@@ -46,7 +46,7 @@ class Compliance:
 
 
 def uniform_compliance(system: System, state: State, translation: float) -> Compliance:
-    """Return the same compliance everywhere, [m/N] along rows that translate.
+    """Return a uniform compliance of all joints, [m/N] along rows that translate.
 
     Rows that only rotate have it divided by the square of the mechanism's size [rad/(N m)].
     """
@@ -137,7 +137,7 @@ class StepEquations:
             *(len(tracked.prescribed), len(system.joint_forces.item)),
             *(len(system.point_forces.first), 6 * n if control is not None else 0),
         )
-        self.known = np.zeros(sum(sizes))  # of the end: drives, efforts, control
+        self.known = np.zeros(sum(sizes))  # of the end: prescribed motions, efforts, control
         parts = np.split(self.known, np.cumsum(sizes)[:-1])
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)

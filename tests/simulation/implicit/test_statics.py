@@ -80,6 +80,20 @@ def test_a_chain_hangs_straight_down():
     assert balanced.residual < 1e-6
 
 
+@pytest.mark.parametrize("name", ["bricard", "five-bar-array", "four-bar-torus"])
+def test_overconstrained_linkages_sink_to_rest(name):
+    """Dependent rows do not exert forces against each other on the way."""
+    system = sb.build(name).compile()
+    balanced = sb.equilibrium(system)
+    assert balanced.n_unstable == 0
+    assert balanced.residual < 1e-6 * system.mass.sum() * 9.81
+
+
+def test_row_of_parallelograms_hangs_straight_down():
+    hanging = sb.equilibrium(sb.build("n-four-bar", loops=2).compile()).state
+    np.testing.assert_allclose(hanging.position[:, 1], [-0.5, -1, -0.5, -1, -0.5], atol=1e-12)
+
+
 def test_an_equilibrium_may_be_unstable_where_that_is_asked_for():
     mechanism, axis = sb.Mechanism("pendulum"), {"point": (0, 0, 0), "axis": (0, 1, 0)}
     mechanism.add_body("bob", mass=1.0, inertia=[0.1, 0.1, 0.1], position=(0.1, 0, 1.0))
