@@ -97,15 +97,13 @@ class CholmodSymbolic:
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
-        pattern = self.layout.pattern
+        pattern, order = self.layout.pattern, self.layout.order
         backend.check_pattern(matrix, pattern)
-        scale = layouts.scales(matrix)
-        serial = 0
+        scale, serial = layouts.scales(matrix), 0
         if pattern.n_dual:
             self.layout.fill(matrix, scale, self.factor.permuted.data)
             serial = self.factor.refactorize()
-            backend.check_regular(self.factor.solve, len(self.layout.order))
-        order = self.layout.order
+            backend.check_regular(self.factor.solve, len(order))
         dual_scale = scale[pattern.n_primal_rows :][order]
         return CholmodNumeric(matrix, order, dual_scale, self.factor, serial)
 

@@ -174,9 +174,8 @@ class AutoStepper(OuterStepper):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         others, own = np.split(checkpoint.memory, [-5])
-        self._cumbersome, n_steps, n_regular, n_switches, is_implicit = map(float, own)
-        self._n_steps, self._n_regular = int(n_steps), int(n_regular)
-        self._n_switches = int(n_switches)
+        self._cumbersome, *counts, is_implicit = own.tolist()
+        self._n_steps, self._n_regular, self._n_switches = map(int, counts)
         if is_implicit:
             self._inner = ImplicitStepper(self._problem)
         self._inner.resume(replace(checkpoint, memory=others))
@@ -359,11 +358,9 @@ class AdaptiveStepper(OuterStepper):
         """Return how much longer the next step is to be."""
         if not norm < math.inf:
             return _LEAST_FACTOR
-        best = (
-            _SAFETY_FACTOR * norm ** (-1.0 / self._inner.error_order)
-            if norm > 0.0
-            else _LARGEST_FACTOR
-        )
+        if norm == 0.0:
+            return _LARGEST_FACTOR
+        best = _SAFETY_FACTOR * norm ** (-1.0 / self._inner.error_order)
         return min(max(best, _LEAST_FACTOR), _LARGEST_FACTOR)
 
     def _norm(self, error: LocalError) -> float:

@@ -120,9 +120,8 @@ def test_bodies_without_joints_are_well_conditioned():
     result = sb.ForwardDynamics(system).condition(system.initial_state)
     assert result.kappa == 1.0
     assert result.forward_error < 1e-14
-    assert str(result) == f"condition number 1.0e+00: {result.forward_error:.0e} of the " + (
-        "accelerations uncertain"
-    )
+    error = f"{result.forward_error:.0e} of the accelerations uncertain"
+    assert str(result) == f"condition number 1.0e+00: {error}"
 
 
 def test_estimates_do_not_disturb_the_solution():

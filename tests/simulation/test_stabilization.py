@@ -73,8 +73,8 @@ def test_baumgarte_terms_may_close_a_joint_that_begins_wide_open():
 
 def test_a_driven_screw_stays_closed_between_swinging_bodies():
     mechanism = sb.Mechanism("screw", gravity=(1, 2, -9))
-    for name in ("nut", "bolt"):
-        mechanism.add_body(name, mass=1.0, inertia=[0.1, 0.2, 0.15], center_of_mass=[0.1, 0.3, 0.2])
+    solid = {"mass": 1.0, "inertia": [0.1, 0.2, 0.15], "center_of_mass": [0.1, 0.3, 0.2]}
+    mechanism.add_bodies(["nut", "bolt"], **solid)
     mechanism.add_joint("hook", sb.Spherical(), sb.WORLD, "nut", point=[0.3, 0, 0])
     motion = sb.Sinusoid(0.3, 2.0)
     mechanism.add_joint("thread", sb.Helical(0.1), "nut", "bolt", prescribed=motion)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from linkages import at_start, one_body
 from oracles import loop_system
-from random_mechanisms import random_loops
+from random_mechanisms import add_joint, random_loops
 
 import sparsebody as sb
 from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
@@ -87,12 +87,8 @@ def two_balls():
     mechanism.add_body("slider", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.5, 0, 1.0])
     mechanism.add_joint("ball", sb.Spherical(), sb.WORLD, "top")
     tip, frame = sb.Frame([0.5, 0, 1.0]), sb.Frame()
-    for name, kind, first, near in (
-        ("guide", sb.Free(), sb.WORLD, frame),
-        ("tip", sb.Spherical(), "top", tip),
-    ):
-        frames = {"predecessor_frame": near, "successor_frame": frame}
-        mechanism.add_joint(name, kind, first, "slider", **frames)
+    add_joint(mechanism, "guide", sb.Free(), (sb.WORLD, "slider"), frame, frame)
+    add_joint(mechanism, "tip", sb.Spherical(), ("top", "slider"), tip, frame)
     return mechanism.compile()
 
 

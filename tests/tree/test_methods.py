@@ -38,9 +38,7 @@ def prescribed_tree(seed):
             motion = {k: (lambda t, a=a, b=b: (0.0, a, b))}
             mechanism = copied(mechanism, prescribed={name: motion})
     system = mechanism.compile()
-    state = system.initial_state
-    items = system.coordinates.prescribed
-    return system, state, items
+    return system, system.initial_state, system.coordinates.prescribed
 
 
 @pytest.mark.parametrize("choice", TREE_CHOICES)
