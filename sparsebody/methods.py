@@ -116,12 +116,7 @@ def inverse_dynamics(
     state = consistent_state(system) if state is None else state
     own: dict[str, Any] = {"state": state} if method == SPARSE else {"tree": tree}
     dynamics = INVERSE_METHODS[method](
-        system,
-        actuated=actuated,
-        weights=weights,
-        reactions=reactions,
-        tolerance=tolerance,
-        **own,
+        system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance, **own
     )
     acceleration = np.zeros((system.n_bodies, 6)) if acceleration is None else acceleration
     return dynamics(state, acceleration, body_force=body_force)

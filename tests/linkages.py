@@ -176,6 +176,15 @@ def in_motion(system, seed=0):
     return sb.consistent_state(system, state.with_(velocity=velocity))
 
 
+def one_body(kind=None, gravity=(0.0, 0.0, -9.81), joint=None, **body):
+    """The body "body", and the joint "joint" of that kind, if any, from the world to it."""
+    mechanism = sb.Mechanism("one body", gravity)
+    mechanism.add_body("body", **{"mass": 1.0, "inertia": [1.0, 1.0, 1.0]} | body)
+    if kind is not None:
+        mechanism.add_joint("joint", kind, sb.WORLD, "body", **(joint or {}))
+    return mechanism
+
+
 def at_start(mechanism):
     """The compiled mechanism, and its consistent state at the start."""
     system = mechanism.compile()

@@ -3,14 +3,7 @@
 from functools import partial
 
 import numpy as np
-from random_mechanisms import (
-    add_joint,
-    add_loop,
-    pose,
-    random_loops,
-    random_rotation,
-    random_tree,
-)
+from random_mechanisms import add_joint, add_loop, pose, random_loops, random_rotation, random_tree
 
 import sparsebody as sb
 from benchmarks.subgroups import scissor_with_pendulums

@@ -15,6 +15,11 @@ def pattern_of(ends, n_bodies, body_size=6, joint_size=5):
     return sb.BlockPattern(sizes.astype(np.intp), ends)
 
 
+def chain(n):
+    """Return bodies in a row from the world."""
+    return pattern_of([(i - 1, i) for i in range(n)], n)
+
+
 def graph_pattern(graph, joint_size=5):
     """Return the pattern whose bodies are the nodes of a NetworkX graph, and joints its edges."""
     graph = nx.convert_node_labels_to_integers(graph)

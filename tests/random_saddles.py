@@ -3,9 +3,10 @@
 import itertools
 
 import numpy as np
+from scipy.sparse.linalg import splu
 
 import sparsebody as sb
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
+from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc, saddle_residual
 from sparsebody.spatial import plucker_transform
 
 
@@ -83,14 +84,25 @@ ORDERS = {
     "bodies first, joints at random": lambda rng, pattern: np.concatenate(
         [rng.permutation(pattern.n_primal), pattern.n_primal + rng.permutation(pattern.n_dual)]
     ),
-    "joint after both its bodies": lambda rng, pattern: np.argsort(
-        np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5]), kind="stable"
-    ),
+    "joint after both its bodies": lambda rng, pattern: along(pattern),
 }
 
 
 def natural(pattern):
     return np.arange(pattern.n_blocks)
+
+
+def along(pattern):
+    """Each joint right after its later body."""
+    place = np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5])
+    return np.argsort(place, kind="stable")
+
+
+def pivoted_solution(matrix, rhs):
+    """Return that by LU with partial pivoting, with one step of refinement."""
+    factors = splu(saddle_csc(matrix))
+    x = factors.solve(rhs)
+    return x + factors.solve(saddle_residual(matrix, x, rhs))
 
 
 def solution_error(symbolic, matrix):

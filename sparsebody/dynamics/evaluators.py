@@ -319,8 +319,7 @@ def direct_evaluator(assembler: Assembler) -> Evaluator:
     """Return the evaluator by the factorization that an assembler has analyzed."""
     if isinstance(assembler.symbolic, BlockQRSymbolic):
         return BlockQREvaluator(assembler)
-    is_ldl = isinstance(assembler.symbolic, BlockLDLSymbolic)
-    if is_ldl and isinstance(assembler, SpatialAssembler):
+    if isinstance(assembler.symbolic, BlockLDLSymbolic) and isinstance(assembler, SpatialAssembler):
         return BlockLDLEvaluator(assembler)
     return BackendEvaluator(assembler)
 

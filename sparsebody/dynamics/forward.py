@@ -14,11 +14,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
 from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
-from sparsebody.dynamics.evaluators import (
-    Evaluator,
-    InaccurateFactors,
-    KrylovEvaluator,
-)
+from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
 from sparsebody.dynamics.preparation import (
     AUTO,
     Formulation,

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations.system_motion import SystemMotion, padded
 from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
 from sparsebody.model.columns import positive
@@ -110,15 +110,9 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     """
     n = matrix.pattern.n_primal_rows
     ends = matrix.pattern.ends[matrix.row_block]
-    scale = sum(  # diag(A D^-1 A'), the natural size of each row
-        np.where(
-            ends[:, side] >= 0,
-            np.einsum("ra,rab,rb->r", row, matrix.inverse[ends[:, side]], row),
-            0.0,
-        )
-        for side, row in enumerate(matrix.rows.transpose(1, 0, 2))
-    )
-    scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
+    sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
+    scale = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
+    scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)  # diag(A D^-1 A'), sizes of the rows
     kkt = saddle_csc(matrix)
     scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
     shift = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])

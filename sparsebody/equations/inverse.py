@@ -223,9 +223,8 @@ def freedom_inertia(system: System) -> FloatArray:
 
 def freed_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray:
     """Return (m,) norms of rows on their two bodies in units of the bodies' inertias."""
-    light = np.concatenate([1.0 / freedom_inertia(system), np.zeros((1, 6))])
-    norm = np.einsum("mea,mea->m", rows**2, light[joint_ends(system, joint)])
-    return np.sqrt(norm)
+    light = padded(1.0 / freedom_inertia(system))
+    return np.sqrt(np.einsum("mea,mea->m", rows**2, light[joint_ends(system, joint)]))
 
 
 @dataclass(frozen=True)
@@ -411,9 +410,7 @@ class InverseMethod(ABC):
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])
-            rows = tracked.row[self._released][
-                of_released
-            ]  # in the system with all motions prescribed
+            rows = tracked.row[self._released][of_released]  # where all motions are prescribed
             multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_released])
             active_force = desired.coordinates.active_force[self._released]
             np.add.at(wrench, tracked.joint[self._released], active_force * force[:, None])

@@ -39,8 +39,7 @@ def system_tables(system: System) -> Any:
     return (
         joint_table(system),
         _plain(
-            *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
-            *system.coordinate_types,
+            *(tracked.joint, tracked.index, tracked.row, tracked.is_angle), *system.coordinate_types
         ),
         _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
         _plain(*system.point_forces.springs),
@@ -130,11 +129,7 @@ class SystemMotion:
     """
 
     def __init__(
-        self,
-        system: System,
-        state: State,
-        body_force: FloatArray | None = None,
-        threads: int = 1,
+        self, system: System, state: State, body_force: FloatArray | None = None, threads: int = 1
     ) -> None:
         self.system, self.state, self.body_force = system, state, body_force
         self._threads = threads
@@ -209,8 +204,8 @@ def checked_vectors(system: System, vectors: FloatArray, name: str) -> FloatArra
 
 
 def padded(vectors: FloatArray) -> FloatArray:
-    """Return the vectors of bodies (n, 6) with zeros for the world, which -1 means."""
-    return np.concatenate([vectors, np.zeros((1, 6))])
+    """Return arrays of bodies (n, ...) with zeros for the world, which -1 means."""
+    return np.concatenate([vectors, np.zeros((1, *vectors.shape[1:]))])
 
 
 def joint_ends(system: System, joint: IntArray) -> IntArray:

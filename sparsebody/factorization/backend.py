@@ -80,6 +80,11 @@ def vanishing_row(pattern: BlockPattern, row: int) -> SingularSystemError:
     return SingularSystemError(f"row {local} of {block} is zero or not finite: {REMEDY}")
 
 
+def largest(x: FloatArray) -> float:
+    """Return max |x|."""
+    return float(np.abs(x).max(initial=0.0))
+
+
 @lru_cache(maxsize=4)
 def probe_vector(n: int) -> FloatArray:
     """Return a fixed right-hand side (n,) of signs, unlikely to be orthogonal to a null vector."""
@@ -88,7 +93,7 @@ def probe_vector(n: int) -> FloatArray:
 
 def check_regular(solve: Callable[[FloatArray], FloatArray], n: int) -> None:
     """Raise SingularSystemError if a solution (n,), by a unit diagonal, is too large."""
-    growth = np.abs(solve(probe_vector(n))).max(initial=0.0)
+    growth = largest(solve(probe_vector(n)))
     if not growth < LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
 

@@ -16,6 +16,7 @@ from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import backend, layouts
+from sparsebody.factorization.backend import largest
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 from sparsebody.tolerances import ACCEPTED_RESIDUAL, BACKWARD_ERROR, STALLED_BACKWARD_ERROR
@@ -96,15 +97,13 @@ class CholmodSymbolic:
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
-        pattern = self.layout.pattern
+        pattern, order = self.layout.pattern, self.layout.order
         backend.check_pattern(matrix, pattern)
-        scale = layouts.scales(matrix)
-        serial = 0
+        scale, serial = layouts.scales(matrix), 0
         if pattern.n_dual:
             self.layout.fill(matrix, scale, self.factor.permuted.data)
             serial = self.factor.refactorize()
-            backend.check_regular(self.factor.solve, len(self.layout.order))
-        order = self.layout.order
+            backend.check_regular(self.factor.solve, len(order))
         dual_scale = scale[pattern.n_primal_rows :][order]
         return CholmodNumeric(matrix, order, dual_scale, self.factor, serial)
 
@@ -145,12 +144,12 @@ class CholmodLDLNumeric(CholmodNumeric):
             if _backward_error(residual, rhs, x) <= STALLED_BACKWARD_ERROR:
                 break
             trial, better = self._refine(rhs, x + self._krylov(residual))
-            if not _largest(better) < 0.5 * _largest(residual):
+            if not largest(better) < 0.5 * largest(residual):
                 break
             x, residual = trial, better
         stalled = not _backward_error(residual, rhs, x) <= STALLED_BACKWARD_ERROR
-        if stalled and not _largest(residual) <= ACCEPTED_RESIDUAL * _largest(rhs):
-            size = _largest(residual) / _largest(rhs)
+        if stalled and not largest(residual) <= ACCEPTED_RESIDUAL * largest(rhs):
+            size = largest(residual) / largest(rhs)
             raise SingularSystemError(f"no solution (residual {size:.0e}): {backend.REMEDY}")
         return x
 
@@ -162,7 +161,7 @@ class CholmodLDLNumeric(CholmodNumeric):
                 break
             trial = x + self.precondition(residual)
             better = rhs - self.product(trial)
-            if not _largest(better) < 0.5 * _largest(residual):
+            if not largest(better) < 0.5 * largest(residual):
                 break
             x, residual = trial, better
         return x, residual
@@ -177,15 +176,10 @@ class CholmodLDLNumeric(CholmodNumeric):
         return np.asarray(x)
 
 
-def _largest(x: FloatArray) -> float:
-    """Return max |x|."""
-    return float(np.abs(x).max(initial=0.0))
-
-
 def _backward_error(residual: FloatArray, rhs: FloatArray, x: FloatArray) -> float:
     """Return |r| / (|b| + |x|), the relative change of the scaled matrix that explains r."""
-    size = _largest(rhs) + _largest(x)
-    return _largest(residual) / size if size > 0.0 else 0.0
+    size = largest(rhs) + largest(x)
+    return largest(residual) / size if size > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

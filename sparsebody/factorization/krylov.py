@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.factorization.backend import largest
 from sparsebody.factorization.cholmod import CholmodSymbolic
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -66,11 +67,11 @@ def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     of.
     """
     iterate = _consistent(operator, g, size)
-    if _size(iterate.gap) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
+    if largest(iterate.gap) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
         first, iterate = iterate, _least_squares(operator, g, size, iterate)
         iterate = replace(iterate, steps=iterate.steps + first.steps)
-    gap = _size(iterate.gap)
-    residual = min(gap, _size(operator.transposed(iterate.gap)))
+    gap = largest(iterate.gap)
+    residual = min(gap, largest(operator.transposed(iterate.gap)))
     bound = max(RESIDUAL_TOLERANCE * size, 8.0 * _rounding(iterate, size))
     y, x, scale = iterate.y, iterate.x, size if size > 0.0 else 1.0
     return LeastNorm(y, x, iterate.steps, gap / scale, residual / scale, residual <= bound)
@@ -89,11 +90,11 @@ def _consistent(operator: Operator, g: FloatArray, size: float) -> _Iterate:
     y = np.zeros(len(g))
     iterate = _Iterate(y, operator.transposed(y), g, 0)
     for _ in range(MOST_PASSES):
-        if _size(iterate.gap) <= GAP_ROUNDING * size:
+        if largest(iterate.gap) <= GAP_ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, iterate.gap)
         trial = _corrected(operator, iterate, change, steps)
-        is_better = _size(trial.gap) < LEAST_REDUCTION * _size(iterate.gap)
+        is_better = largest(trial.gap) < LEAST_REDUCTION * largest(iterate.gap)
         iterate = trial if is_better else replace(iterate, steps=trial.steps)
         if not is_better:
             break
@@ -104,13 +105,13 @@ def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Itera
     """Return an x whose gap lies outside the range of A, A' (g - A x) = 0."""
     zero = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), gap=g)
     iterate = _corrected(operator, zero, _range_part(operator, start.y))
-    residual = _size(operator.transposed(iterate.gap))
+    residual = largest(operator.transposed(iterate.gap))
     for _ in range(MOST_PASSES):
         if residual <= GAP_ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, _range_part(operator, iterate.gap))
         trial = _corrected(operator, iterate, _range_part(operator, change), steps)
-        new_residual = _size(operator.transposed(trial.gap))
+        new_residual = largest(operator.transposed(trial.gap))
         if not new_residual < residual:
             break
         is_better = new_residual < LEAST_REDUCTION * residual
@@ -136,7 +137,7 @@ def _range_part(operator: Operator, y: FloatArray) -> FloatArray:
 
 def _rounding(iterate: _Iterate, size: float) -> float:
     """Return the rounding error of a gap."""
-    return GAP_ROUNDING * (size + _size(iterate.y))
+    return GAP_ROUNDING * (size + largest(iterate.y))
 
 
 def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
@@ -175,10 +176,6 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
         if not gain > least or beta == 0.0 or alpha == 0.0:
             return y, step
     return y, MOST_STEPS
-
-
-def _size(x: FloatArray) -> float:
-    return float(np.abs(x).max(initial=0.0))
 
 
 # Singular values of A below sqrt(DELTA) cost steps of an iteration each; rounding makes the factors

@@ -27,12 +27,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import backend
 from sparsebody.factorization.layouts import scales
-from sparsebody.sparse.elimination_tree import (
-    column_structures,
-    is_admissible,
-    postordered,
-    repair,
-)
+from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 

@@ -16,7 +16,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.system_motion import SystemMotion, joint_ends
+from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
@@ -174,9 +174,8 @@ class AutoStepper(OuterStepper):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         others, own = np.split(checkpoint.memory, [-5])
-        self._cumbersome, n_steps, n_regular, n_switches, is_implicit = map(float, own)
-        self._n_steps, self._n_regular = int(n_steps), int(n_regular)
-        self._n_switches = int(n_switches)
+        self._cumbersome, *counts, is_implicit = own.tolist()
+        self._n_steps, self._n_regular, self._n_switches = map(int, counts)
         if is_implicit:
             self._inner = ImplicitStepper(self._problem)
         self._inner.resume(replace(checkpoint, memory=others))
@@ -359,11 +358,9 @@ class AdaptiveStepper(OuterStepper):
         """Return how much longer the next step is to be."""
         if not norm < math.inf:
             return _LEAST_FACTOR
-        best = (
-            _SAFETY_FACTOR * norm ** (-1.0 / self._inner.error_order)
-            if norm > 0.0
-            else _LARGEST_FACTOR
-        )
+        if norm == 0.0:
+            return _LARGEST_FACTOR
+        best = _SAFETY_FACTOR * norm ** (-1.0 / self._inner.error_order)
         return min(max(best, _LEAST_FACTOR), _LARGEST_FACTOR)
 
     def _norm(self, error: LocalError) -> float:
@@ -436,7 +433,7 @@ def fastest_spring(system: System, state: State) -> float:
     springs, lines, elastic = system.joint_forces, system.point_forces, system.elastic
     if not (len(springs.item) or len(lines.first) or elastic.kind.size):
         return 0.0
-    inverse = np.append(system.inverse_inertia, np.zeros((1, 6, 6)), axis=0)  # the world is -1
+    inverse = padded(system.inverse_inertia)
     rates = [np.zeros(1)]
     if len(springs.item):
         motion = SystemMotion(system, state)

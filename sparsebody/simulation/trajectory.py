@@ -36,6 +36,7 @@ CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
     "velocity_error": (),
     "joint_wrench": ("joint_names", 6),
 }
+STATE_CHANNELS = tuple(CHANNELS)[:5]
 OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")
 
 _SAMPLED_TIMES = (0.0, 0.1, 0.7, 3.1)  # [s] where given functions of time are compared
@@ -251,12 +252,7 @@ def sample(
     """
     now, momentum = energy_and_momentum(system, state)
     position_error, velocity_error = constraint_errors(system, state)
-    record: Sample = {
-        "time": state.time,
-        "position": state.position,
-        "orientation": state.orientation,
-        "velocity": state.velocity,
-        "coordinate": state.coordinate,
+    record: Sample = {name: getattr(state, name) for name in STATE_CHANNELS} | {
         "kinetic_energy": now.kinetic,
         "potential_energy": now.potential,
         "elastic_energy": 0.0 if multiplier is None else 0.5 * float(multiplier @ position_error),

@@ -21,7 +21,13 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationOptionError, SparsebodyError
-from sparsebody.simulation.trajectory import CHANNELS, OPTIONAL_CHANNELS, Event, Trajectory
+from sparsebody.simulation.trajectory import (
+    CHANNELS,
+    OPTIONAL_CHANNELS,
+    STATE_CHANNELS,
+    Event,
+    Trajectory,
+)
 
 FORMAT = "sparsebody-trajectory"
 FORMAT_VERSION = 1
@@ -29,7 +35,6 @@ CHECKPOINTS = "checkpoint"
 EVENTS = "events"
 EVENT_TYPE = np.dtype([("time", "f8"), ("kind", "S32"), ("message", "S480")])
 
-STATE_CHANNELS: Final = ("time", "position", "orientation", "velocity", "coordinate")
 TEXTS: Final = {"source": 0, "body_names": 1, "joint_names": 1}  # datasets of text: dimensions
 TABLES: Final = {  # the other datasets: their types, and the shapes of their rows
     **{name: (np.dtype("f8"), record) for name, record in CHANNELS.items()},

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from linkages import one_body
 from random_mechanisms import random_tree
 
 import sparsebody as sb
@@ -8,17 +9,10 @@ from sparsebody.kinematics.joint_motion import body_rotations
 
 
 def test_energy_of_a_moving_body_is_that_of_its_center_and_its_rotation():
-    mechanism = sb.Mechanism("stone", gravity=(0, 0, -10.0))
-    mechanism.add_body(
-        "stone",
-        mass=2.0,
-        inertia=[1.0, 2.0, 2.5],
-        center_of_mass=[0.5, 0, 0],
-        position=[0, 0, 3.0],
-        linear_velocity=[1.0, 0, 0],
-        angular_velocity=[0, 0, 2.0],
-    )
-    system = mechanism.compile()
+    place = {"center_of_mass": [0.5, 0, 0], "position": [0, 0, 3.0]}
+    motion = {"linear_velocity": [1.0, 0, 0], "angular_velocity": [0, 0, 2.0]}
+    stone = {"mass": 2.0, "inertia": [1.0, 2.0, 2.5]} | place | motion
+    system = one_body(gravity=(0, 0, -10.0), **stone).compile()
     result = energy(system, system.initial_state)  # the center moves with (1, 1, 0)
     assert result.kinetic == pytest.approx(0.5 * 2.0 * 2.0 + 0.5 * 2.5 * 4.0)
     assert result.potential == pytest.approx(2.0 * 10.0 * 3.0)
@@ -26,13 +20,10 @@ def test_energy_of_a_moving_body_is_that_of_its_center_and_its_rotation():
 
 
 def test_springs_hold_half_stiffness_times_stretch_squared():
-    mechanism = sb.Mechanism("springs", gravity=(0, 0, 0))
-    mechanism.add_body("cart", mass=1.0, inertia=[1, 1, 1], position=[0, 0, 0])
-    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "cart")
-    mechanism.add_joint_force("joint", "rail", stiffness=3.0, rest=2.0)
-    mechanism.add_point_force(
-        "point", sb.WORLD, "cart", first_point=[0, 4, 0], stiffness=5.0, rest_length=1.0
-    )
+    mechanism = one_body(sb.Prismatic(), gravity=(0, 0, 0))
+    mechanism.add_joint_force("spring", "joint", stiffness=3.0, rest=2.0)
+    coil = {"first_point": [0, 4, 0], "stiffness": 5.0, "rest_length": 1.0}
+    mechanism.add_point_force("point", sb.WORLD, "body", **coil)
     system = mechanism.compile()
     result = energy(system, sb.consistent_state(system))
     assert result.potential == pytest.approx(0.5 * 3.0 * 4.0 + 0.5 * 5.0 * 9.0)
@@ -63,8 +54,6 @@ def test_momentum_is_about_the_origin_of_the_world():
     ],
 )
 def test_only_gravity_springs_and_drives_at_rest_are_conservative(forces, drive, expected):
-    mechanism = sb.Mechanism("cart")
-    mechanism.add_body("cart", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "cart", prescribed=drive)
-    mechanism.add_joint_force("force", "rail", **forces)
+    mechanism = one_body(sb.Prismatic(), joint={"prescribed": drive})
+    mechanism.add_joint_force("force", "joint", **forces)
     assert is_conservative(mechanism.compile()) is expected

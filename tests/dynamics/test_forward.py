@@ -6,7 +6,7 @@ from math import cos, pi
 import numpy as np
 import oracles
 import pytest
-from linkages import at_start
+from linkages import at_start, one_body
 from oracles import relative_gap
 from overconstrained import OVERCONSTRAINED, TILTED, n_four_bar_state, state_of
 from pinocchio_models import PinocchioModel
@@ -141,16 +141,10 @@ def test_n_four_bar_moves_as_its_reduction_to_one_freedom(loops, phi):
 
 def test_a_pendulum_falls_as_the_closed_form():
     """m L^2 / 3 phi'' = -m g L / 2 cos(phi), and the hinge carries the rest."""
-    mechanism = sb.Mechanism(gravity=[0, -9.81, 0])
     m, L, rate = 2.0, 1.5, 0.7
-    mechanism.add_body(
-        "bar",
-        mass=m,
-        inertia=[0.01, m * L**2 / 12, m * L**2 / 12],
-        center_of_mass=[L / 2, 0, 0],
-        angular_velocity=[0, 0, rate],
-    )
-    mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "bar", point=[0, 0, 0])
+    bar = {"mass": m, "inertia": [0.01, m * L**2 / 12, m * L**2 / 12]}
+    bar |= {"center_of_mass": [L / 2, 0, 0], "angular_velocity": [0, 0, rate]}
+    mechanism = one_body(sb.Revolute(), [0, -9.81, 0], {"point": [0, 0, 0]}, **bar)
     result = sb.forward_dynamics(mechanism.compile())
     turning = -1.5 * 9.81 / L
     np.testing.assert_allclose(result.acceleration[0, :3], [0, 0, turning], atol=1e-13)
@@ -165,10 +159,8 @@ def comparison_systems():
     """Random mechanisms of up to 12 bodies, and overconstrained ones."""
     systems = {}
     for seed in range(12):
-        rng = np.random.default_rng(500 + seed)
-        n_bodies = 1 + seed
-        loops = seed // 3
-        mechanism = random_loops(rng, n_bodies, loops, MOBILE + TREE_TYPES, moving=True)
+        rng, names = np.random.default_rng(500 + seed), MOBILE + TREE_TYPES
+        mechanism = random_loops(rng, 1 + seed, seed // 3, names, moving=True)
         systems[f"random {seed}"] = mechanism.compile()
     for name in ("four-bar", "scissor", "hinged ring", "bricard"):
         systems[name] = OVERCONSTRAINED[name]().compile()
@@ -271,11 +263,9 @@ def test_corrections_close_the_joints_and_their_velocities(redundancy):
 
 
 def test_bodies_without_joints_fall_freely():
-    mechanism = sb.Mechanism(gravity=[0, 0, -9.81])
-    mechanism.add_body("stone", mass=2.0, inertia=[1, 2, 2.5], angular_velocity=[1, 2, 3])
-    result = sb.forward_dynamics(mechanism.compile())
-    spin = np.array([1.0, 2.0, 3.0])
-    I_c = np.diag([1, 2, 2.5])
+    spin, I_c = np.array([1.0, 2.0, 3.0]), np.diag([1, 2, 2.5])
+    stone = one_body(mass=2.0, inertia=I_c, angular_velocity=spin)
+    result = sb.forward_dynamics(stone.compile())
     expected = np.linalg.solve(I_c, -np.cross(spin, I_c @ spin))
     np.testing.assert_allclose(result.acceleration[0], [*expected, 0, 0, -9.81], atol=1e-14)
     assert result.multiplier.shape == (0,)

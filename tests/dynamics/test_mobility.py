@@ -56,8 +56,7 @@ def test_mobility_is_what_the_rank_leaves(seed):
 
 def test_bodies_apart_are_counted_apart():
     mechanism = sb.Mechanism()
-    for name in ("a", "b", "c"):
-        mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_bodies(["a", "b", "c"], mass=1.0, inertia=[1, 1, 1])
     mechanism.add_joint("ball", sb.Spherical(), "a", "b")
     mechanism.add_joint("hinge", sb.Revolute(), "a", "b")  # closes a loop away from the world
     mechanism.add_joint("air", sb.Free(), sb.WORLD, "c")  # closes nothing, having no row

@@ -225,11 +225,10 @@ def test_a_motion_stays_within_its_subgroup(kind, always):
     plant(mechanism, rng, "free", "spherical", "p 2", 1, 0)
     system, state = at_start(mechanism)
     dynamics = sb.ForwardDynamics(system, state)
-    result = sb.simulate(system, state, duration=0.1, step=5e-3, dynamics=dynamics)
+    options = {"duration": 0.1, "step": 5e-3}
+    result = sb.simulate(system, state, dynamics=dynamics, **options)
     assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
-    whole = sb.simulate(
-        system, state, duration=0.1, step=5e-3, dynamics=sb.Solver(reduction="none")
-    )
+    whole = sb.simulate(system, state, dynamics=sb.Solver(reduction="none"), **options)
     np.testing.assert_allclose(result.position[-1], whole.position[-1], atol=1e-9)
     assert result.summary()["position_error"] < 1e-11
 
@@ -250,7 +249,6 @@ def test_corrections_close_joints_out_of_the_subgroups_as_well(always):
 def test_explain_lists_the_subgroups():
     system = scissor_with_pendulum().compile()
     (description,) = sb.ForwardDynamics(system).explain()["subgroups"]
-    assert (
-        description == "planar, about the world: 16 bodies, 23 joints, 7 loops: 21 redundant rows"
-    )
+    expected = "planar, about the world: 16 bodies, 23 joints, 7 loops: 21 redundant rows"
+    assert description == expected
     assert sb.ForwardDynamics(system, formulation=SPATIAL).explain()["subgroups"] == []

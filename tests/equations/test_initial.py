@@ -3,7 +3,9 @@
 import numpy as np
 import oracles
 import pytest
+from linkages import one_body
 from random_mechanisms import random_loops
+from scipy.linalg import block_diag
 
 import sparsebody as sb
 from sparsebody.equations.system_motion import constraint_errors
@@ -31,11 +33,9 @@ def dense_rows(system, state):
 
 def least_solution(system, A, right):
     """The solution (n_bodies, 6) of A x = right with the least x' I x."""
-    L = [np.linalg.cholesky(I) for I in system.spatial_inertia]
-    blocks = A.reshape(len(A), -1, 6)
-    whitened = np.stack([np.linalg.solve(L_i, blocks[:, i].T).T for i, L_i in enumerate(L)], axis=1)
-    y = np.linalg.lstsq(whitened.reshape(A.shape), right, rcond=1e-9)[0].reshape(-1, 6)
-    return np.array([np.linalg.solve(L_i.T, y_i) for L_i, y_i in zip(L, y, strict=True)])
+    L = block_diag(*np.linalg.cholesky(system.spatial_inertia))
+    y = np.linalg.lstsq(np.linalg.solve(L, A.T).T, right, rcond=1e-9)[0]
+    return np.linalg.solve(L.T, y).reshape(-1, 6)
 
 
 def twist_between(first, second):
@@ -93,11 +93,10 @@ def test_corrections_are_the_least_in_the_metric_of_the_inertias(name):
 
 
 def test_a_consistent_state_stays_as_it_is_and_so_does_one_without_joints():
-    stone = sb.Mechanism()
-    stone.add_body("stone", mass=1.0, inertia=[1, 1, 1], linear_velocity=[1, 2, 3])
-    start = stone.compile().initial_state
-    np.testing.assert_array_equal(sb.consistent_state(stone.compile()).velocity, start.velocity)
-    assert stone.compile().typical_length == 1.0
+    stone = one_body(linear_velocity=[1, 2, 3]).compile()
+    velocity = stone.initial_state.velocity
+    np.testing.assert_array_equal(sb.consistent_state(stone).velocity, velocity)
+    assert stone.typical_length == 1.0
     system = sb.build("four-bar", speed=2.0).compile()
     once = sb.consistent_state(system)
     twice = sb.consistent_state(system, once)
@@ -148,11 +147,8 @@ def test_drives_are_obeyed_at_any_time(time):
 )
 def test_a_joint_put_together_backwards_is_turned_round(joint_type, turn):
     """Half a turn, and a third of one about the diagonal, leave sines or products zero."""
-    mechanism = sb.Mechanism("backwards")
-    orientation = np.array(turn) / np.linalg.norm(turn)
-    mechanism.add_body("bar", mass=1.0, inertia=[0.1, 0.2, 0.2], orientation=orientation)
-    mechanism.add_joint("joint", joint_type, sb.WORLD, "bar", predecessor_frame=sb.Frame())
-    system = mechanism.compile()
+    bar = {"inertia": [0.1, 0.2, 0.2], "orientation": np.array(turn) / np.linalg.norm(turn)}
+    system = one_body(joint_type, joint={"predecessor_frame": sb.Frame()}, **bar).compile()
     motion = joint_motion(system, sb.consistent_state(system))
     E, r = motion.rotation[0], motion.translation[0]
     q = joint_type.coordinates(E, r)
@@ -187,24 +183,24 @@ def test_slender_bodies_do_not_spin_away_from_closing(seed):
 
 
 def test_joints_that_cannot_close_are_named_with_their_gap_also_by_forward_dynamics():
-    mechanism = sb.Mechanism("triangle")
-    mechanism.add_body("bar", mass=1.0, inertia=[0.1, 0.1, 0.1])
+    mechanism = one_body(inertia=[0.1, 0.1, 0.1])
     for name, x in (("left", 0.0), ("right", 1.0)):
         frame = sb.Frame((x, 0, 0))
-        mechanism.add_joint(name, sb.Spherical(), sb.WORLD, "bar", predecessor_frame=frame)
-    message = r"mechanism 'triangle' does not close.*'(left|right)' is off by 0\.5.*correct"
+        mechanism.add_joint(name, sb.Spherical(), sb.WORLD, "body", predecessor_frame=frame)
+    message = r"mechanism 'one body' does not close.*'(left|right)' is off by 0\.5.*correct"
     for use in (sb.consistent_state, sb.ForwardDynamics):
         with pytest.raises(AssemblyError, match=message):
             use(mechanism.compile())
 
 
 def test_a_drive_against_a_joint_is_refused():
-    mechanism = sb.Mechanism("stuck")
-    mechanism.add_body("bar", mass=1.0, inertia=[0.1, 0.1, 0.1])
+    mechanism = one_body(inertia=[0.1, 0.1, 0.1])
     for name, rate in (("still", 0.0), ("turning", 2.0)):
         motion = sb.Polynomial((0.0, rate))
-        mechanism.add_joint(name, sb.Revolute(), sb.WORLD, "bar", prescribed=motion)
-    message = r"'stuck' has no consistent velocity.*'(still|turning)' is off by 1 .*works against"
+        mechanism.add_joint(name, sb.Revolute(), sb.WORLD, "body", prescribed=motion)
+    message = (
+        r"'one body' has no consistent velocity.*'(still|turning)' is off by 1 .*works against"
+    )
     with pytest.raises(AssemblyError, match=message):
         sb.consistent_state(mechanism.compile())
 
@@ -245,7 +241,5 @@ def test_bodies_that_are_held_stay_and_heavier_ones_move_less():
 
 @pytest.mark.parametrize("option", [{"fixed": ["stone"]}, {"weights": {"stone": 2.0}}])
 def test_names_of_bodies_are_checked_where_there_is_no_joint(option):
-    mechanism = sb.Mechanism("free")
-    mechanism.add_body("bob", mass=1.0, inertia=[1.0] * 3)
     with pytest.raises(ModelError, match="stone"):
-        sb.consistent_state(mechanism.compile(), **option)
+        sb.consistent_state(one_body().compile(), **option)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy.sparse import csc_array, diags_array, vstack
 
 import sparsebody as sb
@@ -24,10 +25,9 @@ def test_the_wrench_is_t_times_the_multipliers_of_the_joint():
 
 def test_two_equal_supports_carry_half_each():
     """A plank welded by two parallel slides: whichever row is left out, the load is shared."""
-    mechanism = sb.Mechanism(gravity=[0, 0, -10.0])
-    mechanism.add_body("plank", mass=2.0, inertia=[1, 1, 1])
+    mechanism = one_body(gravity=[0, 0, -10.0], mass=2.0)
     for name in ("left", "right"):
-        mechanism.add_joint(name, sb.Prismatic(), sb.WORLD, "plank", axis=[1, 0, 0])
+        mechanism.add_joint(name, sb.Prismatic(), sb.WORLD, "body", axis=[1, 0, 0])
     result = sb.forward_dynamics(mechanism.compile())
     left, right = result.joint_wrench
     np.testing.assert_allclose(left, right, atol=1e-12)
@@ -82,11 +82,9 @@ def test_smallest_multipliers_of_long_lifts_carry_the_load():
 def test_a_drive_shows_its_effort_in_the_wrench():
     """The torque about the hinge is I theta'' + m g L cos(theta)."""
     m, L, I_c, start, speed_up = 2.0, 0.5, 0.3, 0.4, 5.0
-    mechanism = sb.Mechanism(gravity=[0, -9.81, 0])
-    mechanism.add_body("arm", mass=m, inertia=[0.1, 0.3, I_c], center_of_mass=[L, 0, 0])
-    drive = sb.Polynomial((start, 0.0, speed_up / 2))
-    mechanism.add_joint("motor", sb.Revolute(), sb.WORLD, "arm", prescribed=drive)
-    result = sb.forward_dynamics(mechanism.compile())
+    drive = {"prescribed": sb.Polynomial((start, 0.0, speed_up / 2))}
+    arm = {"mass": m, "inertia": [0.1, 0.3, I_c], "center_of_mass": [L, 0, 0]}
+    result = sb.forward_dynamics(one_body(sb.Revolute(), [0, -9.81, 0], drive, **arm).compile())
     torque = (I_c + m * L**2) * speed_up + m * 9.81 * L * np.cos(start)
     np.testing.assert_allclose(result.joint_wrench[0, 2], torque)
     np.testing.assert_allclose(result.multiplier[-1], torque)

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from patterns import lattice, pattern_of
+from patterns import chain, lattice, pattern_of
+from random_saddles import along
 
 import sparsebody.factorization as auto
 from sparsebody.errors import ShapeError, UnknownNameError
@@ -18,18 +19,7 @@ from sparsebody.factorization import (
 )
 from sparsebody.sparse.elimination_tree import repair
 
-
-def chain(n):
-    return pattern_of([(i - 1, i) for i in range(n)], n)
-
-
 sheet = partial(lattice, joint_size=2)
-
-
-def along(pattern):
-    """Each joint right after its later body."""
-    place = np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5])
-    return np.argsort(place, kind="stable")
 
 
 def test_predictions_are_made_for_all_available_backends():

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy import LowLevelCallable
 
 import sparsebody as sb
@@ -77,9 +78,8 @@ def test_a_compiled_control_that_fails_ends_the_motion_and_says_when(compiled):
 
 
 def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():
-    mechanism, motion, calls = sb.Mechanism("wheel"), sb.Polynomial([1.0, 4.0]), []
-    mechanism.add_body("wheel", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("axle", sb.Revolute(), sb.WORLD, "wheel", prescribed=motion)
+    drive, calls = {"prescribed": sb.Polynomial([1.0, 4.0])}, []
+    mechanism = one_body(sb.Revolute(), joint=drive)
 
     def control(time, state):
         calls.append((time, float(state.coordinate[0])))

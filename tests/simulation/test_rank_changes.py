@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import sparsebody as sb
 from sparsebody.model.gallery import build
 
-G = 9.81
+G, TENTHS = 9.81, {"record": sb.Recording(step=0.1)}
 
 simulate = partial(sb.simulate, method="rk4")
 
@@ -121,7 +121,7 @@ def test_the_branch_from_rest_does_not_depend_on_the_step():
     """Cubes on ball joints, beginning at rest: their velocity points nowhere."""
     system = build("lattice", rows=3, columns=4).compile()
     steps = 0.01, 0.005, 0.0025
-    runs = [simulate(system, duration=0.6, step=h, record=sb.Recording(step=0.1)) for h in steps]
+    runs = [simulate(system, duration=0.6, step=h, **TENTHS) for h in steps]
     for run in runs:
         np.testing.assert_allclose(run.position[:4], runs[0].position[:4], atol=1e-6)
         assert run.position_error.max() < 1e-11
@@ -132,9 +132,7 @@ def test_the_branch_from_rest_does_not_depend_on_the_step():
 def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
     """Some of its rows grow independent as the fourth power of the displacement."""
     system = build("lattice", rows=3, columns=4, layers=2).compile()
-    runs = [
-        simulate(system, duration=0.3, step=h, record=sb.Recording(step=0.1)) for h in (0.02, 0.01)
-    ]
+    runs = [simulate(system, duration=0.3, step=h, **TENTHS) for h in (0.02, 0.01)]
     np.testing.assert_allclose(runs[0].position, runs[1].position, atol=0.03)
     for run in runs:
         assert run.position_error.max() < 1e-8
@@ -228,10 +226,7 @@ def test_long_rows_of_four_bars_are_as_accurate_as_short_ones():
 def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
     systems, errors = orientations(build("bricard").compile()), []
     for step in (0.02, 0.01, 0.005):
-        runs = [
-            simulate(one, duration=10.0, step=step, record=sb.Recording(step=0.1))
-            for one in systems
-        ]
+        runs = [simulate(one, duration=10.0, step=step, **TENTHS) for one in systems]
         for run in runs:
             np.testing.assert_allclose(run.position, runs[0].position, atol=1e-10)
             assert {event.kind for event in run.events} <= {"re-analysis"}
@@ -243,7 +238,7 @@ def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
 
 def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():
     system = build("bricard").compile()
-    options = {"duration": 2.0, "step": 0.0025, "record": sb.Recording(step=0.1)}
+    options = {"duration": 2.0, "step": 0.0025} | TENTHS
     run = simulate(system, dynamics=sb.ForwardDynamics(system, redundancy="krylov"), **options)
     np.testing.assert_allclose(run.position, simulate(system, **options).position, atol=1e-10)
 

@@ -15,11 +15,8 @@ import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
 from sparsebody.simulation import INTEGRATORS, outer_steppers, trajectory_files
 from sparsebody.simulation.options import _ADAPTIVE
+from sparsebody.simulation.trajectory import CHANNELS
 
-CHANNELS = (
-    *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
-    *("potential_energy", "momentum", "position_error", "velocity_error"),
-)
 OPTIONS = {"step": 0.01, "record": sb.Recording(step=0.02)}
 PENDULUM = sb.build("pendulum").compile()
 
@@ -66,10 +63,12 @@ def test_file_holds_what_memory_would_hold(tmp_path):
         assert json.loads(file.attrs["options"])["method"] == "auto"
 
 
-def interruption_after(moment):
+def signal_after(moment, number):
+    """Return a report of progress that sends this process a signal beyond a moment."""
+
     def report(now, end):
         if now > moment:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
     return report
 
@@ -82,7 +81,7 @@ def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkey
     assert undisturbed.events  # it passes a singular pose
 
     for moment in (0.3, 0.7, 1.1):
-        stop = {"progress": interruption_after(moment)}
+        stop = {"progress": signal_after(moment, signal.SIGINT)}
         with pytest.warns(InterruptionWarning):
             run = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), **stop, **options)
         assert run.interrupted
@@ -109,12 +108,7 @@ def test_a_run_without_its_newest_checkpoint_resumes_from_before(tmp_path, damag
 
 def kill_after(moment, system, path, options):
     """Run in a process that is killed, without warning, at a time of the motion."""
-
-    def report(now, end):
-        if now > moment:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    child = os.fork()
+    report, child = signal_after(moment, signal.SIGKILL), os.fork()
     if child == 0:
         sb.simulate(system, output=sb.Output(path, resume=True), progress=report, **options)
         os._exit(0)
@@ -148,47 +142,30 @@ def crank_in_line():
     return tree.system, state.with_(velocity=velocity)
 
 
-def lattice(**size):
-    return sb.build("lattice", rows=3, **size).compile(), None
+def built(name, **parameters):
+    return lambda: (sb.build(name, **parameters).compile(), None)
 
 
+SHEET, SHEET_OF_12 = (built("lattice", rows=3, columns=columns) for columns in (3, 4))
+CHOSEN = {"step": "auto", "rtol": 1e-5, "record": sb.Recording(step=0.007)}
+ALPHA = {"method": "generalized-alpha"}
 PROLONGED = {  # system and state; ends of the parts and of the whole; options
-    "steps chosen by errors": (
-        lambda: (sb.build("four-bar").compile(), None),
-        (0.105, 0.21),
-        {"step": "auto", "rtol": 1e-5, "record": sb.Recording(step=0.007)},
-    ),
-    "steps chosen by errors, of a lattice": (
-        lambda: lattice(columns=3),
-        (0.105, 0.21),
-        {"step": "auto", "rtol": 1e-5, "record": sb.Recording(step=0.007)},
-    ),
-    "implicit steps, then explicit ones": (
-        lambda: lattice(columns=3),
-        (0.2, 0.4, 0.5),
-        {"step": 0.004},
-    ),
+    "steps chosen by errors": (built("four-bar"), (0.105, 0.21), CHOSEN),
+    "steps chosen by errors, of a lattice": (SHEET, (0.105, 0.21), CHOSEN),
+    "implicit steps, then explicit ones": (SHEET, (0.2, 0.4, 0.5), {"step": 0.004}),
     "ends within a step, and no longer at last": (
         lambda: (FOUR_BARS, None),
         (0.155, 0.3, 0.3),
         OPTIONS,
     ),
-    "rows chosen anew": (
-        lambda: lattice(columns=4),
-        (0.04, 0.08),
-        {"step": 0.01, "record": sb.Recording(step=0.02), "method": "rk4"},
-    ),
+    "rows chosen anew": (SHEET_OF_12, (0.04, 0.08), OPTIONS | {"method": "rk4"}),
     "a singular pose": (crank_in_line, (0.05, 0.2), {"step": 0.01, "method": "rk4"}),
     "joints that become stiffer": (
-        lambda: (sb.build("scissor", pairs=20, drive=True).compile(), None),
+        built("scissor", pairs=20, drive=True),
         (0.4, 0.8),
-        {"step": 0.01, "method": "generalized-alpha"},
+        {"step": 0.01} | ALPHA,
     ),
-    "forces of elements": (
-        lambda: (sb.build("beam", elements=4).compile(), None),
-        (0.02, 0.04),
-        {"step": 1e-3, "method": "generalized-alpha"},
-    ),
+    "forces of elements": (built("beam", elements=4), (0.02, 0.04), {"step": 1e-3} | ALPHA),
 }
 
 

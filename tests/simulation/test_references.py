@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy.special import ellipj, ellipk
 
 import sparsebody as sb
@@ -51,21 +52,14 @@ def test_forty_four_bars_stay_on_the_parallelogram_branch_through_singular_poses
 )
 def test_swinging_bar_moves_and_loads_its_joint_as_adams_says(joint_type, frame_rotation, name):
     reference = read(name)
-    mechanism = sb.Mechanism("bar", gravity=(0, 0, -9.80665))
-    mechanism.add_body("bar", mass=1.0, inertia=[0.04, 0.1, 0.1], position=[2.0, 0.0, 0.0])
-    turned = quaternion_from_rotation(frame_rotation)
-    mechanism.add_joint(
-        "joint",
-        joint_type,
-        sb.WORLD,
-        "bar",
-        predecessor_frame=sb.Frame((0, 0, 0), turned),
-        successor_frame=sb.Frame((-2, 0, 0), turned),
+    near, far = (
+        sb.Frame(x, quaternion_from_rotation(frame_rotation)) for x in ([0, 0, 0], [-2, 0, 0])
     )
-    system = mechanism.compile()
-    run = sb.simulate(
-        system, duration=5.0, step=0.01, record=sb.Recording(step=0.05, reactions=True)
-    )
+    frames = {"predecessor_frame": near, "successor_frame": far}
+    bar = {"inertia": [0.04, 0.1, 0.1], "position": [2.0, 0.0, 0.0]}
+    system = one_body(joint_type, (0, 0, -9.80665), frames, **bar).compile()
+    record = sb.Recording(step=0.05, reactions=True)
+    run = sb.simulate(system, duration=5.0, step=0.01, record=record)
     np.testing.assert_allclose(run.time, reference["t"], atol=1e-9)
     for axis, x in enumerate("xyz"):
         np.testing.assert_allclose(run.position[:, 0, axis], reference[x], rtol=0, atol=1e-3)

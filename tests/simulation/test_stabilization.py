@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from linkages import one_body
 
 import sparsebody as sb
 from sparsebody.simulation import STABILIZATIONS
 from sparsebody.simulation.stabilization import OpenJointError, pulled, scales
 
 FOUR_BARS = sb.build("n-four-bar", loops=2, speed=3.0).compile()
+AWAY = np.zeros((FOUR_BARS.n_bodies, 6))
+AWAY[0, 3:] = 0.3, 0.2, 0.0  # [m], of one body
 
 
 def test_projection_closes_joints_to_rounding_and_baumgarte_terms_hold_the_drift_down():
@@ -22,13 +25,10 @@ def test_projection_closes_joints_to_rounding_and_baumgarte_terms_hold_the_drift
 
 
 def test_drives_are_followed_and_time_advances_within_the_stages():
-    arm = sb.Mechanism("arm")
-    arm.add_body("bar", mass=2.0, inertia=[0.1, 0.1, 0.1], position=[0.5, 0, 0])
     motion = sb.Sinusoid(0.8, 3.0)
-    arm.add_joint(
-        "motor", sb.Revolute(), sb.WORLD, "bar", point=[0, 0, 0], axis=[0, 1, 0], prescribed=motion
-    )
-    system = arm.compile()
+    motor = {"point": [0, 0, 0], "axis": [0, 1, 0], "prescribed": motion}
+    bar = {"mass": 2.0, "inertia": [0.1, 0.1, 0.1], "position": [0.5, 0, 0]}
+    system = one_body(sb.Revolute(), joint=motor, **bar).compile()
     run = sb.simulate(system, duration=1.0, step=0.02, method=sb.Method(stabilization="none"))
     given = np.array([motion(t)[0] for t in run.time])
     np.testing.assert_allclose(run.coordinate[:, 0], given, atol=2e-6)
@@ -53,21 +53,17 @@ def test_a_drive_into_a_dead_end_stops_with_the_name_of_a_joint(method):
 
 def test_baumgarte_terms_that_do_not_hold_a_joint_stop_with_its_name():
     """A joint that is wide open, and opens further."""
-    system, state = FOUR_BARS, sb.consistent_state(FOUR_BARS)
-    away = np.zeros((system.n_bodies, 6))
-    away[0, 3:] = 0.3, 0.2, 0.0
-    torn = sb.displaced(state, away).with_(velocity=state.velocity + 10.0 * away)
-    dynamics = sb.ForwardDynamics(system, state, baumgarte=0.02)
+    state = sb.consistent_state(FOUR_BARS)
+    torn = sb.displaced(state, AWAY).with_(velocity=state.velocity + 10.0 * AWAY)
+    dynamics = sb.ForwardDynamics(FOUR_BARS, state, baumgarte=0.02)
     with pytest.raises(OpenJointError, match=r"joint 'ground-0' .* open .*projection") as stop:
-        pulled(dynamics.evaluate, torn, scales(system, torn))
+        pulled(dynamics.evaluate, torn, scales(FOUR_BARS, torn))
     assert stop.value.opening == pytest.approx(0.3, rel=0.5)
 
 
 def test_baumgarte_terms_may_close_a_joint_that_begins_wide_open():
     state = sb.consistent_state(FOUR_BARS)
-    shift = np.zeros((FOUR_BARS.n_bodies, 6))
-    shift[0, 3:] = 0.3, 0.2, 0.0
-    start = sb.displaced(state, shift).with_(velocity=np.zeros_like(state.velocity))
+    start = sb.displaced(state, AWAY).with_(velocity=np.zeros_like(state.velocity))
     dynamics = sb.ForwardDynamics(FOUR_BARS, state, baumgarte=0.02)
     options = {"step": 0.005, "method": sb.Method(stabilization="baumgarte")}
     run = sb.simulate(FOUR_BARS, start, duration=0.2, dynamics=dynamics, **options)
@@ -77,8 +73,8 @@ def test_baumgarte_terms_may_close_a_joint_that_begins_wide_open():
 
 def test_a_driven_screw_stays_closed_between_swinging_bodies():
     mechanism = sb.Mechanism("screw", gravity=(1, 2, -9))
-    for name in ("nut", "bolt"):
-        mechanism.add_body(name, mass=1.0, inertia=[0.1, 0.2, 0.15], center_of_mass=[0.1, 0.3, 0.2])
+    solid = {"mass": 1.0, "inertia": [0.1, 0.2, 0.15], "center_of_mass": [0.1, 0.3, 0.2]}
+    mechanism.add_bodies(["nut", "bolt"], **solid)
     mechanism.add_joint("hook", sb.Spherical(), sb.WORLD, "nut", point=[0.3, 0, 0])
     motion = sb.Sinusoid(0.3, 2.0)
     mechanism.add_joint("thread", sb.Helical(0.1), "nut", "bolt", prescribed=motion)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from linkages import one_body
 
 import sparsebody as sb
 from sparsebody.simulation import outer_steppers
@@ -24,10 +25,8 @@ def test_errors_fall_with_the_tolerance(name):
 
 
 def test_records_between_steps_lie_on_the_parabola_of_a_free_fall():
-    mechanism = sb.Mechanism("ball")
-    mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1], linear_velocity=[1, 0, 2])
-    record = sb.Recording(step=0.003)
-    run = sb.simulate(mechanism.compile(), duration=1.0, step="auto", record=record)
+    ball, record = one_body(linear_velocity=[1, 0, 2]), sb.Recording(step=0.003)
+    run = sb.simulate(ball.compile(), duration=1.0, step="auto", record=record)
     t = run.time
     np.testing.assert_allclose(run.position[:, 0, 2], 2.0 * t - 4.905 * t**2, atol=1e-13)
     np.testing.assert_allclose(run.velocity[:, 0, 5], 2.0 - 9.81 * t, atol=1e-12)
@@ -63,10 +62,8 @@ def test_a_sheet_in_a_plane_takes_implicit_steps_and_says_why_and_how_far_joints
 
 
 def test_stiff_springs_take_implicit_steps():
-    mechanism = sb.Mechanism("stiff")
-    mechanism.add_body("slide", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "slide", axis=[0, 0, 1])
-    mechanism.add_joint_force("stop", "rail", stiffness=1e8)
+    mechanism = one_body(sb.Prismatic(), joint={"axis": [0, 0, 1]})
+    mechanism.add_joint_force("stop", "joint", stiffness=1e8)
     run = sb.simulate(mechanism.compile(), duration=0.1, step=0.01, method="auto")
     assert "a spring or damper with a rate of 1.0e+04/s is stiff" in run.events[0].message
     run = sb.simulate(sb.build("governor").compile(), duration=0.5)
@@ -84,10 +81,9 @@ def test_stiff_springs_take_implicit_steps():
 )
 def test_the_rate_of_a_spring_counts_how_its_body_turns(mass, inertia, ends, compliance):
     """k (1 / m + r^2 / I): turning of a slender rod about itself moves no point of it."""
-    mechanism = sb.Mechanism("spring")
-    mechanism.add_body("rod", mass=mass, inertia=inertia)
+    mechanism = one_body(mass=mass, inertia=inertia)
     points = dict(zip(("first_point", "second_point"), ends, strict=True))
-    mechanism.add_point_force("coil", "rod", sb.WORLD, stiffness=100.0, **points)
+    mechanism.add_point_force("coil", "body", sb.WORLD, stiffness=100.0, **points)
     system = mechanism.compile()
     rate = fastest_spring(system, system.initial_state)
     assert rate == pytest.approx(np.sqrt(100.0 * compliance))

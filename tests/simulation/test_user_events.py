@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from linkages import one_body
 
 import sparsebody as sb
 
 G = 9.81
 
-
-def falling_ball():
-    mechanism = sb.Mechanism("ball")
-    mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1], position=[0, 0, 1])
-    return mechanism.compile()
+BALL = one_body(position=[0, 0, 1]).compile()
 
 
 def height(**attributes):
@@ -28,7 +25,7 @@ def times(run):
 
 @pytest.mark.parametrize("step", [0.3, 0.07, "auto"])
 def test_a_terminal_event_ends_the_motion_where_it_is(step):
-    run = sb.simulate(falling_ball(), duration=2.0, step=step, events=height(terminal=True))
+    run = sb.simulate(BALL, duration=2.0, step=step, events=height(terminal=True))
     assert run.time[-1] == pytest.approx(np.sqrt(2.0 / G), abs=1e-13)
     assert run.position[-1, 0, 2] == pytest.approx(0.0, abs=1e-13)
     assert [event.message for event in run.events if event.kind == "event"] == ["ground"]
@@ -42,7 +39,7 @@ def test_a_ball_bounces_at_the_times_of_the_geometric_series(step):
         direction=-1,
         change=lambda time, state: state.with_(velocity=-restitution * state.velocity),
     )
-    run = sb.simulate(falling_ball(), duration=2.5, step=step, events=[bounce])
+    run = sb.simulate(BALL, duration=2.5, step=step, events=[bounce])
     first = np.sqrt(2.0 / G)
     flights = 2.0 * first * restitution ** np.arange(1, 4)
     np.testing.assert_allclose(times(run)[:4], first + np.cumsum([0.0, *flights]), atol=1e-11)

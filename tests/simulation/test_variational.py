@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from linkages import one_body
 
 import sparsebody as sb
 from sparsebody.kinematics.joint_motion import body_rotations
@@ -38,10 +39,8 @@ def test_compiled_steps_are_those_of_evaluations(name):
 
 def test_a_free_body_keeps_its_momenta_and_its_energy():
     """It turns about all of its axes."""
-    mechanism = sb.Mechanism("brick", gravity=[0, 0, 0])
-    turn = [0.3, 2.0, -0.4]
-    mechanism.add_body("brick", mass=2.0, inertia=[1.0, 2.0, 2.5], angular_velocity=turn)
-    system = mechanism.compile()
+    brick = {"mass": 2.0, "inertia": [1.0, 2.0, 2.5], "angular_velocity": [0.3, 2.0, -0.4]}
+    system = one_body(gravity=[0, 0, 0], **brick).compile()
     run = sb.simulate(system, duration=50.0, step=0.02, method="variational")
     R = [body_rotations(run.state(k))[0] for k in range(len(run))]
     momenta = np.einsum("tij,jk,tk->ti", R, system.inertia[0], run.velocity[:, 0, :3])

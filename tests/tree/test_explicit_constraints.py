@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, one_body
 from oracles import loop_system
-from random_mechanisms import random_loops
+from random_mechanisms import add_joint, random_loops
 
 import sparsebody as sb
 from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
@@ -87,25 +87,15 @@ def two_balls():
     mechanism.add_body("slider", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.5, 0, 1.0])
     mechanism.add_joint("ball", sb.Spherical(), sb.WORLD, "top")
     tip, frame = sb.Frame([0.5, 0, 1.0]), sb.Frame()
-    for name, kind, first, near in (
-        ("guide", sb.Free(), sb.WORLD, frame),
-        ("tip", sb.Spherical(), "top", tip),
-    ):
-        frames = {"predecessor_frame": near, "successor_frame": frame}
-        mechanism.add_joint(name, kind, first, "slider", **frames)
+    add_joint(mechanism, "guide", sb.Free(), (sb.WORLD, "slider"), frame, frame)
+    add_joint(mechanism, "tip", sb.Spherical(), ("top", "slider"), tip, frame)
     return mechanism.compile()
 
 
 def product(p, q):
-    """Of quaternions."""
-    return np.array(
-        [
-            p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
-            p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
-            p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
-            p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
-        ]
-    )
+    """Of quaternions, (a, u) (b, w) = (a b - u . w, a w + b u + u x w)."""
+    (a, u), (b, w) = ((x[0], np.array(x[1:])) for x in (p, q))
+    return np.array([a * b - u @ w, *(a * w + b * u + np.cross(u, w))])
 
 
 def test_independent_quaternions_move_with_angular_velocities():
@@ -167,12 +157,8 @@ def test_derivatives_and_forces_that_do_not_fit_are_refused():
 
 
 def test_prescribed_motions_are_refused_beside_independent_variables():
-    mechanism = sb.Mechanism("prescribed")
-    mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
-    mechanism.add_joint(
-        "hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)}
-    )
-    with pytest.raises(ModelError, match="'hinge' has a prescribed motion"):
+    mechanism = one_body(sb.Revolute(), joint={"prescribed": {0: sb.Sinusoid(1.0, 2.0)}})
+    with pytest.raises(ModelError, match="'joint' has a prescribed motion"):
         LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)
 
 

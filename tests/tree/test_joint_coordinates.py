@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, one_body
 from random_mechanisms import random_loops, random_tree
 from scipy.integrate import solve_ivp
 
@@ -203,15 +203,13 @@ def test_states_of_another_length_are_refused():
 def test_a_pendulum_has_its_moment_of_inertia_and_the_moment_of_its_weight():
     m, l, q = 2.0, 1.5, 0.4
     pendulum = sb.build("pendulum", length=l, mass=m, radius=0.1).compile()
-    turned = sb.Mechanism("turned", [0, -9.81, 0])
     center = -l * np.array([np.cos(q), np.sin(q), 0])
-    turned.add_body("mass", mass=m, inertia=pendulum.inertia[0], position=center)
-    turned.add_joint("pivot", sb.Revolute(), sb.WORLD, "mass", point=[0, 0, 0])
-    system = turned.compile()
+    turned = {"mass": m, "inertia": pendulum.inertia[0], "position": center}
+    system = one_body(sb.Revolute(), [0, -9.81, 0], {"point": [0, 0, 0]}, **turned).compile()
     result = sb.joint_space(system, system.initial_state)
     H, C = 0.4 * m * 0.1**2 + m * l**2, m * 9.81 * center[0]
     np.testing.assert_allclose([result.H[0, 0], result.C[0], result.qdd[0]], [H, C, -C / H])
-    assert "pivot" in result.names[0]
+    assert "joint" in result.names[0]
 
 
 def test_a_dense_inertia_too_large_for_memory_is_refused_and_the_packed_one_named(monkeypatch):
@@ -243,10 +241,8 @@ def test_joints_tell_their_coordinates_and_rates_wherever_they_are():
 
 
 def test_the_wrench_of_a_hanging_weight_points_upwards():
-    weight = sb.Mechanism("weight")
-    weight.add_body("ball", mass=3.0, inertia=[1, 1, 1], position=[0, 0, -2])
-    weight.add_joint("hinge", sb.Revolute(), sb.WORLD, "ball", point=[0, 0, 0], axis=[1, 0, 0])
-    system = weight.compile()
+    hinge = {"point": [0, 0, 0], "axis": [1, 0, 0]}
+    system = one_body(sb.Revolute(), joint=hinge, mass=3.0, position=[0, 0, -2]).compile()
     wrench = sb.forward_dynamics(system).joint_wrench
     result = world_wrenches(system, system.initial_state, wrench)
     np.testing.assert_allclose(result, [[0, 0, 0, 0, 0, 3 * 9.81]], atol=1e-9)

@@ -141,14 +141,8 @@ def test_an_inertia_that_is_not_positive_definite_is_refused_and_the_joint_named
 @pytest.mark.parametrize("case", AUTOTREE, ids=lambda case: f"{case['nb']} bodies")
 def test_the_published_trees_come_out_right(case):
     n = case["nb"]
-    mechanism = sb.build(
-        "tree",
-        bodies=n,
-        branching=float(case["bf"]),
-        skew=case["skew"],
-        taper=float(case["taper"]),
-        moving=True,
-    )
+    shape = {"branching": float(case["bf"]), "skew": case["skew"], "taper": float(case["taper"])}
+    mechanism = sb.build("tree", bodies=n, moving=True, **shape)
     tree = spanning_tree(mechanism.compile(), "breadth-first")
     parent = tree.parent[tree.index[:-1]]
     assert [tree.body[p] + 1 if p >= 0 else 0 for p in parent] == case["parent"]

@@ -185,11 +185,8 @@ def test_independent_coordinates_can_be_chosen_by_joint():
 
 def test_explanations_tell_the_size_of_what_loops_lead_to():
     result = LoopsForce(sb.build("n-four-bar", loops=3).compile()).explain()
-    assert (result["method"], result["loop_rows"], result["loop_clusters"]) == (
-        "loops-force",
-        15,
-        1,
-    )
+    names = "method", "loop_rows", "loop_clusters"
+    assert [result[name] for name in names] == ["loops-force", 15, 1]
     assert result["loop_matrix_entries"] == 15 * result["velocity_coordinates"]
 
 

@@ -44,9 +44,8 @@ def test_the_mobility_of_figure_8_2_a_is_one_two_or_three(crank, arms, rank, mob
     assert (result.mobility, result.loops, result.constraints) == (mobility, 2, 10)
     assert result.overconstraint == 10 - rank
     assert not result.is_properly_constrained
-    assert (
-        sb.count_mobility(tree.system, sb.ForwardDynamics(tree.system, state)).mobility == mobility
-    )
+    dynamics = sb.ForwardDynamics(tree.system, state)
+    assert sb.count_mobility(tree.system, dynamics).mobility == mobility
 
 
 def test_singular_poses_have_neighbours_of_less_mobility_and_others_do_not():

@@ -1,6 +1,7 @@
 import numpy as np
 import oracles
 import pytest
+from linkages import one_body
 from oracles import assert_same_dynamics
 from random_mechanisms import copied, random_loops, random_tree
 
@@ -37,9 +38,7 @@ def prescribed_tree(seed):
             motion = {k: (lambda t, a=a, b=b: (0.0, a, b))}
             mechanism = copied(mechanism, prescribed={name: motion})
     system = mechanism.compile()
-    state = system.initial_state
-    items = system.coordinates.prescribed
-    return system, state, items
+    return system, system.initial_state, system.coordinates.prescribed
 
 
 @pytest.mark.parametrize("choice", TREE_CHOICES)
@@ -126,14 +125,9 @@ def test_arguments_that_make_no_sense_are_refused(options, error, message):
 
 @pytest.mark.parametrize("method", TREE_METHODS)
 def test_bodies_alone_and_bodies_fixed_are_mechanisms_too(method):
-    mechanism = sb.Mechanism("alone")
-    mechanism.add_body("a", mass=2.0, inertia=np.eye(3))
-    system = mechanism.compile()
-    falling = sb.forward_dynamics(system, system.initial_state, method=method)
+    falling = sb.forward_dynamics(one_body(mass=2.0).compile(), method=method)
     np.testing.assert_allclose(falling.acceleration, [[0, 0, 0, 0, 0, -9.81]], atol=1e-14)
-    mechanism.add_joint("weld", sb.Fixed(), "world", "a")
-    system = mechanism.compile()
-    held = sb.forward_dynamics(system, system.initial_state, method=method)
+    held = sb.forward_dynamics(one_body(sb.Fixed(), mass=2.0).compile(), method=method)
     np.testing.assert_allclose(held.acceleration, 0.0, atol=1e-14)
     np.testing.assert_allclose(held.joint_wrench, [[0, 0, 0, 0, 0, 19.62]], atol=1e-13)
 

@@ -3,7 +3,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from random_mechanisms import random_loops, random_tree
+from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, UnknownNameError
@@ -14,14 +14,7 @@ CHOICES = list(TREE_CHOICES)
 
 def grid_of_balls(rungs):
     """A ladder that floats: bodies of two rails, joined along them and across by balls."""
-    mechanism = sb.Mechanism("floating ladder")
-    for name in itertools.product(range(2), range(rungs)):
-        mechanism.add_body(f"{name}", mass=1.0, inertia=np.eye(3))
-    for side, k in itertools.product(range(2), range(rungs - 1)):
-        mechanism.add_joint(f"rail {side} {k}", sb.Spherical(), f"{(side, k)}", f"{(side, k + 1)}")
-    for k in range(rungs):
-        mechanism.add_joint(f"rung {k}", sb.Spherical(), f"{(0, k)}", f"{(1, k)}")
-    return mechanism.compile()
+    return copied(sb.build("ladder", rungs=rungs), without=["base-0", "base-1"]).compile()
 
 
 @pytest.fixture(scope="module", params=range(4))
@@ -82,8 +75,7 @@ def test_the_ladder_has_as_few_blocks_as_any_tree_of_it(rungs, blocks):
 
 def test_bodies_that_no_joint_leads_to_get_a_virtual_free_joint():
     mechanism = random_tree(np.random.default_rng(0), 3, ("revolute",))
-    mechanism.add_body("loose", mass=1.0, inertia=np.eye(3))
-    mechanism.add_body("other", mass=1.0, inertia=np.eye(3))
+    mechanism.add_bodies(["loose", "other"], mass=1.0, inertia=[1, 1, 1])
     mechanism.add_joint("pair", sb.Revolute(), "other", "loose")
     tree = spanning_tree(mechanism.compile(), "breadth-first")
     assert list(tree.joint).count(-1) == 1

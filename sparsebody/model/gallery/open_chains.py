@@ -217,12 +217,7 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
         **_placed(parent, P, S, E, r, v_J),
     )
     mechanism.add_joints(
-        numbered("joint-{}", number),
-        kinds,
-        parent,
-        body,
-        predecessor_frame=P,
-        successor_frame=S,
+        numbered("joint-{}", number), kinds, parent, body, predecessor_frame=P, successor_frame=S
     )
     return mechanism
 

@@ -34,13 +34,7 @@ from sparsebody.simulation.implicit.step_equations import (
     uniform_compliance,
 )
 from sparsebody.simulation.integrators import INTEGRATORS, Collocation, LocalError
-from sparsebody.simulation.stepping import (
-    Checkpoint,
-    Problem,
-    packed,
-    state_size,
-    unpacked,
-)
+from sparsebody.simulation.stepping import Checkpoint, Problem, packed, state_size, unpacked
 from sparsebody.simulation.trajectory import Event
 
 # Contractions up to which factors are reused, and beyond which a step is given up.

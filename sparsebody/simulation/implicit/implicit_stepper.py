@@ -259,8 +259,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """
         opening = self._opening_by(self._load)
         share = max(
-            largest(self._length * opening) / self._extent,
-            float(opening @ self._load) / self._work,
+            largest(self._length * opening) / self._extent, float(opening @ self._load) / self._work
         )
         if not (self._is_negligible and share > NEGLIGIBLE_OPENING):
             return False

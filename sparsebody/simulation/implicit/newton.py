@@ -118,12 +118,7 @@ class StageMatrix:
     """
 
     def __init__(
-        self,
-        system: System,
-        state: State,
-        scheme: Collocation,
-        ordering: str,
-        factorization: str,
+        self, system: System, state: State, scheme: Collocation, ordering: str, factorization: str
     ) -> None:
         self._values = scheme.modes[0]
         self.equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
@@ -145,9 +140,9 @@ class StageMatrix:
         self.compliance = C * equations.compliance.diagonal  # (n_rows of joints,)
         equations.compliance.entries[:] = C * self._unit
         equations.evaluate()
+        self._whole = []
         if not is_whole:
             self._real.factorize(self.rate**2, self.rate)
-            self._whole = []
             self._probe()
             return
         K, D, M = matrix_parts(equations)

@@ -157,9 +157,8 @@ def test_a_drive_lifts_a_scissor_by_virtual_work(pairs):
     exact = 9.81 * pairs**2 * np.cos(angle)
     forward = sb.forward_dynamics(system, state)
     for method in OF_LOOPS if pairs < 10 else ["sparse"]:
-        result = sb.inverse_dynamics(
-            system, state, forward.acceleration, actuated=["base"], method=method
-        )
+        options = {"actuated": ["base"], "method": method}
+        result = sb.inverse_dynamics(system, state, forward.acceleration, **options)
         assert result.force == pytest.approx([exact], rel=1e-10)
         row = int(system.coordinates.row[system.coordinates.prescribed[0]])
         assert result.multiplier[row] == result.force[0]
@@ -171,14 +170,13 @@ def test_drives_that_no_actuator_replaces_are_constraints():
     system, state = at_start(sb.build("scissor", pairs=3, drive=True))
     forward = sb.forward_dynamics(system, state)
     for method in OF_LOOPS:
-        result = sb.inverse_dynamics(
-            system, state, forward.acceleration, actuated=[], method=method
-        )
+        options = {"actuated": [], "method": method}
+        result = sb.inverse_dynamics(system, state, forward.acceleration, **options)
         assert result.actuation == sb.Actuation(0, 0, 0)
         assert_close(result.multiplier, forward.multiplier, 1e-9)
         released = sb.driven_accelerations(system, state, {"base": 1.0})
         with pytest.raises(MotionError, match="violate the prescribed motion of joint 'base'"):
-            sb.inverse_dynamics(system, state, released, actuated=[], method=method)
+            sb.inverse_dynamics(system, state, released, **options)
 
 
 @pytest.mark.parametrize("method", OF_LOOPS)
@@ -187,16 +185,12 @@ def test_two_cranks_share_the_work_as_their_weights_say(weights, method):
     system, names = sb.build("four-bar", speed=1.0).compile(), ("crank-pivot", "rocker-pivot")
     state = sb.consistent_state(system)
     desired = sb.driven_accelerations(system, state, {"crank-pivot": 0.5})
-    alone = np.array(
-        [
-            sb.inverse_dynamics(system, state, desired, actuated=[name], method=method).force[0]
-            for name in names
-        ]
-    )
+    given = system, state, desired
+    alone = [sb.inverse_dynamics(*given, actuated=[n], method=method).force[0] for n in names]
     options = {"actuated": list(names), "weights": weights, "method": method}
-    result = sb.inverse_dynamics(system, state, desired, **options)
+    result = sb.inverse_dynamics(*given, **options)
     w = np.ones(2) if weights is None else np.array(weights)
-    G_u = 1.0 / alone  # u1 / alone1 + u2 / alone2 = 1
+    G_u = 1.0 / np.array(alone)  # u1 / alone1 + u2 / alone2 = 1
     np.testing.assert_allclose(result.force, G_u / w / (G_u @ (G_u / w)), rtol=1e-11)
     assert result.actuation == sb.Actuation(2, 1, 1)
     assert str(result.actuation) == "redundantly actuated: 2 actuators move 1 of 1 freedoms"
@@ -247,8 +241,8 @@ def test_motions_beyond_the_actuators_are_refused_and_a_joint_to_actuate_is_name
 
 def test_bodies_that_nothing_holds_fall_and_cannot_be_held():
     mechanism = sb.Mechanism("loose")
-    mechanism.add_body("a", mass=2.0, inertia=np.eye(3))
-    mechanism.add_body("b", mass=1.0, inertia=np.eye(3), position=[1.0, 0, 0])
+    place = [[0, 0, 0], [1.0, 0, 0]]
+    mechanism.add_bodies(["a", "b"], mass=[2.0, 1.0], inertia=[1, 1, 1], position=place)
     mechanism.add_joint("ball", sb.Spherical(), "a", "b", point=[0.5, 0, 0])
     system = mechanism.compile()
     state = system.initial_state

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy.special import ellipj
 
 import sparsebody as sb
@@ -12,12 +13,6 @@ from sparsebody.simulation.integrators import RK4, ImplicitIntegrator, Integrato
 
 INERTIA = np.array([1.0, 2.0, 3.0])
 START = np.array([1.0, 0.0, 1.0])  # [rad/s]; above the separatrix
-
-
-def free_top():
-    mechanism = sb.Mechanism("free top", gravity=(0, 0, 0))
-    mechanism.add_body("top", mass=1.0, inertia=INERTIA, angular_velocity=START)
-    return mechanism.compile()
 
 
 def euler_top(time):
@@ -43,7 +38,8 @@ def slope(steps, errors):
 
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_error_of_a_free_top_falls_with_the_stated_order(name):
-    system, errors = free_top(), []
+    top = one_body(gravity=(0, 0, 0), inertia=INERTIA, angular_velocity=START)
+    system, errors = top.compile(), []
     steps = [0.2, 0.1, 0.05] if name == "radau-iia" else [0.1, 0.05, 0.025, 0.0125]
     for step in steps:
         run = sb.simulate(system, duration=2.0, step=step, method=name)
@@ -66,16 +62,9 @@ def test_error_of_a_constrained_motion_falls_with_the_stated_order(name, stabili
     tilt, length = 0.7, 1.0
     rate = np.sqrt(9.81 / (length * np.cos(tilt)))
     arm = length * np.array([np.sin(tilt), 0.0, -np.cos(tilt)])
-    mechanism = sb.Mechanism("conical pendulum")
-    mechanism.add_body(
-        "ball",
-        mass=1.0,
-        inertia=[1e-9] * 3,
-        position=arm,
-        linear_velocity=np.cross([0, 0, rate], arm),
-        angular_velocity=[0, 0, rate],
-    )
-    mechanism.add_joint("hook", sb.Spherical(), sb.WORLD, "ball", point=[0, 0, 0])
+    turn = {"linear_velocity": np.cross([0, 0, rate], arm), "angular_velocity": [0, 0, rate]}
+    ball = {"inertia": [1e-9] * 3, "position": arm} | turn
+    mechanism = one_body(sb.Spherical(), joint={"point": [0, 0, 0]}, **ball)
     system, steps, errors = mechanism.compile(), [0.04, 0.02, 0.01], []
     for step in steps:
         method = sb.Method(name, stabilization=stabilization)
@@ -90,10 +79,8 @@ def test_error_of_a_constrained_motion_falls_with_the_stated_order(name, stabili
 
 
 def test_semi_implicit_euler_keeps_the_energy_of_an_oscillation_bounded():
-    mechanism = sb.Mechanism("swing", gravity=(0, 0, 0))
-    mechanism.add_body("cart", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "cart")
-    mechanism.add_joint_force("spring", "rail", stiffness=1.0, rest=1.0)
+    mechanism = one_body(sb.Prismatic(), gravity=(0, 0, 0))
+    mechanism.add_joint_force("spring", "joint", stiffness=1.0, rest=1.0)
     system = mechanism.compile()
     run = sb.simulate(system, duration=200.0, step=0.1, method="semi-implicit-euler")
     assert run.energy_error < 0.06
