@@ -31,7 +31,8 @@ SB_INLINE Transform<Lanes> load(const double (&frame)[12][n_lanes]) {
 }
 
 // Makes rows of four by four numbers columns.
-SB_INLINE void transpose(Vec<n_lanes> (&row)[n_lanes]) {
+template <class Row>
+SB_INLINE void transpose(Row (&row)[n_lanes]) {
   if constexpr (native_lanes >= n_lanes) {
     const auto pairs = [&](int k, auto shuffle) SB_UNROLL { return shuffle(row[k].v, row[k + 1].v); };
     const auto even = [](auto a, auto b) SB_UNROLL { return __builtin_shufflevector(a, b, 0, 4, 2, 6); };

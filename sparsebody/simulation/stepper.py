@@ -311,7 +311,7 @@ class Stepper:
 
     @property
     def memory(self) -> FloatArray:
-        """What else is to be told in the end."""
+        """Counts that are told in the end."""
         return np.array([float(self._n_others)])
 
     def last_events(self, time: float) -> list[Event]:
@@ -326,7 +326,7 @@ class Stepper:
 
     @property
     def rank(self) -> RankWatch:
-        """Where the rank of the constraint rows stands."""
+        """The state of the rank of the constraint rows."""
         return self._rows.watch
 
     def start(self, state: State) -> None:

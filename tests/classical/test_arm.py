@@ -65,7 +65,7 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
         ({"inertia": [[1e-10, 1e-11, 1e-11]] * 2}, "link 1: no body has .* 1e-11, 1e-11, 1e-10 kg"),
         (
             {"inertia": [[1, 1, np.nan]] * 2},
-            r"link 1: .*\[\[1.0, 0.0, 0.0\], .* 0.0, nan\]\]; give",
+            r"link 1: .*\[\[1.0, 0.0, 0.0\], .* 0.0, nan\]\]; every",
         ),
         ({"mass": [np.inf, 1]}, "link 1: mass inf kg"),
         ({"joints": "RX"}, "joint 2: type is 'X'; give R"),

@@ -152,8 +152,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     A step that Newton's method cannot take is taken in halves. Unless a compliance is given, it is
     lowered, never raised, until no joint opens noticeably by its actual multipliers: at the start,
-    and then where drives may raise them. Loads of conservative motions are bounded by the energy
-    that it was sized by; their shocks would be harder by stiffer joints.
+    and then where prescribed motions may raise them. Loads of conservative motions are bounded by
+    the energy that it was sized by; their shocks would be harder by stiffer joints.
     """
 
     error_order = 3  # of local errors
@@ -206,7 +206,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     @property
     def memory(self) -> FloatArray:
-        """What else the next step depends on."""
+        """Numbers that the next step depends on, beside the state."""
         now, openings = self.now, (self.compliance, self._opening)
         own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
         return packed(*own, *self._before, self._load, self._newton.point())
@@ -348,8 +348,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
         return (
-            f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a drive "
-            "blocks, or a damper is too strong there"
+            f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a "
+            "prescribed motion blocks, or a damper is too strong there"
         )
 
     def _most_open(self) -> str:
@@ -363,7 +363,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         raise SimulationError(
             f"joint {self._most_open()!r} opens by {self._opening:.1e} at "
             f"t = {self.state.time:.6g} s under a compliance that is to be negligible: see whether "
-            "a drive blocks, or give a compliance"
+            "a prescribed motion blocks, or give a compliance"
         )
 
     def last_events(self, time: float) -> list[Event]:

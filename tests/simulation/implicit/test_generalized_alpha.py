@@ -85,7 +85,7 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
 
 
 def share_of_extent(run, end=None):
-    """How far joints open until then, relative to how far the mechanism reaches."""
+    """Return the largest opening until then, relative to the extent of the mechanism."""
     extent = np.linalg.norm(np.ptp(run.position[:end][-1], axis=0))
     return run.position_error[:end].max() / extent
 
