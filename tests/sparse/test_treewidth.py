@@ -18,9 +18,8 @@ from sparsebody.sparse.treewidth import admissible_front_bound, crossing_bound, 
 
 def treewidth_bound(pattern):
     """The bound of fronts with one row a block, less the pivot's."""
-    return (
-        treewidth.front_bound(sb.BlockPattern(np.ones_like(pattern.block_sizes), pattern.ends)) - 1
-    )
+    ones = np.ones_like(pattern.block_sizes)
+    return treewidth.front_bound(sb.BlockPattern(ones, pattern.ends)) - 1
 
 
 @settings(max_examples=40)
