@@ -111,9 +111,8 @@ def test_large_lattices_have_the_same_reference_by_another_factorization(monkeyp
     by_pivoting = reference(moving)
     monkeypatch.setattr(oracle, "LARGE_LATTICE", 0)
     result = reference(moving)
-    np.testing.assert_allclose(
-        result.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14
-    )
+    expected = by_pivoting.acceleration
+    np.testing.assert_allclose(result.acceleration, expected, rtol=1e-14, atol=1e-14)
     assert result.error < 1e-15
     assert result.kappa == pytest.approx(by_pivoting.kappa, rel=1.0)
 
@@ -218,11 +217,10 @@ def test_promises_are_judged_at_every_size_by_the_fastest_peer():
 
 
 def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_solver():
-    rows = [
-        row_of("lattice", 529, seconds=10.0),
-        row_of("lattice", 529, "linear-cholmod", seconds=8.0),
-    ]
-    result = findings(*rows)["C50: time over CHOLMOD's factor + solve, N = 512 to 8192"]
+    ours = row_of("lattice", 529, seconds=10.0)
+    peer = row_of("lattice", 529, "linear-cholmod", seconds=8.0)
+    promise = "C50: time over CHOLMOD's factor + solve, N = 512 to 8192"
+    result = findings(ours, peer)[promise]
     assert result.measured == "529: 1.25"
     assert result.verdict == "met, but not measured at 2048, 8192"
     row = row_of("scissor", 2048, seconds=1.0, error=1e-7)

@@ -72,9 +72,8 @@ def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits():
         orientation=[np.cos(q / 2), 0, 0, np.sin(q / 2)],
     )
     near, far = sb.Frame([1.1, 0.2, 0.1]), sb.Frame([-arm, 0, 0])
-    mechanism.add_joint(
-        "pin", sb.Revolute(), sb.WORLD, "bar", predecessor_frame=near, successor_frame=far
-    )
+    frames = {"predecessor_frame": near, "successor_frame": far}
+    mechanism.add_joint("pin", sb.Revolute(), sb.WORLD, "bar", **frames)
     system = mechanism.compile()
     result = extended_reference(system, system.initial_state)
     R, _, a = result.exact

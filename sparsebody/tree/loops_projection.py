@@ -151,9 +151,7 @@ class ExplicitBlocks:
 
 
 def explicit_blocks(
-    equations: LoopEquations,
-    weight: FloatArray,
-    is_given: BoolArray | None = None,
+    equations: LoopEquations, weight: FloatArray, is_given: BoolArray | None = None
 ) -> ExplicitBlocks:
     """Return G and g of K x = k, see explicit_form; ModelError for dependent given coordinates."""
     clusters = equations.clusters

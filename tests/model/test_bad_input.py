@@ -250,10 +250,7 @@ BROKEN = later((nan, 0.0, 0.0))
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (
-            point_force(stiffness=1.0),
-            "point force 'f': its points coincide, so it has no direction",
-        ),
+        (point_force(stiffness=1.0), "force 'f': its points coincide, so it has no direction"),
         (prescribed(sb.Prismatic(), later("junk")), r"no \(value, rate, acceleration\) at t = 2 s"),
         (prescribed(sb.Prismatic(), BROKEN), r"prescribed to joint 'new' is .* at t = 2 s; every"),
         (joint_force("f", "hinge", effort=BROKEN), "of a force on joint 'hinge' is nan at t = 2 s"),

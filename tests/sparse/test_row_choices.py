@@ -42,9 +42,8 @@ def random_rows(rng, n_bodies, n_repeated=0, joints_per_body=3.0):
     start = np.cumsum([0, *size])
     more = [rows[start[j] : start[j + 1]] for j in again]
     sizes = np.concatenate([pattern.block_sizes, size[again]])
-    return sb.BlockPattern(sizes, np.concatenate([ends, ends[again]])), np.concatenate(
-        [rows, *more]
-    )
+    pattern = sb.BlockPattern(sizes, np.concatenate([ends, ends[again]]))
+    return pattern, np.concatenate([rows, *more])
 
 
 def dense(pattern, rows):
