@@ -26,9 +26,8 @@ def check_links(
     table: FloatArray, mass: FloatArray, com: FloatArray, inertia: FloatArray, are_diagonals: bool
 ) -> None:
     """Raise ModelError unless all is finite and bodies can have these masses and inertias."""
-    read = (
-        " (whose inertia is row {} of a 3 x 3 array)" if are_diagonals and len(table) == 3 else ""
-    )
+    is_square = are_diagonals and len(table) == 3
+    read = " (whose inertia is row {} of a 3 x 3 array)" if is_square else ""
     _check_finite(com, "com")
     _check_finite(table, "table row")
     for i in range(len(table)):
