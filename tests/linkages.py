@@ -23,7 +23,6 @@ class Linkage:
 
     @property
     def n_bodies(self):
-        """Number of bodies."""
         return int(self.ends.max()) + 1
 
     @property
@@ -99,7 +98,6 @@ class Builder:
         return list(range(self.n - count, self.n))
 
     def hinge(self, a, b, point):
-        """Join two bodies."""
         self.ends.append((a, b))
         self.points.append(point)
 

@@ -110,22 +110,16 @@ def figure_8_2_a(crank, arms):
 
 def n_four_bar_state(system, phi, rate=-1.2):
     """An N-four-bar whose verticals are at an angle from the ground, horizontals staying so."""
-    top, top_speed = (
-        np.array([np.cos(phi), np.sin(phi), 0.0]),
-        rate * np.array([-np.sin(phi), np.cos(phi), 0.0]),
-    )
-    position, orientation, velocity = [], [], []
-    for name in system.body_names:
-        kind, i = name.split("-")
-        upright = kind == "vertical"
-        place = float(i) if upright else float(i) - 0.5
-        position.append([place, 0.0, 0.0] + (0.5 if upright else 1.0) * top)
-        half = phi / 2 if upright else 0.0
-        orientation.append([np.cos(half), 0.0, 0.0, np.sin(half)])
-        along_body = [0.0, rate / 2, 0.0] if upright else top_speed
-        velocity.append([0.0, 0.0, rate if upright else 0.0, *along_body])
-    arrays = (np.array(rows) for rows in (position, orientation, velocity))
-    return sb.State(*arrays, system.initial_state.coordinate)
+    top, sideways = np.array([[np.cos(phi), np.sin(phi), 0.0], [-np.sin(phi), np.cos(phi), 0.0]])
+    kinds, numbers = np.array([name.split("-") for name in system.body_names]).T
+    upright = (kinds == "vertical")[:, None]
+    place = (numbers.astype(float)[:, None] - np.where(upright, 0.0, 0.5)) * [1.0, 0.0, 0.0]
+    half = np.where(upright, phi / 2, 0.0)
+    orientation = np.cos(half) * [1.0, 0.0, 0.0, 0.0] + np.sin(half) * [0.0, 0.0, 0.0, 1.0]
+    swung = rate * np.array([0.0, 0.0, 1.0, 0.0, 0.5, 0.0])  # in body axes
+    velocity = np.where(upright, swung, [0.0, 0.0, 0.0, *rate * sideways])
+    position = place + np.where(upright, 0.5, 1.0) * top
+    return sb.State(position, orientation, velocity, system.initial_state.coordinate)
 
 
 scissor_with_pendulum = partial(scissor_with_pendulums, 8, 1)

@@ -11,9 +11,8 @@ from overconstrained import add_twin
 from random_mechanisms import (
     TREE_TYPES,
     add_loop,
-    add_random_body,
+    add_moving_body,
     pose,
-    random_frame,
     random_loops,
     random_rotation,
     random_tree,
@@ -57,13 +56,7 @@ class Garden:
         return f"plant {self.n_plants}"
 
     def body(self, name, place, size):
-        rng = self.rng
-        velocities = {
-            "linear_velocity": size * rng.normal(size=3),
-            "angular_velocity": rng.normal(size=3),
-        }
-        axes = random_rotation(rng)
-        add_random_body(self.mechanism, rng, name, (axes, place), size=size, **velocities)
+        add_moving_body(self.mechanism, self.rng, name, place, size)
         return name
 
     def join(self, kind, first, second, point, axis):
@@ -217,7 +210,7 @@ def _rescaled(system, rng):
     n, length = system.n_bodies, 10.0 ** rng.uniform(-3.0, 2.0)
     decades = 3.0 if rng.random() < 0.5 else 0.5
     factor = 10.0 ** rng.uniform(-decades, decades, n)
-    shift = length * 10.0 ** rng.uniform(-1.0, 2.0) * random_frame(rng).origin
+    shift = length * 10.0 ** rng.uniform(-1.0, 2.0) * 0.5 * rng.normal(size=3)
     state = system.initial_state
     near, far = (
         length * point + np.where(body[:, None] < 0, shift, 0.0)

@@ -6,7 +6,6 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.spatial import (
-    plucker_parts,
     quaternion_from_rotation,
     rotation_exponential,
     rotation_from_quaternion,
@@ -91,6 +90,13 @@ def add_random_body(
     )
 
 
+def add_moving_body(mechanism, rng, name, place, size):
+    """Add a body of about that size at a place, turned and moving at random."""
+    linear, angular = size * rng.normal(size=3), rng.normal(size=3)
+    velocities = {"linear_velocity": linear, "angular_velocity": angular}
+    add_random_body(mechanism, rng, name, (random_rotation(rng), place), size=size, **velocities)
+
+
 def add_joint(mechanism, name, joint_type, ends, near, far, **options):
     """Add a joint between frames in the predecessor and the successor."""
     frames = {"predecessor_frame": near, "successor_frame": far}
@@ -101,13 +107,7 @@ def add_loop(mechanism, rng, name, host, corners, axes, size=1.0):
     """Hinge bars from corner to corner, the first and the last one to the host; return them."""
     bars = [f"{name} bar {i}" for i in range(len(corners) - 1)]
     for bar, middle in zip(bars, (corners[:-1] + corners[1:]) / 2, strict=True):
-        velocities = {
-            "linear_velocity": size * rng.normal(size=3),
-            "angular_velocity": rng.normal(size=3),
-        }
-        add_random_body(
-            mechanism, rng, bar, (random_rotation(rng), middle), size=size, **velocities
-        )
+        add_moving_body(mechanism, rng, bar, middle, size)
     names = [host, *bars, host]
     for i, (point, axis) in enumerate(zip(corners, axes, strict=True)):
         ends = names[i : i + 2]
@@ -155,7 +155,7 @@ def frame_at(body_pose, R, x):
 
 def other_end(body_pose, near, joint_type, q):
     """Axes and origin of S in the world, where P is a frame of a body at a pose (R, x)."""
-    (R, x), (E, r) = body_pose, plucker_parts(joint_type.transform(q))
+    (R, x), (E, r) = body_pose, joint_type.pose(q)
     return R @ near.rotation @ E.T, x + R @ (near.origin + near.rotation @ r)
 
 

@@ -3,9 +3,11 @@
 import itertools
 
 import numpy as np
+from random_mechanisms import random_rotation
 from scipy.sparse.linalg import splu
 
 import sparsebody as sb
+from sparsebody.ordering.heuristics import natural
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc, saddle_residual
 from sparsebody.spatial import plucker_transform
 
@@ -78,7 +80,7 @@ def scaled_error(matrix, x, exact):
 
 
 ORDERS = {
-    "natural": lambda rng, pattern: np.arange(pattern.n_blocks),
+    "natural": lambda rng, pattern: natural(pattern),
     "random": lambda rng, pattern: rng.permutation(pattern.n_blocks),
     "duals first": lambda rng, pattern: np.arange(pattern.n_blocks)[::-1].copy(),
     "bodies first, joints at random": lambda rng, pattern: np.concatenate(
@@ -86,10 +88,6 @@ ORDERS = {
     ),
     "joint after both its bodies": lambda rng, pattern: along(pattern),
 }
-
-
-def natural(pattern):
-    return np.arange(pattern.n_blocks)
 
 
 def along(pattern):
@@ -128,7 +126,7 @@ def rigid_matrix(rng, ends, joints, inertias=None, poses=None):
     sizes = np.array([6] * n + [len(wrenches) for wrenches in joints], dtype=np.intp)
     pattern = sb.BlockPattern(sizes, np.asarray(ends, dtype=np.intp).reshape(-1, 2))
     inertias = inertias or [np.diag([1.0, 1.5, 2.0, 3.0, 3.0, 3.0])] * n
-    poses = poses or [random_motion_transform(rng) for _ in range(n)]
+    poses = poses or [plucker_transform(random_rotation(rng), rng.normal(size=3)) for _ in range(n)]
     rows = np.zeros((sum(map(len, joints)), 2, 6))
     start = 0
     for (first, second), wrenches in zip(pattern.ends, joints, strict=True):
@@ -139,13 +137,6 @@ def rigid_matrix(rng, ends, joints, inertias=None, poses=None):
             part[:, 1] = np.asarray(wrenches) @ poses[second]
         start += len(wrenches)
     return SaddleMatrix(pattern, np.array(inertias), np.linalg.inv(inertias), rows)
-
-
-def random_motion_transform(rng):
-    """X (6, 6) from body coordinates to the world's, for a random pose."""
-    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    rotation *= np.sign(np.linalg.det(rotation))
-    return plucker_transform(rotation, -rotation.T @ rng.normal(size=3))
 
 
 def hinge(position, axis=(0.0, 0.0, 1.0)):

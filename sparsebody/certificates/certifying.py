@@ -9,31 +9,9 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.certificates.certificate import (
-    MEASURED,
-    TREES,
-    Certificate,
-    InertiaCertificate,
-    InertiaSize,
-    Measured,
-    column,
-    logarithmic_growth,
-    power_laws,
-)
-from sparsebody.certificates.eliminations import (
-    FEWEST,
-    FIRST,
-    Eliminated,
-    FamilyLike,
-    Member,
-    Ordering,
-    Tree,
-    as_growing,
-    measured_values,
-    ordered,
-    recursed,
-    system_of,
-)
+from sparsebody.certificates import certificate, eliminations
+from sparsebody.certificates.certificate import TREES, Certificate, InertiaCertificate, InertiaSize
+from sparsebody.certificates.eliminations import Eliminated, FamilyLike, Member, Ordering, Tree
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import choose_solver
@@ -49,20 +27,13 @@ from sparsebody.study.families import Family, Problem, check_family
 from sparsebody.study.fits import Growth, growth
 from sparsebody.study.measure import SparsePrepared, timings, tree_prepared
 from sparsebody.study.plan import Settings
-from sparsebody.tree import tree_dynamics
-from sparsebody.tree.tree_choice import (
-    MOST_BODIES,
-    TREE_CHOICES,
-    joint_freedoms,
-    nonzero_bound,
-    spanning_tree,
-)
+from sparsebody.tree import tree_choice, tree_dynamics
 
-METHODS = {"sparse": ordered, "loops-aba": recursed}
+METHODS = {"sparse": eliminations.ordered, "loops-aba": eliminations.recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024, "crba": 1024}  # bodies
 _LARGEST_BOUNDED = 1_100  # bodies of members whose fronts are bounded from below
 _SMALL_BOUNDED = 130  # the same where fronts are bounded from above anyway
-FITTED = (*MEASURED, "front_bound", "seconds")
+FITTED = (*certificate.MEASURED, "front_bound", "seconds")
 _NOTHING = BlockPattern(np.zeros(0, dtype=np.intp), np.zeros((0, 2), dtype=np.intp))
 
 Timer = Callable[[Member], float | None]
@@ -113,9 +84,9 @@ def certify(
     if method == "sparse" and isinstance(ordering, str) and ordering != "auto":
         order(_NOTHING, ordering)
     if method != "sparse" and isinstance(tree, str):
-        check_name(tree, TREE_CHOICES, "tree")
-    grown = as_growing(family)
-    values = measured_values(grown, LARGEST[method] if largest is None else largest)
+        check_name(tree, tree_choice.TREE_CHOICES, "tree")
+    grown = eliminations.as_growing(family)
+    values = eliminations.measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree
     members = _taken([grown.member(value) for value in values], requested := _name(choice))
     if members[0].system is None and (time or method != "sparse"):
@@ -132,10 +103,12 @@ def certify(
     eliminate = partial(METHODS[method], choice=choice)
     eliminated = [eliminate(member) for member in members]
     seconds = timer(method, choice) if time else lambda member: None
-    proof = proof_of_bounded_fronts(lambda value: eliminate(grown.member(value)), FIRST, eliminated)
+    proof = proof_of_bounded_fronts(
+        lambda value: eliminate(grown.member(value)), eliminations.FIRST, eliminated
+    )
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
     sizes = tuple(_measured(one, most, seconds) for one in eliminated)
-    columns = {name: column(sizes, name) for name in ("n_bodies", *FITTED)}
+    columns = {name: certificate.column(sizes, name) for name in ("n_bodies", *FITTED)}
     n_bodies = columns.pop("n_bodies")
     return Certificate(
         family=grown.name,
@@ -143,8 +116,8 @@ def certify(
         ordering=_name(choice),
         requested=requested,
         sizes=sizes,
-        growth=power_laws(n_bodies, columns),
-        fill=logarithmic_growth(n_bodies, columns["nnz_l"]),
+        growth=certificate.power_laws(n_bodies, columns),
+        fill=certificate.logarithmic_growth(n_bodies, columns["nnz_l"]),
         proof=proof,
         bound_is_for="admissible order" if _is_admissible(eliminated[-1]) else "order",
         automatic=automatic,
@@ -155,7 +128,7 @@ def _taken(members: list[Member], ordering: str) -> list[Member]:
     """Return the members that are not too large for an ordering."""
     most = ORDERINGS[ordering].largest if ordering in ORDERINGS else ANY_SIZE
     taken = [member for member in members if member.pattern.n_blocks <= most]
-    if len(taken) < FEWEST:
+    if len(taken) < eliminations.FEWEST:
         raise OrderingError(
             f"the ordering {ordering} takes {most} bodies and joints at most, which is too few to "
             "see how a family grows; give another ordering"
@@ -171,14 +144,14 @@ def _is_admissible(one: Eliminated) -> bool:
     return one.order is not None and is_admissible(one.member.pattern, one.order)
 
 
-def _measured(one: Eliminated, most: int, seconds: Timer) -> Measured:
+def _measured(one: Eliminated, most: int, seconds: Timer) -> certificate.Measured:
     """Return the numbers of one member, its lower bound if it has `most` bodies at most."""
     member, bound = one.member, None
     if one.order is not None and member.n_bodies <= most:
         bound_of = admissible_front_bound if _is_admissible(one) else front_bound
         bound = int(bound_of(member.pattern))
     cost = one.largest_front, one.nnz_l, one.flops
-    return Measured(member.n_bodies, *cost, bound, seconds(member))
+    return certificate.Measured(member.n_bodies, *cost, bound, seconds(member))
 
 
 def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> InertiaCertificate:
@@ -188,29 +161,32 @@ def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> Inerti
     1024. ModelError if the family does not grow to four sizes up to the largest.
     """
     largest = LARGEST["crba"] if largest is None else largest
-    if largest > MOST_BODIES:
+    if largest > tree_choice.MOST_BODIES:
         raise ModelError(
             f"largest is {largest}; distances between all bodies are looked at, so give "
-            f"{MOST_BODIES} or fewer"
+            f"{tree_choice.MOST_BODIES} or fewer"
         )
-    grown = as_growing(family)
-    sizes = tuple(_inertia_size(grown.member(value)) for value in measured_values(grown, largest))
-    columns = {"every_tree": column(sizes, "every_tree")}
+    grown = eliminations.as_growing(family)
+    values = eliminations.measured_values(grown, largest)
+    sizes = tuple(_inertia_size(grown.member(value)) for value in values)
+    columns = {"every_tree": certificate.column(sizes, "every_tree")}
     columns |= {name: np.array([one.nonzeros[name] for one in sizes], float) for name in TREES}
-    laws = power_laws(column(sizes, "n_bodies"), columns)
+    laws = certificate.power_laws(certificate.column(sizes, "n_bodies"), columns)
     return InertiaCertificate(grown.name, sizes, laws)
 
 
 def _inertia_size(member: Member) -> InertiaSize:
-    system = system_of(member)
-    bound = nonzero_bound(system)
+    system = eliminations.system_of(member)
+    bound = tree_choice.nonzero_bound(system)
     return InertiaSize(
         n_bodies=member.n_bodies,
         every_tree=bound.nonzeros,
         from_world=bound.from_world,
         widest_layer=bound.widest_layer,
-        fewest_freedoms=int(joint_freedoms(system).min(initial=6)),
-        nonzeros={name: spanning_tree(system, name).n_inertia_nonzeros for name in TREES},
+        fewest_freedoms=int(tree_choice.joint_freedoms(system).min(initial=6)),
+        nonzeros={
+            name: tree_choice.spanning_tree(system, name).n_inertia_nonzeros for name in TREES
+        },
     )
 
 

@@ -201,12 +201,10 @@ def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, I
     links = np.flatnonzero(tree.parent >= 0)
     ends = tree_elimination.loops.ends
     loop, side = np.nonzero(ends >= 0)
-    pairs = np.concatenate(
-        [np.c_[links, tree.parent[links]], np.c_[ends[loop, side], n + loop]], dtype=np.intp
-    )
-    sequence = np.array(
-        [s.node if s.kind == LINK else n + s.node for s in tree_elimination.steps], np.intp
-    )
+    of_tree, of_loops = np.c_[links, tree.parent[links]], np.c_[ends[loop, side], n + loop]
+    pairs = np.concatenate([of_tree, of_loops], dtype=np.intp)
+    nodes = [s.node if s.kind == LINK else n + s.node for s in tree_elimination.steps]
+    sequence = np.array(nodes, np.intp)
     pairs = positions(sequence)[pairs]
     both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
     start = np.searchsorted(both[:, 0], np.arange(len(sequence) + 1)).astype(np.intp)

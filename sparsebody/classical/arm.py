@@ -12,10 +12,11 @@ from sparsebody import spatial
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray, numbers
 from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Frame
+from sparsebody.model.bodies import Frame, Frames
 from sparsebody.model.columns import vector
 from sparsebody.model.joints import Prismatic, Revolute
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.names import numbered
 
 _THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
 _CANCELLED = 1e-14  # relative to mass times squared distance, of moments moved to the center
@@ -25,9 +26,8 @@ def check_links(
     table: FloatArray, mass: FloatArray, com: FloatArray, inertia: FloatArray, are_diagonals: bool
 ) -> None:
     """Raise ModelError unless all is finite and bodies can have these masses and inertias."""
-    read = (
-        " (whose inertia is row {} of a 3 x 3 array)" if are_diagonals and len(table) == 3 else ""
-    )
+    is_square = are_diagonals and len(table) == 3
+    read = " (whose inertia is row {} of a 3 x 3 array)" if is_square else ""
     _check_finite(com, "com")
     _check_finite(table, "table row")
     for i in range(len(table)):
@@ -254,24 +254,21 @@ class Arm:
         for i, p in enumerate(self.parent.tolist()):
             R, x = (rotation[p], position[p]) if p >= 0 else (np.eye(3), np.zeros(3))
             rotation[i], position[i] = R @ zero.rotation[i], x + R @ zero.translation[i]
-            mechanism.add_body(
-                f"link-{i + 1}",
-                mass=self.mass[i],
-                inertia=self.inertia[i],
-                center_of_mass=self.com[i],
-                position=position[i],
-                orientation=spatial.quaternion_from_rotation(rotation[i]),
-            )
-            mechanism.add_joint(
-                f"joint-{i + 1}",
-                Revolute() if self.revolute[i] else Prismatic(),
-                f"link-{p + 1}" if p >= 0 else WORLD,
-                f"link-{i + 1}",
-                predecessor_frame=Frame(
-                    zero.translation[i], spatial.quaternion_from_rotation(zero.rotation[i])
-                ),
-                successor_frame=Frame(),
-            )
+        turns = spatial.quaternion_from_rotation
+        mechanism.add_bodies(
+            numbered("link-{}", range(1, self.n + 1)),
+            mass=self.mass,
+            inertia=self.inertia,
+            center_of_mass=self.com,
+            position=position,
+            orientation=turns(np.array(rotation)),
+        )
+        names = numbered("joint-{}", range(1, self.n + 1))
+        types = [Revolute() if is_revolute else Prismatic() for is_revolute in self.revolute]
+        near, links = Frames(zero.translation, turns(zero.rotation)), np.arange(self.n)
+        mechanism.add_joints(
+            names, types, self.parent, links, predecessor_frame=near, successor_frame=Frame()
+        )
         return mechanism
 
 

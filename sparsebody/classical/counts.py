@@ -118,9 +118,7 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the polynomials as strings."""
-        return {name: str(value) for name, value in vars(self).items()} | {
-            "smallest": self.smallest
-        }
+        return {key: str(value) for key, value in vars(self).items()} | {"smallest": self.smallest}
 
 
 def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:

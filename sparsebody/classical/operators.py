@@ -75,10 +75,8 @@ class SpatialOperators:
         if link == last:
             end[0, 0] = arm.tip_length
             turn = np.asarray(rotation_about([1.0, 0.0, 0.0], arm.tip_twist))
-        still = np.zeros(arm.n)
-        return cls(
-            arm.links, arm.motion(q, still, still), link, _shifts(end, turn[None])[0], storage
-        )
+        motion, shift = arm.motion(q, *np.zeros((2, arm.n))), _shifts(end, turn[None])[0]
+        return cls(arm.links, motion, link, shift, storage)
 
     @property
     def n(self) -> int:

@@ -115,12 +115,9 @@ def sine_torques(arm: Arm, times: ArrayLike, algorithm: Algorithm) -> FloatArray
     """Return joint forces (times, n) for q_i = sin t in every joint, by inverse dynamics."""
     if algorithm.is_forward:
         raise ModelError(f"{algorithm.name} is forward dynamics; give one that finds forces")
-    return np.array(
-        [
-            algorithm(arm, *(np.full(arm.n, x) for x in (np.sin(t), np.cos(t), -np.sin(t))))
-            for t in np.atleast_1d(numbers(times, "arm: times"))
-        ]
-    )
+    t = np.atleast_1d(numbers(times, "arm: times"))
+    motions = np.stack([np.sin(t), np.cos(t), -np.sin(t)], axis=1)
+    return np.array([algorithm(arm, *np.tile(at[:, None], arm.n)) for at in motions])
 
 
 # ---- polynomials in named symbols: numbers on which formulas run to be read ----------------------

@@ -17,14 +17,8 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.ordering import heuristics
 from sparsebody.ordering import reference_orders as reference
-from sparsebody.sparse.elimination_tree import (
-    OrderingMetrics,
-    core_joints,
-    early_joints,
-    is_admissible,
-    ordering_metrics,
-    repair,
-)
+from sparsebody.sparse import elimination_tree
+from sparsebody.sparse.elimination_tree import is_admissible, ordering_metrics, repair
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
@@ -77,7 +71,7 @@ class Checked:
         blocks = np.ascontiguousarray(blocks, dtype=np.intp)
         if self.admissible is False:
             return blocks
-        early = early_joints(pattern, blocks)
+        early = elimination_tree.early_joints(pattern, blocks)
         if len(early) == 0:
             return blocks
         if self.admissible is None:
@@ -277,7 +271,7 @@ class OrderingChoice:
 
     name: str
     order: IntArray  # (n_blocks,)
-    predictions: Mapping[str, OrderingMetrics]
+    predictions: Mapping[str, elimination_tree.OrderingMetrics]
 
 
 def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingChoice:
@@ -302,7 +296,7 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
     """
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
-    n_in_loops = np.count_nonzero(core_joints(pattern))
+    n_in_loops = np.count_nonzero(elimination_tree.core_joints(pattern))
     return [
         name
         for name in available_orderings(pattern.n_blocks)
@@ -322,22 +316,18 @@ def _by_bandwidth(pattern: Blocks) -> IntArray:
 
 
 _general = partial(Ordering, admissible=False)
+# fmt: off
 GENERAL_ORDERINGS = {
-    "minimum-degree": _general(
-        heuristics.unconstrained_minimum_degree, "the block that couples to the fewest rows"
-    ),
-    **{
-        f"cholmod-{method}": _general(
-            partial(heuristics.quotient_ordered_by, method=method),
-            f"{method.upper()}, by CHOLMOD",
-            needs="sksparse",
-        )
-        for method in ("amd", "metis", "nesdis")
-    },
+    "minimum-degree": _general(heuristics.unconstrained_minimum_degree,
+        "the block that couples to the fewest rows"),
+    **{f"cholmod-{method}": _general(partial(heuristics.quotient_ordered_by, method=method),
+        f"{method.upper()}, by CHOLMOD", needs="sksparse")
+        for method in ("amd", "metis", "nesdis")},
     "reverse-cuthill-mckee": _general(_by_bandwidth, "small bandwidth"),
     "natural": _general(heuristics.natural, "as numbered"),
     "random": _general(reference.shuffled, "shuffled"),
 }
+# fmt: on
 
 
 def available_general_orderings() -> list[str]:

@@ -272,8 +272,7 @@ def by_tree_decomposition(
     Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.
     """
     indptr, indices = (part.tolist() for part in dual_graph(pattern))
-    slices = pairwise(indptr)
-    graph = nx.Graph({k: indices[first:last] for k, (first, last) in enumerate(slices)})
+    graph = nx.Graph({k: indices[a:b] for k, (a, b) in enumerate(pairwise(indptr))})
     joints = elimination_of(decompose(graph)[1]) if pattern.n_dual else []
     return postordered(pattern, with_primal_blocks(pattern, np.array(joints, dtype=np.intp)))
 

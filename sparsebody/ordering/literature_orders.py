@@ -79,37 +79,26 @@ def depth_first(pattern: BlockPattern) -> IntArray:
     return search(pattern, depth_first=True).sequence[::-1].copy()
 
 
+# fmt: off
 ALGORITHMS = {
-    "penalty": Ordering(
-        penalty,
-        "joints first, then bodies: D + A' A / eps",
-        "Bayo, García de Jalón and Serna (1988)",
-    ),
-    "delassus": Ordering(
-        delassus, "bodies first, then joints: A D^-1 A'", "Delassus (1917); Baraff (1994)"
-    ),
+    "penalty": Ordering(penalty, "joints first, then bodies: D + A' A / eps",
+        "Bayo, García de Jalón and Serna (1988)"),
+    "delassus": Ordering(delassus, "bodies first, then joints: A D^-1 A'",
+        "Delassus (1917); Baraff (1994)"),
     "baraff": Ordering(baraff, "a tree from the leaves, then what closes loops", "Baraff (1996)"),
-    "articulated-body": Ordering(
-        articulated_body,
-        "what closes loops, then a tree from the leaves",
-        "Featherstone (1983); with loops Sathya and Carpentier (2026)",
-    ),
-    "depth-first": Ordering(
-        depth_first, "LDU against a depth-first search", "Brüdigam and Manchester (2020)"
-    ),
+    "articulated-body": Ordering(articulated_body, "what closes loops, then a tree from the leaves",
+        "Featherstone (1983); with loops Sathya and Carpentier (2026)"),
+    "depth-first": Ordering(depth_first, "LDU against a depth-first search",
+        "Brüdigam and Manchester (2020)"),
     "band": Ordering(heuristics.level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
-    "dissection": Ordering(
-        heuristics.nested_dissection, "halves first, cuts last", "George (1973)"
-    ),
-    "minimum-degree": Ordering(
-        heuristics.minimum_degree, "the least coupled block next", "Amestoy, Davis and Duff (1996)"
-    ),
-    "auto": Ordering(
-        lambda pattern: choose(pattern).order,
-        "the least predicted work of all orderings",
-        "this package",
-    ),
+    "dissection": Ordering(heuristics.nested_dissection, "halves first, cuts last",
+        "George (1973)"),
+    "minimum-degree": Ordering(heuristics.minimum_degree, "the least coupled block next",
+        "Amestoy, Davis and Duff (1996)"),
+    "auto": Ordering(lambda pattern: choose(pattern).order,
+        "the least predicted work of all orderings", "this package"),
 }
+# fmt: on
 
 
 def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:

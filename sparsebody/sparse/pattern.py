@@ -92,17 +92,24 @@ class BlockPattern:
         indptr, indices = self.adjacency
         return indices[indptr[block] : indptr[block + 1]]
 
-    def part(self, primal: IntArray, dual: IntArray | None = None) -> BlockPattern:
+    def part(
+        self, primal: IntArray, dual: IntArray | None = None, label: IntArray | None = None
+    ) -> BlockPattern:
         """Return the pattern of some primal and some dual blocks, numbered anew in this order.
 
-        By default of all dual blocks that couple to none of the other primal blocks.
+        By default of all dual blocks that couple to none of the other primal blocks. `label`
+        (n_primal,): the new numbers, where they are known.
         """
-        label = np.full(self.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
-        label[primal] = np.arange(len(primal))
+        if label is None:
+            label = np.full(self.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
+            label[primal] = np.arange(len(primal))
         if dual is None:
             dual = np.flatnonzero(((label[self.ends] >= 0) == (self.ends >= 0)).all(axis=1))
-        sizes = self.block_sizes[np.concatenate([primal, self.n_primal + dual])]
-        return BlockPattern(sizes, label[self.ends[dual]])
+        sizes, ends = (
+            self.block_sizes[np.concatenate([primal, self.n_primal + dual])],
+            self.ends[dual],
+        )
+        return BlockPattern(sizes, np.where(ends >= 0, label[ends], -1))
 
     def scalar_order(self, order: IntArray) -> IntArray:
         """Expand an order of blocks into the order of their scalar rows."""

@@ -100,25 +100,16 @@ def part_of_rows(
     pattern = matrix.pattern
     primal = kernels.touched_blocks(pattern.ends, dual, label)
     if sweep:
-        order = _grounded_first(_restricted(pattern, dual, primal, label))
+        order = _grounded_first(pattern.part(primal, dual, label))
         primal = primal[order]
         label[primal] = np.arange(len(primal))
         dual = kernels.sorted_by_first_end(pattern.ends, dual, label, len(primal))
-    part = _restricted(pattern, dual, primal, label)
+    part = pattern.part(primal, dual, label)
     label[primal] = -1
     shift = pattern.dual_offsets[dual] - part.dual_offsets[:-1]
     index = np.repeat(shift, part.block_sizes[part.n_primal :])
     index += np.arange(len(index))
     return PartOfRows(part, matrix.unit_rows(index, part, threads), index)
-
-
-def _restricted(
-    pattern: BlockPattern, dual: IntArray, primal: IntArray, label: IntArray
-) -> BlockPattern:
-    """Return the pattern of some blocks in new numbers."""
-    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + dual])]
-    ends = pattern.ends[dual]
-    return BlockPattern(sizes, np.where(ends >= 0, label[ends], -1))
 
 
 def _grounded_first(pattern: BlockPattern) -> IntArray:

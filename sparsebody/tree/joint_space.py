@@ -86,9 +86,8 @@ class StateSpace:
         """Return dx/dt = (Q(q) qd, qdd)."""
         q, qd = self._parts(x)
         problem = self.dynamics.problem(recursions.tree_state(self.tree, q, qd, time=time))
-        return np.concatenate(
-            [recursions.position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd]
-        )
+        rates = recursions.position_rates(self.tree, q, qd)
+        return np.concatenate([rates, self.dynamics.solve(problem).qdd])
 
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = self.tree.n_positions
@@ -125,9 +124,8 @@ class TreeInverseMethod(inverse.InverseMethod):
         load = np.zeros((system.n_bodies, 6))
         if desired.body_force is not None:
             load += desired.body_force
-        add_joint_wrenches(
-            system, desired.joints, joint, actuators.active_force * force[:, None], load
-        )
+        wrenches = actuators.active_force * force[:, None]
+        add_joint_wrenches(system, desired.joints, joint, wrenches, load)
         acted = TreeProblem(self.tree, desired.state, load)
         acted_on = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
         return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)

@@ -14,7 +14,6 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
-from sparsebody.spatial import plucker_parts
 from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
 from sparsebody.tree import recursions
 from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
@@ -213,7 +212,7 @@ def _are_closed(problem: TreeProblem) -> bool:
         joint_type = problem.system.joint_types[int(j)]
         E, r = motion.rotation[j], motion.translation[j]
         if joint_type.n_velocities < 6:
-            own_E, own_r = plucker_parts(joint_type.transform(joint_type.coordinates(E, r)))
+            own_E, own_r = joint_type.pose(joint_type.coordinates(E, r))
             if np.abs(own_E - E).max() > POSE_TOLERANCE or np.abs(own_r - r).max() > POSE_TOLERANCE:
                 return False
     return True

@@ -46,9 +46,8 @@ def loop_table(tree: SpanningTree) -> LoopTable:
     is_link = (link >= 0)[:, None]
     constants = tree.links.constants[link]
     origin = constants[:, FRAME_POINT : FRAME_POINT + 3]
-    to_body = np.where(
-        is_link[:, :, None], constants[:, FRAME:FRAME_POINT].reshape(-1, 3, 3), np.eye(3)
-    )
+    frame = constants[:, FRAME:FRAME_POINT].reshape(-1, 3, 3)
+    to_body = np.where(is_link[:, :, None], frame, np.eye(3))
     point, rotation = system.successor_point[joint], system.successor_rotation[joint]
     to_link = np.einsum("nba,nbc->nac", to_body, rotation)
     arm = np.einsum("nba,nb->na", to_body, np.where(is_link, point - origin, 0.0))
@@ -103,9 +102,8 @@ class LoopsArticulatedBody(TreeDynamics):
         self._motion = recursions.empty_motion(tree)
         links, n_v = (tree.n_bodies, 6), tree.n_velocities
         shapes = links, links, links, n_v, n_rows, n_v, n_rows
-        self._work = ProximalWork(
-            fronts.empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes)
-        )
+        arrays = (np.zeros(shape) for shape in shapes)
+        self._work = ProximalWork(fronts.empty_fronts(self.plan), *arrays)
         link = np.repeat(self._table.ends, rows, axis=0)
         self._rows = LoopRows(tree.loop_rows, link, np.zeros((n_rows, 2, 6)), np.zeros(n_rows))
         self._at_rest = np.zeros(tree.n_velocities)

@@ -3,15 +3,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sparsebody.classical import ALGORITHMS
+from sparsebody.classical import ALGORITHMS, six_revolute
 from sparsebody.classical.operators import SpatialOperators
-from sparsebody.classical.six_revolute import (
-    constant,
-    sine_torques,
-    six_revolute_arm,
-    six_revolute_symbols,
-    symbol,
-)
+from sparsebody.classical.six_revolute import constant, sine_torques, six_revolute_arm, symbol
 from sparsebody.errors import ModelError, UnknownNameError
 
 MASS_2 = """
@@ -41,7 +35,7 @@ def printed(text):
 
 
 def test_the_printed_operators_are_reproduced_symbol_for_symbol():
-    operators = six_revolute_symbols(straight=True)
+    operators = six_revolute.six_revolute_symbols(straight=True)
     assert written(operators.masses[1]) == printed(MASS_2)
     assert written(operators.eps[6:12, :6]) == printed(PHI_2)
 
@@ -52,7 +46,7 @@ def test_operators_in_symbols_are_those_in_numbers():
     values = {f"L{k}": length for k in range(7)} | {f"m({k})": mass for k in range(1, 7)}
     for k in range(1, 7):
         values |= {f"c({k})": np.cos(q[6 - k]), f"s({k})": np.sin(q[6 - k])}
-    symbols = six_revolute_symbols()
+    symbols = six_revolute.six_revolute_symbols()
     numbers = SpatialOperators.of(six_revolute_arm("points", length, mass), q)
     for name in ("phi", "M", "H", "B"):
         result = [(constant(0) + x)(values) for x in getattr(symbols, name).ravel()]

@@ -29,12 +29,20 @@ def assert_refused(message, action, kind=ModelError):
     assert isinstance(caught.value, ValueError)  # also for those who know no sparsebody errors
 
 
-def body(name="c", **wrong):
-    return lambda m: m.add_body(name, **{"mass": 1.0, "inertia": [1, 1, 1]} | wrong)
+def adding(method, *first, others=(), **usual):
+    """Actions on a mechanism: a method with these arguments, unless others are given."""
+    return lambda *given, **options: (
+        lambda m: getattr(m, method)(*first, *(given or others), **usual | options)
+    )
 
 
-def joint(*arguments, **where):
-    return lambda m: m.add_joint(*(arguments or ("new", sb.Revolute(), "a", "b")), **where)
+body = adding("add_body", others=("c",), mass=1.0, inertia=[1, 1, 1])
+joint = adding("add_joint", others=("new", sb.Revolute(), "a", "b"))
+joint_force = adding("add_joint_force")
+point_force = adding("add_point_force", "f", others=("a", "b"))
+external = adding("add_external_force", "f")
+bushing = adding("add_bushing", "x", others=("a", "b"))
+beam = adding("add_beam", "x", "a", "b", **STEEL)
 
 
 def prescribed(joint_type, motion):
@@ -42,27 +50,7 @@ def prescribed(joint_type, motion):
 
 
 def compliant(compliance=0.0, **options):
-    return joint("new", sb.Revolute(), "a", "b", compliance=compliance, **options)
-
-
-def joint_force(*arguments, **options):
-    return lambda m: m.add_joint_force(*arguments, **options)
-
-
-def point_force(first="a", second="b", **options):
-    return lambda m: m.add_point_force("f", first, second, **options)
-
-
-def external(*arguments, **options):
-    return lambda m: m.add_external_force("f", *arguments, **options)
-
-
-def bushing(first="a", second="b", **options):
-    return lambda m: m.add_bushing("x", first, second, **options)
-
-
-def beam(**options):
-    return lambda m: m.add_beam("x", "a", "b", **STEEL | options)
+    return joint(compliance=compliance, **options)
 
 
 def rod_with_a_force(m):
@@ -166,7 +154,7 @@ FORCES = [
     (bushing(stiffness=[1, 1, 1]), r"'x'.*: stiffness has shape \(3,\); give a number, 6 numbers"),
     (bushing(stiffness=[1, 0, 0, 1, 1, 1], damping=1.0), "'x'.*: damping .* without stiffness; g"),
     (bushing(stiffness=1.0, point=(0, 0, 0), successor_frame=sb.Frame()), "'x'.*: .*not both"),
-    (bushing("b", stiffness=1.0), "bushing 'x': connects 'b' to itself; give two bodies"),
+    (bushing("b", "b", stiffness=1.0), "bushing 'x': connects 'b' to itself; give two bodies"),
     (beam(start=(0, 0, 0), end=(0, 0, 0)), r"beam 'x': start and end are both .* give two points"),
     (beam(start=(0, 0, 0)), "beam 'x': give start and end, or length and the two frames"),
     (beam(**BOTH_ENDS | {"I_y": 0.0}), "beam 'x': I_y is 0.0; it must be positive"),
@@ -262,10 +250,7 @@ BROKEN = later((nan, 0.0, 0.0))
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (
-            point_force(stiffness=1.0),
-            "point force 'f': its points coincide, so it has no direction",
-        ),
+        (point_force(stiffness=1.0), "force 'f': its points coincide, so it has no direction"),
         (prescribed(sb.Prismatic(), later("junk")), r"no \(value, rate, acceleration\) at t = 2 s"),
         (prescribed(sb.Prismatic(), BROKEN), r"prescribed to joint 'new' is .* at t = 2 s; every"),
         (joint_force("f", "hinge", effort=BROKEN), "of a force on joint 'hinge' is nan at t = 2 s"),

@@ -42,9 +42,8 @@ def test_a_joint_given_in_the_world_is_closed_at_its_zero(seed):
     rng = np.random.default_rng(seed)
     mechanism = two_bodies(rng)
     point, axis, x_axis = rng.normal(size=(3, 3))
-    joint = mechanism.add_joint(
-        "joint", sb.Revolute(), "a", "b", point=point, axis=axis, x_axis=x_axis
-    )
+    where = {"point": point, "axis": axis, "x_axis": x_axis}
+    joint = mechanism.add_joint("joint", sb.Revolute(), "a", "b", **where)
     for body, frame in (("a", joint.predecessor_frame), ("b", joint.successor_frame)):
         carrier = mechanism.body(body)
         R = carrier.rotation @ frame.rotation

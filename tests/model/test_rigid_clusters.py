@@ -5,19 +5,19 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Frame
 from sparsebody.spatial import quaternion_exponential, rotation_from_quaternion
 
 TURN = quaternion_exponential([0.3, -0.2, 0.9])
 R = rotation_from_quaternion(TURN)
 ARM, CENTER = np.array([0.1, 0.4, -0.2]), np.array([0, 0.1, 0.05])
-WRIST = Frame((0.5, 0.2, 0.1), quaternion_exponential([0.1, 0.7, 0.0]))  # on the bracket
-MOUNT = Frame((0.3, 0.3, 0.3))
+WRIST = sb.Frame((0.5, 0.2, 0.1), quaternion_exponential([0.1, 0.7, 0.0]))  # on the bracket
+BRACKET = sb.Frame(ARM, TURN)  # on the link
+MOUNT = sb.Frame((0.3, 0.3, 0.3))
 SPIN = np.array([0.0, 1.0, 1.0])  # of all, about the hinge
 LINK = {"mass": 2.0, "inertia": (0.3, 0.4, 0.5), "center_of_mass": (0.2, 0.0, 0.1)}
 
 
-WRIST_ON_LINK = Frame(
+WRIST_ON_LINK = sb.Frame(
     ARM + R @ WRIST.position, sb.spatial.quaternion_product(TURN, WRIST.orientation)
 )
 TOOL = {
@@ -41,7 +41,7 @@ def arm(bracket_mass):
     mechanism.add_body("bracket", **solid, **place)
     mechanism.add_body("tool", **TOOL)
     mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "link", axis=(0, 1, 1))
-    mechanism.add_joint("weld", sb.Fixed(), "link", "bracket", predecessor_frame=Frame(ARM, TURN))
+    mechanism.add_joint("weld", sb.Fixed(), "link", "bracket", predecessor_frame=BRACKET)
     mechanism.add_joint("wrist", sb.Universal(), "bracket", "tool", predecessor_frame=WRIST)
     mechanism.add_external_force("push", "bracket", force=(1, 2, 3), moment=(0, 1, 0), axes="body")
     mechanism.add_external_force("lift", "bracket", force=(0, 0, 4), point=(0.3, 0.1, 0.0))
@@ -70,7 +70,7 @@ def by_hand(bracket_mass):
     mechanism.add_external_force("lift", "link", force=(0, 0, 4), point=ARM + R @ (0.3, 0.1, 0.0))
     foot = ARM + R @ (0, 1, 0)
     mechanism.add_point_force("strut", "link", "tool", first_point=foot, effort=2.0)
-    frames = {"predecessor_frame": MOUNT, "successor_frame": sb.Frame(ARM, TURN)}
+    frames = {"predecessor_frame": MOUNT, "successor_frame": BRACKET}
     mechanism.add_bushing("mount", "world", "link", stiffness=5.0, **frames)
     return mechanism
 

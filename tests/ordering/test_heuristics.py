@@ -12,15 +12,10 @@ from patterns import graph_pattern, ladder, metrics, pattern_of, patterns, shuff
 from scipy.sparse import csr_array
 
 import sparsebody as sb
+from sparsebody import ordering as tables
 from sparsebody._core import ordering as kernels
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.ordering import (
-    GENERAL_ORDERINGS,
-    available_general_orderings,
-    general_order,
-    heuristics,
-    order,
-)
+from sparsebody.ordering import available_general_orderings, general_order, heuristics, order
 from sparsebody.sparse.elimination_tree import column_structures, ordering_metrics
 from sparsebody.sparse.pattern import check_order, dual_graph, symmetric_pattern
 
@@ -354,5 +349,5 @@ def test_unknown_names_and_missing_packages_are_told(monkeypatch):
     with pytest.raises(MissingDependencyError, match="needs sksparse: pip install"):
         general_order(grid(2), "cholmod-amd")
     assert available_general_orderings() == [
-        name for name, entry in GENERAL_ORDERINGS.items() if entry.needs is None
+        name for name, entry in tables.GENERAL_ORDERINGS.items() if entry.needs is None
     ]

@@ -9,19 +9,11 @@ from hypothesis import given
 from patterns import graph_pattern, ladder, metrics, pattern_of, patterns, renumbered, shuffled
 
 import sparsebody as sb
+from sparsebody import ordering
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
-from sparsebody.ordering import (
-    ORDERINGS,
-    available_orderings,
-    candidate_orderings,
-    choose,
-    is_admissible,
-    order,
-    quickest,
-    repair,
-)
+from sparsebody.ordering import ORDERINGS, available_orderings, choose, is_admissible, order, repair
 from sparsebody.ordering.reference_orders import annealed
 from sparsebody.sparse.pattern import check_order
 
@@ -91,14 +83,14 @@ def test_a_tree_is_taken_leaves_first():
 
 def test_large_mechanisms_and_large_hubs_skip_what_would_take_long():
     quick = ["leaves-first", "minimum-degree", "reverse-cuthill-mckee"]
-    assert candidate_orderings(ladder(60_000)) == quick
-    assert candidate_orderings(graph_pattern(nx.star_graph(3_000))) == quick
+    assert ordering.candidate_orderings(ladder(60_000)) == quick
+    assert ordering.candidate_orderings(graph_pattern(nx.star_graph(3_000))) == quick
 
 
 def test_what_only_pays_in_loops_is_not_tried_on_trees_and_small_mechanisms():
-    assert "minimum-fill" not in candidate_orderings(ladder(10))
-    assert "minimum-fill" not in candidate_orderings(graph_pattern(nx.path_graph(500)))
-    assert "minimum-fill" in candidate_orderings(ladder(100))
+    assert "minimum-fill" not in ordering.candidate_orderings(ladder(10))
+    assert "minimum-fill" not in ordering.candidate_orderings(graph_pattern(nx.path_graph(500)))
+    assert "minimum-fill" in ordering.candidate_orderings(ladder(100))
 
 
 @pytest.mark.parametrize(
@@ -113,10 +105,9 @@ def test_annealing_finds_nothing_much_better_than_the_automatic_choice(graph):
 
 
 def test_the_quickest_ordering_is_the_one_without_fill_in_to_think_of():
-    assert quickest(["cholmod-metis", "leaves-first", "reverse-cuthill-mckee"]) == (
-        "reverse-cuthill-mckee"
-    )
-    assert quickest(["minimum-degree", "leaves-first"]) == "minimum-degree"
+    names = ["cholmod-metis", "leaves-first", "reverse-cuthill-mckee"]
+    assert ordering.quickest(names) == "reverse-cuthill-mckee"
+    assert ordering.quickest(["minimum-degree", "leaves-first"]) == "minimum-degree"
 
 
 @pytest.fixture(autouse=True)
@@ -201,8 +192,8 @@ def test_positions_reach_an_ordering_that_takes_them():
 
 def test_the_automatic_choice_tries_it_where_it_is_offered():
     sb.register_ordering("mine", bodies_backwards, largest_automatic=100)
-    assert "mine" in candidate_orderings(ladder(5))
-    assert "mine" not in candidate_orderings(ladder(50))
+    assert "mine" in ordering.candidate_orderings(ladder(5))
+    assert "mine" not in ordering.candidate_orderings(ladder(50))
     assert "mine" in choose(ladder(5)).predictions
 
 

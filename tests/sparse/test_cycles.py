@@ -61,11 +61,8 @@ def test_ladders_and_lattices_have_cycles_of_four(name, parameters):
 
 def test_trees_have_none():
     ends, weight = np.array([[-1, 0], [0, 1], [0, 2]]), np.ones(3, dtype=np.intp)
-    for cycles in (
-        short_cycles(3, ends),
-        minimum_cycles(3, ends, weight),
-        face_cycles(3, ends, weight),
-    ):
+    given = 3, ends, weight
+    for cycles in (short_cycles(3, ends), minimum_cycles(*given), face_cycles(*given)):
         assert len(cycles) == 0
         with pytest.raises(IndexError):
             cycles[0]

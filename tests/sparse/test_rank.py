@@ -190,9 +190,8 @@ def test_a_sheet_is_decided_at_every_size(k):
 )
 def test_as_many_rows_of_a_lattice_are_kept_as_are_exactly_independent(k, joint, keep):
     """Arms are half a meter along the axes, so that twice the rows are integers."""
-    matrix = matrix_at_start(
-        sb.build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1).compile()
-    )
+    lattice = sb.build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1)
+    matrix = matrix_at_start(lattice.compile())
     decision = independent_rows(matrix)
     assert decision.certain
     assert decision.rank == rank_modulo_prime(2 * constraint_matrix(matrix))
@@ -222,9 +221,7 @@ def test_nearly_dependent_rows_without_a_gap_are_flagged():
 
 def test_no_rows_are_all_independent():
     matrix = rigid_matrix(np.random.default_rng(0), [(-1, 0)], [np.zeros((1, 6))])
-    pattern = dataclasses.replace(
-        matrix.pattern, block_sizes=np.array([6]), ends=np.empty((0, 2), dtype=np.intp)
-    )
+    pattern = sb.BlockPattern(np.array([6]), np.empty((0, 2), dtype=np.intp))
     empty = dataclasses.replace(matrix, pattern=pattern, rows=np.empty((0, 2, 6)))
     decision = independent_rows(empty)
     assert (decision.rank, decision.n_dependent, decision.certain) == (0, 0, True)

@@ -10,28 +10,11 @@ from patterns import graph_pattern, pattern_of
 from random_saddles import loop_of_hinges
 
 import sparsebody as sb
-import sparsebody.sparse.row_choices as methods_module
 from sparsebody._core import rank as kernels
+from sparsebody.sparse import row_choices as choices
 from sparsebody.sparse.pattern import bisected
 from sparsebody.sparse.rank import independent_rows
-from sparsebody.sparse.row_choices import (
-    FRONTAL,
-    HALVES,
-    PIVOTED,
-    SWEPT,
-    RowChoice,
-    agree,
-    equilibrate,
-    fronts,
-    generic_bars,
-    generic_rank,
-    halves,
-    narrow_choices,
-    part_of_rows,
-    path,
-    row_remainders,
-    schur_pivots,
-)
+from sparsebody.sparse.row_choices import FRONTAL, HALVES, PIVOTED, SWEPT, agree, narrow_choices
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import SCHUR_SHIFT as DELTA
 
@@ -59,9 +42,8 @@ def random_rows(rng, n_bodies, n_repeated=0, joints_per_body=3.0):
     start = np.cumsum([0, *size])
     more = [rows[start[j] : start[j + 1]] for j in again]
     sizes = np.concatenate([pattern.block_sizes, size[again]])
-    return sb.BlockPattern(sizes, np.concatenate([ends, ends[again]])), np.concatenate(
-        [rows, *more]
-    )
+    pattern = sb.BlockPattern(sizes, np.concatenate([ends, ends[again]]))
+    return pattern, np.concatenate([rows, *more])
 
 
 def dense(pattern, rows):
@@ -70,13 +52,13 @@ def dense(pattern, rows):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("parts", [path, halves])
+@pytest.mark.parametrize("parts", [choices.path, choices.halves])
 def test_the_rows_kept_are_a_basis_of_all_rows(parts, seed):
     rng = np.random.default_rng(seed)
-    n_bodies = int(rng.integers(2, 9 if parts is path else 30))
+    n_bodies = int(rng.integers(2, 9 if parts is choices.path else 30))
     pattern, rows = random_rows(rng, n_bodies, n_repeated=2)
     order = bisected(pattern) if seed % 2 else rng.permutation(pattern.n_primal)
-    keep = row_remainders(pattern, rows, parts(order), 1e-9) > 1e-9
+    keep = choices.row_remainders(pattern, rows, parts(order), 1e-9) > 1e-9
     A = dense(pattern, rows)
     assert np.count_nonzero(keep) == np.linalg.matrix_rank(A) == np.linalg.matrix_rank(A[keep])
 
@@ -87,7 +69,7 @@ def test_remainders_are_those_of_gram_schmidt_in_the_same_order():
     ends = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
     pattern = sb.BlockPattern(np.repeat([6, 1], [n, n - 1]), ends)
     rows = unit_rows(np.random.default_rng(5), pattern)
-    pivots = row_remainders(pattern, rows, path(np.arange(n)), 1e-12)
+    pivots = choices.row_remainders(pattern, rows, choices.path(np.arange(n)), 1e-12)
     R = np.linalg.qr(dense(pattern, rows).T, mode="r")
     np.testing.assert_allclose(pivots, np.abs(np.diag(R)), atol=1e-14)
 
@@ -98,7 +80,7 @@ def test_the_product_of_remainders_is_the_volume_of_the_rows():
     pattern = sb.BlockPattern(np.array([6, 6, 6, 6, 6, 3, 4, 2, 3, 5, 1, 4]), ends)
     rows = unit_rows(rng, pattern)
     A = dense(pattern, rows)
-    pivots = row_remainders(pattern, rows, halves(bisected(pattern)), 1e-12)
+    pivots = choices.row_remainders(pattern, rows, choices.halves(bisected(pattern)), 1e-12)
     assert 2 * np.log(pivots).sum() == pytest.approx(np.linalg.slogdet(A @ A.T)[1])
 
 
@@ -108,7 +90,7 @@ def remainder_flops(pattern, parts):
 
 def test_work_on_a_grid_grows_with_the_cube_of_its_side():
     grids = [graph_pattern(nx.grid_2d_graph(k, k), joint_size=3) for k in (32, 128)]
-    small, large = (remainder_flops(grid, halves(bisected(grid))) for grid in grids)
+    small, large = (remainder_flops(grid, choices.halves(bisected(grid))) for grid in grids)
     assert 4.0**2 < large / small < 1.5 * 4.0**3
 
 
@@ -116,7 +98,7 @@ def test_joints_to_the_world_cost_no_more_than_their_own_fronts():
     n = 400
     chain = [(k, k + 1) for k in range(n - 1)]
     standing = pattern_of([*chain, *((-1, k) for k in range(n))], n)
-    floating, parts = pattern_of(chain, n), halves(np.arange(n))
+    floating, parts = pattern_of(chain, n), choices.halves(np.arange(n))
     assert remainder_flops(standing, parts) == remainder_flops(floating, parts)
 
 
@@ -179,7 +161,7 @@ def expected_remainders(pattern, rows):
 )
 def test_remainders_in_two_fronts_are_those_of_projections(m, n, n_ready, n_dependent):
     pattern, rows = random_joints(m, n, n_ready, m + n_ready, n_dependent)
-    remainders = row_remainders(pattern, rows, path(np.arange(2)), TOLERANCE)
+    remainders = choices.row_remainders(pattern, rows, choices.path(np.arange(2)), TOLERANCE)
     scale = np.linalg.norm(rows.reshape(n, -1), 2)
     np.testing.assert_allclose(remainders, expected_remainders(pattern, rows), atol=1e-12 * scale)
     rank = np.linalg.matrix_rank(rows.reshape(n, -1))
@@ -191,7 +173,7 @@ def test_pivots_are_those_of_the_dense_schur_complement(seed):
     rng = np.random.default_rng(seed)
     pattern, rows = random_rows(rng, n_bodies=6)
     order = rng.permutation(pattern.n_primal)
-    pivots = schur_pivots(pattern, rows, fronts(pattern, order), delta=0.5)
+    pivots = choices.schur_pivots(pattern, rows, choices.fronts(pattern, order), delta=0.5)
     A = dense(pattern, rows)
     # the determinant of a leading part is the product of its pivots, in whatever order they come
     whole = np.linalg.slogdet(A @ A.T + 0.5 * np.eye(len(A)))[1]
@@ -208,7 +190,7 @@ def test_pivots_are_those_of_the_dense_schur_complement(seed):
 def test_repeated_rows_have_pivots_of_about_delta(seed):
     rng = np.random.default_rng(seed)
     pattern, rows = random_rows(rng, n_bodies=20, n_repeated=3, joints_per_body=1.2)
-    pivots = schur_pivots(pattern, rows, fronts(pattern, rng.permutation(20)))
+    pivots = choices.schur_pivots(pattern, rows, choices.fronts(pattern, rng.permutation(20)))
     threshold, ratio = largest_gap(pivots)
     assert np.sum(pivots > threshold) == np.linalg.matrix_rank(dense(pattern, rows))
     assert ratio > 1e5
@@ -236,7 +218,7 @@ KEEP = np.array([True, True, False])
 
 
 def choice(least=0.1, dropped=1e-15, method=FRONTAL, keep=KEEP):
-    return RowChoice(keep, least / dropped, method, least, dropped)
+    return choices.RowChoice(keep, least / dropped, method, least, dropped)
 
 
 @pytest.mark.parametrize(
@@ -258,13 +240,13 @@ def test_two_methods_agree_if_both_are_clear_and_keep_as_many_rows():
     assert not agree(choice(), choice())
     assert not agree(choice(), choice(method=HALVES, keep=~KEEP))
     assert not agree(choice(), choice(least=1e-9, method=HALVES))
-    assert agree(choice(), RowChoice(KEEP, 30.0, SWEPT))
-    assert not agree(choice(), RowChoice(KEEP, 3.0, SWEPT))
+    assert agree(choice(), choices.RowChoice(KEEP, 30.0, SWEPT))
+    assert not agree(choice(), choices.RowChoice(KEEP, 3.0, SWEPT))
 
 
 def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch):
     monkeypatch.setattr(
-        methods_module, "narrow_choices", lambda *given: [next(iter(narrow_choices(*given)))]
+        choices, "narrow_choices", lambda *given: [next(iter(narrow_choices(*given)))]
     )
     decision = independent_rows(matrix_at_start(sb.build("ladder", rungs=150).compile()))
     assert decision.is_regular
@@ -276,10 +258,10 @@ def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch
 
 def test_bodies_of_different_freedoms_have_no_generic_rank():
     pattern = matrix_at_start(sb.build("ladder", rungs=3).compile()).pattern
-    assert generic_rank(pattern) == 27
+    assert choices.generic_rank(pattern) == 27
     sizes = pattern.block_sizes.copy()
     sizes[0] = 3
-    assert generic_rank(type(pattern)(sizes, pattern.ends)) == -1
+    assert choices.generic_rank(type(pattern)(sizes, pattern.ends)) == -1
 
 
 def random_graph(rng, k):
@@ -307,7 +289,7 @@ def test_as_many_bars_are_accepted_as_are_independent_at_random(k):
     for seed in range(200):
         rng = np.random.default_rng((seed, k))
         n, ends, bars = random_graph(rng, k)
-        accepted = generic_bars(ends, bars, n, k)
+        accepted = choices.generic_bars(ends, bars, n, k)
         assert np.all((accepted >= 0) & (accepted <= bars))
         assert accepted.sum() == rank_of_random_bars(rng, ends, bars, n, k)
 
@@ -317,7 +299,7 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
     rng = np.random.default_rng(seed)
     pattern, _ = random_rows(rng, n_bodies=8)
     order = rng.permutation(pattern.n_primal)
-    sweep, place = fronts(pattern, order), np.argsort(order)
+    sweep, place = choices.fronts(pattern, order), np.argsort(order)
     spans = [[place[body] for body in pair if body >= 0] for pair in pattern.ends]
     size = pattern.block_sizes[pattern.n_primal :]
     width = max(
@@ -329,8 +311,8 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
 
 def equilibrated(matrix):
     label = np.full(matrix.pattern.n_primal, -1)
-    part = part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
-    equilibrate(part)
+    part = choices.part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
+    choices.equilibrate(part)
     return part
 
 

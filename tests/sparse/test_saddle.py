@@ -7,16 +7,7 @@ import pytest
 from random_saddles import draw
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.saddle import (
-    constraint_matrix,
-    largest_eigenvalue,
-    largest_row_sum,
-    residual_scales,
-    residual_size,
-    saddle_csc,
-    saddle_product,
-    saddle_residual,
-)
+from sparsebody.sparse import saddle
 
 
 def explicit(matrix):
@@ -40,11 +31,11 @@ def explicit(matrix):
 def test_matrices_and_products_are_those_of_the_one_written_down_block_by_block(seed):
     matrix = draw(seed)
     n, dense = matrix.pattern.n_primal_rows, explicit(matrix)
-    np.testing.assert_array_equal(saddle_csc(matrix).toarray(), dense)
-    np.testing.assert_array_equal(constraint_matrix(matrix).toarray(), dense[n:, :n])
+    np.testing.assert_array_equal(saddle.saddle_csc(matrix).toarray(), dense)
+    np.testing.assert_array_equal(saddle.constraint_matrix(matrix).toarray(), dense[n:, :n])
     x = np.random.default_rng(seed).normal(size=(matrix.pattern.n_rows, 3))
     for vectors in (x, x[:, 0]):
-        product = saddle_product(matrix, vectors)
+        product = saddle.saddle_product(matrix, vectors)
         np.testing.assert_allclose(product, dense @ vectors, rtol=1e-12, atol=1e-12)
 
 
@@ -52,15 +43,15 @@ def test_vectors_that_do_not_fit_are_refused():
     matrix = draw(4)
     x = np.zeros(matrix.pattern.n_rows)
     with pytest.raises(ShapeError, match="x has 3 rows"):
-        saddle_product(matrix, np.ones(3))
+        saddle.saddle_product(matrix, np.ones(3))
     with pytest.raises(ShapeError, match="the right-hand side"):
-        saddle_residual(matrix, x, np.zeros((len(x), 2)))
+        saddle.saddle_residual(matrix, x, np.zeros((len(x), 2)))
 
 
 def measured(matrix, x, rhs):
     """The residual, and its size."""
-    rest = saddle_residual(matrix, x, rhs)
-    return rest, residual_size(matrix, rest, residual_scales(matrix, x, rhs))
+    rest = saddle.saddle_residual(matrix, x, rhs)
+    return rest, saddle.residual_size(matrix, rest, saddle.residual_scales(matrix, x, rhs))
 
 
 def test_the_residual_is_measured_in_the_worst_column():
@@ -105,7 +96,7 @@ def test_the_largest_eigenvalue_is_found_from_below_to_a_few_per_cent(n, spread)
     rng = np.random.default_rng(n)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     size = 10.0 ** rng.uniform(-spread, 0.0, n)
-    result = largest_eigenvalue(lambda x: Q @ (size * (Q.T @ x)), n)
+    result = saddle.largest_eigenvalue(lambda x: Q @ (size * (Q.T @ x)), n)
     assert 0.93 * size.max() <= result <= (1.0 + 1e-12) * size.max()
 
 
@@ -115,10 +106,10 @@ def test_the_largest_row_sum_is_found_from_below_within_a_factor(shape):
     for _ in range(20):
         A = rng.normal(size=shape) * 10.0 ** rng.uniform(-6, 0, (shape[0], 1))
         truth = np.abs(A).sum(axis=1).max()
-        result = largest_row_sum(lambda x, A=A: A @ x, lambda y, A=A: A.T @ y, shape[0])
+        result = saddle.largest_row_sum(lambda x, A=A: A @ x, lambda y, A=A: A.T @ y, shape[0])
         assert truth / 3.0 <= result <= (1.0 + 1e-12) * truth
 
 
 def test_nothing_has_no_norm():
-    assert largest_eigenvalue(lambda x: x, 0) == 0.0
-    assert largest_row_sum(lambda x: 0.0 * x, lambda y: 0.0 * y, 3) == 0.0
+    assert saddle.largest_eigenvalue(lambda x: x, 0) == 0.0
+    assert saddle.largest_row_sum(lambda x: 0.0 * x, lambda y: 0.0 * y, 3) == 0.0

@@ -5,33 +5,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patterns import (
-    eliminated,
-    graph_pattern,
-    ladder,
-    networkx_graph,
-    pattern_of,
-    patterns,
-    shuffled,
-)
+from patterns import eliminated, graph_pattern, networkx_graph, pattern_of, patterns, shuffled
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sparsebody.sparse.pattern import (
-    biconnected_components,
-    bisected,
-    cuthill_mckee,
-    dual_graph,
-    landmark_distances,
-    primal_graph,
-    sampled,
-    with_primal_blocks,
-)
+from sparsebody.sparse import pattern as searches
 
 
 def test_halves_of_a_path_are_paths():
     labels = np.random.default_rng(0).permutation(64)
     ends = np.stack([labels[:-1], labels[1:]], axis=1)
-    place = np.argsort(labels)[bisected(pattern_of(ends, 64))]
+    place = np.argsort(labels)[searches.bisected(pattern_of(ends, 64))]
     for parts in (2, 4, 8, 16):
         for part in np.split(place, parts):
             assert np.ptp(part) == len(part) - 1
@@ -40,7 +23,7 @@ def test_halves_of_a_path_are_paths():
 def test_the_halves_of_a_long_grid_share_a_short_side():
     pattern = graph_pattern(nx.grid_2d_graph(6, 50))
     half = np.zeros(300, dtype=bool)
-    half[bisected(pattern)[:150]] = True
+    half[searches.bisected(pattern)[:150]] = True
     assert np.count_nonzero(half[pattern.ends[:, 0]] != half[pattern.ends[:, 1]]) <= 12
 
 
@@ -62,24 +45,24 @@ def test_components_of_random_graphs_are_those_of_networkx(seed):
         for edges in nx.biconnected_component_edges(nx.Graph(list(edge_of)))
     }
     swapped = np.where(rng.random((len(ends), 1)) < 0.5, ends, ends[:, ::-1])
-    assert partition(biconnected_components(pattern_of(swapped, n))) == expected
+    assert partition(searches.biconnected_components(pattern_of(swapped, n))) == expected
 
 
 def test_parallel_edges_are_one_component_and_loops_on_one_node_are_alone():
     ends = [(-1, 0), (0, 1), (1, 0), (1, 1), (-1, -1)]
-    component = biconnected_components(pattern_of(ends, 2))
+    component = searches.biconnected_components(pattern_of(ends, 2))
     assert partition(component) == {frozenset(s) for s in ({0}, {1, 2}, {3}, {4})}
 
 
 def test_a_deep_tree_needs_no_recursion():
     n = 100_000
     ends = np.column_stack([np.arange(-1, n - 1), np.arange(n)])
-    assert len(np.unique(biconnected_components(pattern_of(ends, n)))) == n
+    assert len(np.unique(searches.biconnected_components(pattern_of(ends, n)))) == n
 
 
 @given(pattern=patterns())
 def test_each_column_holds_the_distances_from_one_block_of_each_part(pattern):
-    graph, distance = networkx_graph(pattern), landmark_distances(pattern, 3)
+    graph, distance = networkx_graph(pattern), searches.landmark_distances(pattern, 3)
     for part in map(sorted, nx.connected_components(graph)):
         offset = distance[part].min()
         for column in (distance[part] - offset).T.astype(int):
@@ -89,7 +72,7 @@ def test_each_column_holds_the_distances_from_one_block_of_each_part(pattern):
 
 def test_the_first_landmarks_of_a_lattice_are_opposite_corners():
     lattice = graph_pattern(nx.grid_2d_graph(5, 5))
-    first, second = landmark_distances(lattice, 2).argmin(axis=0)
+    first, second = searches.landmark_distances(lattice, 2).argmin(axis=0)
     assert {first, second} in ({0, 24}, {4, 20})
 
 
@@ -100,7 +83,7 @@ def bandwidth(pattern, order):
 
 @given(pattern=patterns())
 def test_the_other_end_of_every_joint_of_a_body_is_listed(pattern):
-    indptr, beyond = primal_graph(pattern)
+    indptr, beyond = searches.primal_graph(pattern)
     for body in range(pattern.n_primal):
         joints = pattern.neighbours(body) - pattern.n_primal
         expected = [next((b for b in pattern.ends[j] if b != body), -1) for j in joints]
@@ -109,8 +92,8 @@ def test_the_other_end_of_every_joint_of_a_body_is_listed(pattern):
 
 @given(pattern=patterns())
 def test_every_part_is_listed_in_one_piece_and_breadth_first(pattern):
-    order, graph = cuthill_mckee(pattern), networkx_graph(pattern)
-    assert sorted(order) == sorted(bisected(pattern)) == list(range(pattern.n_primal))
+    order, graph = searches.cuthill_mckee(pattern), networkx_graph(pattern)
+    assert sorted(order) == sorted(searches.bisected(pattern)) == list(range(pattern.n_primal))
     begin = 0
     while begin < len(order):
         distance = nx.single_source_shortest_path_length(graph, int(order[begin]))
@@ -126,7 +109,7 @@ def test_every_part_is_listed_in_one_piece_and_breadth_first(pattern):
         graph_pattern(nx.path_graph(60)),
         graph_pattern(nx.cycle_graph(60)),
         graph_pattern(nx.grid_2d_graph(6, 20)),
-        ladder(50),
+        graph_pattern(nx.ladder_graph(50)),
     ],
 )
 def test_the_band_is_as_narrow_as_that_of_scipy_however_blocks_are_numbered(pattern):
@@ -135,13 +118,13 @@ def test_the_band_is_as_narrow_as_that_of_scipy_however_blocks_are_numbered(patt
         nodes = range(renumbered.n_primal)
         graph = nx.to_scipy_sparse_array(networkx_graph(renumbered), nodes, format="csr")
         scipy_order = reverse_cuthill_mckee(graph, symmetric_mode=True)
-        result = bandwidth(renumbered, cuthill_mckee(renumbered))
+        result = bandwidth(renumbered, searches.cuthill_mckee(renumbered))
         assert result <= bandwidth(renumbered, scipy_order)
 
 
-@pytest.mark.parametrize("pattern", [ladder(400), graph_pattern(nx.grid_2d_graph(30, 30))])
-def test_pieces_are_connected_and_as_large_as_asked_for(pattern):
-    sample = sampled(pattern, n_pieces=3, n_blocks=50)
+@pytest.mark.parametrize("graph", [nx.grid_2d_graph(30, 30), nx.ladder_graph(400)])
+def test_pieces_are_connected_and_as_large_as_asked_for(graph):
+    sample = searches.sampled(graph_pattern(graph), n_pieces=3, n_blocks=50)
     assert sample.n_primal == 150
     parts = sorted(map(len, nx.connected_components(networkx_graph(sample))))
     assert parts == [50, 50, 50] or len(parts) < 3  # pieces may touch
@@ -149,13 +132,13 @@ def test_pieces_are_connected_and_as_large_as_asked_for(pattern):
 
 def test_samples_keep_trees_joints_to_the_world_and_small_mechanisms():
     tree = graph_pattern(nx.random_labeled_tree(2000, seed=1))
-    assert nx.is_forest(networkx_graph(sampled(tree)))
+    assert nx.is_forest(networkx_graph(searches.sampled(tree)))
     ends = [(k, k + 1) for k in range(99)] + [(-1, k) for k in range(100)]
-    sample = sampled(pattern_of(ends, 100), n_pieces=1, n_blocks=10)
+    sample = searches.sampled(pattern_of(ends, 100), n_pieces=1, n_blocks=10)
     assert np.count_nonzero((sample.ends < 0).any(axis=1)) == 10
     assert sample.n_dual == 19  # those that lead out are left out
-    sample = sampled(ladder(5))
-    assert (sample.n_primal, sample.n_dual) == (ladder(5).n_primal, ladder(5).n_dual)
+    sample = searches.sampled(graph_pattern(nx.ladder_graph(5)))
+    assert (sample.n_primal, sample.n_dual) == (10, 13)
 
 
 @given(pattern=patterns())
@@ -165,7 +148,7 @@ def test_dual_blocks_are_joined_where_the_schur_complement_is_not_zero(pattern):
         touches[np.arange(pattern.n_dual), pattern.ends[:, side]] = 1.0
     schur = touches[:, :-1] @ touches[:, :-1].T
     np.fill_diagonal(schur, 0.0)
-    indptr, indices = dual_graph(pattern)
+    indptr, indices = searches.dual_graph(pattern)
     for j in range(pattern.n_dual):
         np.testing.assert_array_equal(indices[indptr[j] : indptr[j + 1]], np.flatnonzero(schur[j]))
 
@@ -176,9 +159,9 @@ def test_fronts_of_dual_blocks_are_those_of_their_graph_and_primal_ones_come_rig
 ):
     n = pattern.n_primal
     duals = np.array(data.draw(st.permutations(range(pattern.n_dual))), dtype=np.intp)
-    order = with_primal_blocks(pattern, duals)
+    order = searches.with_primal_blocks(pattern, duals)
     columns = dict(zip(order.tolist(), eliminated(pattern, order), strict=True))
-    indptr, indices = dual_graph(pattern)
+    indptr, indices = searches.dual_graph(pattern)
     graph = [set(indices[indptr[j] : indptr[j + 1]].tolist()) for j in range(pattern.n_dual)]
     for dual in duals.tolist():
         assert {int(order[k]) - n for k in columns[n + dual]} == graph[dual]

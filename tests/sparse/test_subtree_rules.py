@@ -8,13 +8,12 @@ from patterns import eliminated, graph_pattern, ladder, ordered_patterns, renumb
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.ordering import order
+from sparsebody.sparse import subtree_rules
 from sparsebody.sparse.elimination_tree import elimination, postordered
 from sparsebody.sparse.subtree_rules import (
     TOP,
     Derivation,
     Productions,
-    Rule,
-    Rules,
     affine_rules,
     closed,
     merged,
@@ -115,7 +114,7 @@ def test_what_leads_to_a_subtree_nobody_has_seen_or_has_no_rule_is_not_closed():
     assert closed(halving_rules((Y, 2)), [20, 21]) is None
     known = halving_rules()
     rules = {of: rule for of, rule in known.rules.items() if of != (Y, 1)}
-    assert closed(Rules(2, rules, known.listed), [20, 21]) is None
+    assert closed(subtree_rules.Rules(2, rules, known.listed), [20, 21]) is None
 
 
 def test_equal_keys_with_different_derivations_are_alternatives():
@@ -133,7 +132,8 @@ def sized(size_of, sizes):
 
 def test_a_rule_is_read_off_three_sizes_and_begins_where_they_are_affine():
     table = sized(lambda m: 5 if m < 9 else m - 3, range(5, 20, 2))
-    assert affine_rules(table, 2).rules == {(X, 1): (Rule(9, Derivation(1, ((Y, 6),)), (2,)),)}
+    rule = subtree_rules.Rule(9, Derivation(1, ((Y, 6),)), (2,))
+    assert affine_rules(table, 2).rules == {(X, 1): (rule,)}
     assert affine_rules(sized(lambda m: m - 3, (17, 19)), 2).rules == {}
 
 
@@ -145,9 +145,8 @@ def test_a_longer_half_on_either_side_makes_two_rules():
             halves[1][slot, m] = Derivation(7, ((left, large), (right, small)))
     rules = closed(affine_rules(merged(half.items() for half in halves), 2), [20, 21])
     assert not rules.is_exact
-    assert {len(result) for (slot, m), result in rules.rules.items() if slot != TOP and m == 0} == {
-        2
-    }
+    counts = {len(its) for (slot, m), its in rules.rules.items() if slot != TOP and m == 0}
+    assert counts == {2}
     assert rules.predicts(halving([1234]).items())
     assert not rules.predicts([((X, 100), Derivation(7, ((X, 48), (Y, 51))))])
 
