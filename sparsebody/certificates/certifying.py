@@ -49,14 +49,7 @@ from sparsebody.study.families import Family, Problem, check_family
 from sparsebody.study.fits import Growth, growth
 from sparsebody.study.measure import SparsePrepared, timings, tree_prepared
 from sparsebody.study.plan import Settings
-from sparsebody.tree import tree_dynamics
-from sparsebody.tree.tree_choice import (
-    MOST_BODIES,
-    TREE_CHOICES,
-    joint_freedoms,
-    nonzero_bound,
-    spanning_tree,
-)
+from sparsebody.tree import tree_choice, tree_dynamics
 
 METHODS = {"sparse": ordered, "loops-aba": recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024, "crba": 1024}  # bodies
@@ -113,7 +106,7 @@ def certify(
     if method == "sparse" and isinstance(ordering, str) and ordering != "auto":
         order(_NOTHING, ordering)
     if method != "sparse" and isinstance(tree, str):
-        check_name(tree, TREE_CHOICES, "tree")
+        check_name(tree, tree_choice.TREE_CHOICES, "tree")
     grown = as_growing(family)
     values = measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree
@@ -188,10 +181,10 @@ def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> Inerti
     1024. ModelError if the family does not grow to four sizes up to the largest.
     """
     largest = LARGEST["crba"] if largest is None else largest
-    if largest > MOST_BODIES:
+    if largest > tree_choice.MOST_BODIES:
         raise ModelError(
             f"largest is {largest}; distances between all bodies are looked at, so give "
-            f"{MOST_BODIES} or fewer"
+            f"{tree_choice.MOST_BODIES} or fewer"
         )
     grown = as_growing(family)
     sizes = tuple(_inertia_size(grown.member(value)) for value in measured_values(grown, largest))
@@ -203,14 +196,16 @@ def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> Inerti
 
 def _inertia_size(member: Member) -> InertiaSize:
     system = system_of(member)
-    bound = nonzero_bound(system)
+    bound = tree_choice.nonzero_bound(system)
     return InertiaSize(
         n_bodies=member.n_bodies,
         every_tree=bound.nonzeros,
         from_world=bound.from_world,
         widest_layer=bound.widest_layer,
-        fewest_freedoms=int(joint_freedoms(system).min(initial=6)),
-        nonzeros={name: spanning_tree(system, name).n_inertia_nonzeros for name in TREES},
+        fewest_freedoms=int(tree_choice.joint_freedoms(system).min(initial=6)),
+        nonzeros={
+            name: tree_choice.spanning_tree(system, name).n_inertia_nonzeros for name in TREES
+        },
     )
 
 
