@@ -90,14 +90,23 @@ def leading_shape(**leading: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeError(f"leading axes do not fit each other: {shapes}") from error
 
 
-def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
-    """Return one finite array of this shape, or raise ModelError that begins with `what`."""
+def numbers(value: ArrayLike, what: str, remedy: str = "numbers") -> FloatArray:
+    """Return a copy as a float array of any shape, or raise ModelError that begins with `what`."""
     try:
-        array = np.asarray(value, dtype=float)
+        if value is None:
+            raise TypeError  # NumPy makes it NaN
+        return np.array(value, dtype=float)
     except (OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{what} is {value!r}; give numbers of shape {shape}") from error
+        raise ModelError(f"{what} is {repr(value)[:1000]}; give {remedy}") from error
+
+
+def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
+    """Return a read-only finite copy of this shape, or raise ModelError that begins with `what`."""
+    remedy = f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"
+    array = numbers(value, what, remedy)
     if array.shape != shape:
-        raise ModelError(f"{what} has shape {array.shape}; give one of shape {shape}")
+        raise ModelError(f"{what} has shape {array.shape}; give {remedy}")
     if not np.isfinite(array).all():
-        raise ModelError(f"{what} is {array.tolist()}; give finite numbers")
+        raise ModelError(f"{what} is {array.tolist()}; every number must be finite")
+    array.flags.writeable = False
     return array

@@ -11,11 +11,12 @@ from sparsebody.tree.recursions import link_accelerations, powers
 _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 
 
-def gauss_accelerations(system, state, body_force=None):
+def gauss_accelerations(system, state, body_force=None, shift=0.0):
     """Accelerations (n_bodies, 6) and the smallest multipliers, by Gauss's principle.
 
-    Minimize (a - a_free)' I (a - a_free) subject to A a = gamma, in world coordinates, by the
-    pseudo-inverse of A in the metric of I: rows may depend on each other.
+    Minimize (a - a_free)' I (a - a_free) subject to A a = gamma + shift, in world coordinates, by
+    the pseudo-inverse of A, rows of unit norm in the metric of I: they may depend on each other,
+    and where they contradict each other the sum of squares is least.
     """
     book = assemble(system, state)
     n = 6 * system.n_bodies
@@ -26,8 +27,9 @@ def gauss_accelerations(system, state, body_force=None):
     free = np.linalg.solve(inertia, right[:n])
     L = np.linalg.cholesky(inertia)
     whitened = np.linalg.solve(L, A.T).T  # A L^-T
-    gap = right[n:] - A @ free
-    correction = np.linalg.lstsq(whitened, gap, rcond=_RANK_TOLERANCE)[0]
+    norm = np.linalg.norm(whitened, axis=1)
+    gap = (right[n:] + shift - A @ free) / norm
+    correction = np.linalg.lstsq(whitened / norm[:, None], gap, rcond=_RANK_TOLERANCE)[0]
     force = L @ correction  # I (a - a_free) = A' lambda
     multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
     a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)

@@ -16,6 +16,26 @@ import sparsebody as sb
 from benchmarks.subgroups import scissor_with_pendulums
 from sparsebody.tree import spanning_tree
 
+TILTED = (1.0, -2.0, 3.0)  # gravity [m/s^2]
+OVERCONSTRAINED = {
+    "four-bar": lambda: sb.build("four-bar", speed=3.0, gravity=TILTED),
+    "n-four-bar": lambda: sb.build("n-four-bar", loops=7, gravity=TILTED),
+    "scissor": lambda: sb.build("scissor", pairs=5, drive=True),
+    "free scissor": lambda: sb.build("scissor", pairs=10),
+    "bricard": lambda: sb.build("bricard", gravity=TILTED),
+    "hinged ring": lambda: sb.build("ring", bodies=7, joint="revolute", gravity=TILTED),
+    "rotating-squares": lambda: sb.build("rotating-squares", rows=5, columns=5, gravity=TILTED),
+    "andrews": lambda: sb.build("andrews"),
+    "stewart": lambda: sb.build("stewart", drive=True),
+    "governor": lambda: sb.build("governor"),
+    "slider-crank": lambda: sb.build("slider-crank"),
+}
+
+
+def state_of(system):
+    """A consistent state, at a time when drives are moving."""
+    return sb.consistent_state(system, system.initial_state.with_(time=1.3))
+
 
 def random_mechanism(seed):
     """A tree, or loops: at random, of hinges in a plane, or with joints declared twice."""

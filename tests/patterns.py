@@ -43,15 +43,21 @@ def ladder(n_rungs):
     return pattern_of(np.r_[rungs, rails, rails + 1], 2 * n_rungs, joint_size=3)
 
 
-def shuffled(pattern, seed):
-    """Return a pattern with bodies and joints renumbered, and ends exchanged."""
+def renumbered(pattern, seed):
+    """Return a pattern with bodies and joints renumbered, ends exchanged, and the new numbers."""
     generator = np.random.default_rng(seed)
     body, joint = generator.permutation(pattern.n_primal), generator.permutation(pattern.n_dual)
     ends = np.where(pattern.ends >= 0, np.append(body, 0)[pattern.ends], -1)[joint, ::-1]
     sizes = np.empty_like(pattern.block_sizes)
     sizes[body] = pattern.block_sizes[: pattern.n_primal]
     sizes[pattern.n_primal :] = pattern.block_sizes[pattern.n_primal :][joint]
-    return sb.BlockPattern(sizes, np.ascontiguousarray(ends))
+    label = np.concatenate([body, pattern.n_primal + np.argsort(joint)])
+    return sb.BlockPattern(sizes, np.ascontiguousarray(ends)), label
+
+
+def shuffled(pattern, seed):
+    """Return a pattern with bodies and joints renumbered, and ends exchanged."""
+    return renumbered(pattern, seed)[0]
 
 
 def metrics(pattern, ordering, *arguments):

@@ -51,12 +51,6 @@ def random_matrix(rng, pattern, decades=0.0):
     return SaddleMatrix(pattern, diagonal, inverse, rows)
 
 
-def is_well_conditioned(matrix, limit=1e5):
-    """Judge the matrix after scaling it to a unit diagonal and unit rows."""
-    dense, scale = scaled_dense(matrix)
-    return np.linalg.cond(dense * np.outer(scale, scale)) < limit
-
-
 def scaled_dense(matrix):
     """The dense matrix and a scale that makes masses irrelevant."""
     dense = saddle_csc(matrix).toarray()
@@ -107,11 +101,12 @@ def solution_error(symbolic, matrix):
 
 
 def draw(seed, n_primal=7, n_loops=3, decades=0.0):
-    """The first well-conditioned matrix from this seed on."""
+    """The first matrix from this seed on that is well-conditioned, scaled to unit rows."""
     rng = np.random.default_rng(seed)
     while True:
         matrix = random_matrix(rng, random_pattern(rng, n_primal, n_loops), decades)
-        if is_well_conditioned(matrix):
+        dense, scale = scaled_dense(matrix)
+        if np.linalg.cond(dense * np.outer(scale, scale)) < 1e5:
             return matrix
 
 

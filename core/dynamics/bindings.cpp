@@ -158,7 +158,7 @@ void bind_spatial_evaluations(nb::module_& m) {
   def<"compute_residual(right)">(spatial, &SpatialEvaluation::compute_residual, "Return the relative residual of x.");
 
   nb::class_<ReducedEvaluation> reduced(m, "ReducedEvaluation",
-                                        "The same of bodies within displacement subgroups about the world.");
+                                        "Forward dynamics of bodies within displacement subgroups about the world.");
   def_keeping<"__init__(unreduced, reduced, freedoms, basis, fixed)">(
       reduced, construct<ReducedEvaluation, SpatialEvaluation&, SpatialEvaluation&, Numbers, Table, Table>);
   def_evaluation(reduced);

@@ -165,23 +165,21 @@ inline BodyStates moved(View<const double, 2> position, View<const double, 2> or
   BodyStates out{Array<double, 2>::uninitialized({n, 3}), Array<double, 2>::uninitialized({n, 4}),
                  Array<double, 2>::uninitialized({n, 6})};
   for (Index i = 0; i < n; ++i) {
-    const double* const y[2] = {&position(i, 0), &orientation(i, 0)};
-    double pose[7], speed[7];
-    for (int a = 0; a < 7; ++a) {
-      pose[a] = (a < 3 ? y[0][a] : y[1][a - 3]) + (h * rate(i, a) + half_square * C(i, a));
-      speed[a] = rate(i, a) + h * c(i, a);
-    }
-    double* const q = &out.orientation(i, 0);
-    double square = 0.0;
-    for (int a = 3; a < 7; ++a) square += pose[a] * pose[a];
-    const double scale = 1.0 / std::sqrt(square);
-    for (int a = 0; a < 4; ++a) q[a] = scale * pose[3 + a];
-    const double* const dq = speed + 3;  // (., w) / 2 = conj(q) dq / |q|
-    const Vec3<double> v{q[1], q[2], q[3]}, dv = Vec3<double>::load(dq + 1);
-    const Vec3<double> w = (2.0 * scale) * (q[0] * dv - dq[0] * v - cross(v, dv));
-    Vec3<double>::load(pose).store(&out.position(i, 0));
-    Motion<double>{w, transpose_times(rotation_of(out.orientation.view(), i), Vec3<double>::load(speed))}.store(
-        &out.velocity(i, 0));
+    const double *const r = &rate(i, 0), *const from = &orientation(i, 0);
+    const auto part = [&](int a) { return from[a] + (h * r[3 + a] + half_square * C(i, 3 + a)); };
+    const auto speed = [&](int a) { return r[a] + h * c(i, a); };
+    const double w = part(0), x = part(1), y = part(2), z = part(3);
+    const double scale = 1.0 / std::sqrt(w * w + x * x + y * y + z * z), s = scale * w;
+    const Vec3<double> v{scale * x, scale * y, scale * z}, dv{speed(4), speed(5), speed(6)};
+    const Vec3<double> turn = (2.0 * scale) * (s * dv - speed(3) * v - cross(v, dv));  // 2 conj(q) dq / |q|
+    const Vec3<double> center{position(i, 0) + (h * r[0] + half_square * C(i, 0)),
+                              position(i, 1) + (h * r[1] + half_square * C(i, 1)),
+                              position(i, 2) + (h * r[2] + half_square * C(i, 2))};
+    const Vec3<double> u = transpose_times(Mat3<double>::from_quaternion(s, v.x, v.y, v.z),
+                                             Vec3<double>{speed(0), speed(1), speed(2)});
+    out.orientation(i, 0) = s, v.store(&out.orientation(i, 1));
+    center.store(&out.position(i, 0));
+    Motion<double>{turn, u}.store(&out.velocity(i, 0));
   }
   return out;
 }

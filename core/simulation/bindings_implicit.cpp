@@ -40,6 +40,14 @@ void bind_simulation_implicit(nb::module_& m) {
         return entries;
       },
       "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries at one place add up.");
+  def_kernel<"assemble_acceleration_errors(error)">(
+      type,
+      [](Equations& self, View<double> error) {
+        Triplets entries;
+        self.assemble_acceleration_errors(entries, error);
+        return entries;
+      },
+      "Fill d/dt (T' v_J) of the rows of joints; return it as `assemble` does, rows from 0 on.");
   def_kernel<"velocity_errors(prescribed_rate, error)">(
       type, &Equations::velocity_errors, "Fill T' v_J of the rows of joints, less the prescribed rates.");
 

@@ -57,10 +57,9 @@ inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions,
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
-// Where stages may stay open: tolerances of the velocity error of the first one, times the velocity; then those of the end
-// are its power of 5/2. And where the end tells that they should not have: its correction, relative, and the smallest
-// pivot of a step relative to that of other stages.
-inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-8, steady_pivot = 0.8;
+// Limits of open stages: of the velocity error of the first one, in tolerances times the velocity; of the correction of a
+// velocity at the end, relative; and of the smallest pivot of a stage relative to those of the others.
+inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-6, steady_pivot = 0.99;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -71,6 +70,18 @@ struct SpatialQR {
   bool is_last_resort;  // there is no other factorization for what this one is too rough for
 
   Index n_bodies() const { return system.n_bodies(); }
+  Index assemble(const EvaluationInput& in) { return system.assemble(in); }
+  Index factorize() { return qr.factorize(system.rows()); }
+  EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+    constexpr double rough = 0.1;  // residual before refinement that is worth a warning
+    BlockQR::Residuals residuals;
+    Index status = assemble(in);
+    if (status == BlockQR::regular)
+      status = qr.factorize_and_solve(system.rows(), system.system.right, false, system.solution.x(), residuals);
+    if (status != BlockQR::regular) return {status, {}};
+    to_user_order(acceleration, multiplier);
+    return {status, {residuals.last, is_last_resort && residuals.first > rough ? residuals.first : 0.0}};
+  }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     system.to_user_order(acceleration, multiplier);
   }
@@ -80,9 +91,6 @@ struct SpatialQR {
 template <class E>
 bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
-}
-inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
-  return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
 }
 
 // Fills the solution for a right-hand side by the newest factors, as they are.
@@ -108,16 +116,6 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
   const auto [status, refinement] = e.accelerate(in, acceleration, {});
   return status == block_ldl::regular && refinement.residual <= largest_residual &&
          !(refinement.correction > rough_correction);
-}
-inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> acceleration) {
-  constexpr double rough = 0.1;  // residual before refinement that is worth a warning
-  BlockQR::Residuals residuals;
-  if (e.system.assemble(in) != block_ldl::regular ||
-      e.qr.factorize_and_solve(e.system.rows(), e.system.system.right, false, e.system.solution.x(), residuals) !=
-          BlockQR::regular)
-    return false;
-  e.to_user_order(acceleration, {});
-  return residuals.last <= largest_residual && !(e.is_last_resort && residuals.first > rough);
 }
 
 // ---- Steps
@@ -147,8 +145,7 @@ struct Tableau {
   View<const double> error;          // (s + 1,) of all y'', that of the end included; (0,) where they are not asked for
 };
 
-// Where points of bodies have to stay within their subgroups, and the projection of twists on these; (0, ...) where none
-// have to.
+// Points that keep bodies within their subgroups, and the projection of twists on these; (0, ...) for none.
 struct Retraction {
   View<const double, 2> fixed;
   View<const double, 3> projection;  // (n, 6, 6)
@@ -160,7 +157,7 @@ struct Pivot {
   Index row = -1;
 };
 
-// What a step starts from.
+// The start of a step.
 struct StepStart {
   model::BodyMotions bodies;
   View<const double> coordinate;
@@ -240,11 +237,11 @@ class ExplicitSteps {
       s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       best_sine = std::max(best_sine, s.pivot.sine);
+      if (!closes_stages && end.worst.sine < steady_pivot * best_sine) return failed();
       if (!is_end || tableau.error.size() > 0)
         curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
     }
-    if (!closes_stages && (end.correction > largest_open_correction || end.worst.sine < steady_pivot * best_sine))
-      return failed();
+    if (!closes_stages && end.correction > largest_open_correction) return failed();
     if (tableau.error.size() > 0) end.error = mean(tableau.error);
     finish(s, end);
     return end;

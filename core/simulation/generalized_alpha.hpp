@@ -11,7 +11,7 @@ namespace sparsebody::implicit {
 struct AlphaCoefficients {
   double alpha_m, alpha_f, beta, gamma;
 };
-// What a step starts from: velocities, dv/dt and a of the method, all (n, 6), and multipliers (n_rows,).
+// The start of a step: velocities, dv/dt and a of the method, all (n, 6), and multipliers (n_rows,).
 struct AlphaStart {
   View<const double, 2> velocity, acceleration, mean;
   View<const double> multiplier;

@@ -1,7 +1,32 @@
-// The whole matrix of an implicit step, by rates of the forces and rows along all directions.
+// The whole matrix of an implicit step, by rates of the forces and rows along all directions; and that of the
+// acceleration errors of joints, by rates of rates in time.
 #include "simulation/implicit_terms.hpp"
 
 namespace sparsebody::implicit {
+
+namespace {
+
+using InTime = Dual<1, OfBoth>;
+
+Vec3<InTime> in_time(const Vec3<OfBoth>& v, const Vec3<OfBoth>& rate) {
+  Vec3<InTime> moving{v.x, v.y, v.z};
+  moving.x.rate[0] = rate.x, moving.y.rate[0] = rate.y, moving.z.rate[0] = rate.z;
+  return moving;
+}
+
+// The motion of a body along its velocity and acceleration: dR/dt = R w x, dx/dt = R u.
+BodyMotion<InSpace<InTime>> in_time(const BodyMotion<InSpace<OfBoth>>& body, const double* acceleration) {
+  const auto& [R, x, v] = body;
+  BodyMotion<InSpace<InTime>> moving;
+  const Mat3<OfBoth> rate = R * Mat3<OfBoth>::skew(v.angular);
+  for (int i = 0; i < 9; ++i) moving.R.m[i] = R.m[i], moving.R.m[i].rate[0] = rate.m[i];
+  moving.x = in_time(x, R * v.linear);
+  const auto a = Motion<OfBoth>::load(acceleration);
+  moving.v = {in_time(v.angular, a.angular), in_time(v.linear, a.linear)};
+  return moving;
+}
+
+}  // namespace
 
 void Equations::assemble(Triplets& out) {
   const Index n = n_bodies();
@@ -61,6 +86,39 @@ void Equations::assemble(Triplets& out) {
     for (int side = 0; side < 2; ++side)
       add_force(side, line.pull(springs, k, given_.point_effort[k]) * line.row[side], body);
   }
+}
+
+void Equations::assemble_acceleration_errors(Triplets& out, View<double> error) {
+  std::fill(error.begin(), error.end(), 0.0);
+  visit_joints(of_.joints.kind, of_.joints.parameter, [&]<class J>(Index j, const J& joint) {
+    const auto& [body, first, n_rows, first_entry] = connections_[j];
+    if (n_rows == 0) return;
+    static constexpr double at_rest[6] = {};
+    const auto moving = [&](int side) {
+      return in_time(motion<OfBoth>(body[side], side), body[side] < 0 ? at_rest : &end_.acceleration(body[side], 0));
+    };
+    const Transform<InTime> X_S(of_.joints.frames.X_S(j));
+    const auto at = model::joint_motion(Transform<InTime>(of_.joints.frames.X_P(j)), X_S, moving(0), moving(1));
+    const auto add = [&](Index row, const Force<InTime>& t) {
+      const OfBoth rate = dot(at.v_J, t).rate[0];  // d/dt of t' v_J
+      error[row] = rate.value;
+      const Force<InTime> on[2] = {-at.X_p.transpose(t), X_S.transpose(t)};
+      for (int side = 0; side < 2; ++side) {
+        if (body[side] < 0) continue;
+        InTime entry[6];
+        on[side].store(entry);
+        for (int e = 0; e < 6; ++e)
+          out.add(row, 6 * body[side] + e, rate.rate[6 * side + e], rate.rate[12 + 6 * side + e], entry[e].value.value);
+      }
+    };
+    const auto columns = joint.constraint_force_subspace(at.X);
+    for (std::size_t k = 0; k < columns.size(); ++k) add(first + Index(k), columns[k]);
+    for (Index a = first_item_[j]; a < first_item_[j + 1]; ++a) {
+      const Index item = items_[a], row = of_.coordinates.row[item];
+      if constexpr (J::info.n_velocities > 0)
+        if (row >= 0) add(row, joints::active_force_subspace(joint, at.X)[of_.coordinates.index[item]]);
+    }
+  });
 }
 
 }  // namespace sparsebody::implicit

@@ -50,7 +50,7 @@ struct End {
   View<double, 2> position, orientation;
   View<double> coordinate;
 };
-// What is known of the end of a step: prescribed coordinates, efforts, additional wrenches (n, 6).
+// Functions of time at the end of a step: prescribed coordinates, efforts, additional wrenches (n, 6).
 struct Given {
   View<double> prescribed, joint_effort, point_effort;
   View<double, 2> body_force;
@@ -82,7 +82,7 @@ struct Connection {
   Index body[2], first_row, n_rows, first_entry;
 };
 
-// What a connection contributes at the end of a step, on any scalar.
+// Contributions of a connection at the end of a step, on any scalar.
 template <class T>
 struct ConnectionTerms {
   Transform<T> X_s, X_p;  // from the bodies to S
@@ -92,7 +92,7 @@ struct ConnectionTerms {
   T rows[6][6];           // the columns of T, or dz/dx
   T delta[7];             // position errors, or z + D dz/dt
   bool is_element = false;
-  // Where it is linearized:
+  // Its point of linearization:
   bool has_rate = false;
   Matrix6 wrench_rate;    // dw/dq, of a twist x, where it is not zero
   std::vector<Spring> springs;
@@ -113,7 +113,7 @@ class Equations {
   Index linearize(double b, double c, View<double, 3> rows);
   // The right-hand side (6 n + k,) of Newton's equations in these units.
   void right_side(View<double> rhs) const;
-  // What is left of blocks on the diagonal beside H: fills `changed` with the right-hand side less its product with x.
+  // Fills `changed` with the right-hand side less the product with x of what H leaves out of blocks on the diagonal.
   void subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const;
   // Turns a solution in these units into twists (n, 6) and changes of the multipliers (n_rows,).
   void to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const;
@@ -122,6 +122,8 @@ class Equations {
   std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
   // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals.
   void assemble(Triplets& out);
+  // The same of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
+  void assemble_acceleration_errors(Triplets& out, View<double> error);
   // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.
   void velocity_errors(View<const double> prescribed_rate, View<double> error);
 

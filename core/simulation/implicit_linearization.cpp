@@ -50,7 +50,7 @@ Equations::BodyMatrices Equations::body_matrices(Index i) const {
   return of;
 }
 
-// What a load [n; f] of world axes at a point r of a body adds to K.
+// The part of K of a load [n; f] in world axes at a point r of a body.
 Matrix6 Equations::load_stiffness(Index load) const {
   const auto [n, f] = of_.loads.in_body(load, motions_[of_.loads.body[load]].R);
   Matrix6 K;
@@ -60,7 +60,7 @@ Matrix6 Equations::load_stiffness(Index load) const {
   return K;
 }
 
-// What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
+// The part of a joint in the blocks of its bodies, with its multipliers and rows sheared:
 //   [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+',
 // R = dw/dq, Q = R + (. x* w), P = T T^+. Left are the blocks, in S coordinates,
 //   [p] Q - (1 - P) Q P - P R,  [s] R - P Q - (1 - P) R P.

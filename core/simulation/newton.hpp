@@ -40,7 +40,7 @@ class Newton {
   // The correction for the present residuals by the newest factors.
   const Correction& solve();
 
-  // Where the factors at hand were made: b, c and all that they depend on; zeros where none are to be kept.
+  // The point of the factors at hand: b, c and all that they depend on; zeros where none are to be kept.
   View<const double> point() const { return point_.view(); }
   // Makes the factors again that were made at such a point.
   void factorize_at(View<const double> point);

@@ -53,8 +53,8 @@ def model_loads(
         wrench = coordinates.active_force[springs.item] * tau[:, None]
         add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
     if len(lines.first):
-        given = lines.springs, lines.efforts(state.time), body_arrays(system, state)
-        lines.check_directions(model.add_point_forces(*given, force))
+        arguments = lines.springs, lines.efforts(state.time), body_arrays(system, state)
+        lines.check_directions(model.add_point_forces(*arguments, force))
     if len(system.elastic):
         stretch, elastic = elastic_motion(system, state), system.elastic
         on_sides = -np.einsum("ni,nisa->sna", stretch.force, stretch.rows)

@@ -83,10 +83,10 @@ class KKTStructure:
     def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
         """Return the matrix with the values of a pose."""
         rows = constraint.rows
-        kept = rows if len(self.rows) == len(rows) else rows[self.rows]
-        return SaddleMatrix(
-            self.pattern, self.system.spatial_inertia, self.system.inverse_inertia, kept
-        )
+        if len(self.rows) < len(rows):
+            rows = rows[self.rows]
+        inertias = self.system.spatial_inertia, self.system.inverse_inertia
+        return SaddleMatrix(self.pattern, *inertias, rows)
 
     def right_hand_side(self, force: FloatArray, acceleration: FloatArray) -> FloatArray:
         """Return (n_rows of the pattern,): forces (n_bodies, 6), then the kept accelerations."""
@@ -102,12 +102,12 @@ def kkt_structure(
     """
     freedoms = np.full(system.n_bodies, 6) if freedoms is None else freedoms
     if keep is None:
-        rows, kept = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
+        rows, n_rows = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:
         rows = np.flatnonzero(keep)
-        kept = np.diff(np.concatenate([[0], np.cumsum(keep)])[system.first_row])
-    joints = np.flatnonzero(kept)
-    sizes = kept[joints]
+        n_rows = np.diff(np.concatenate([[0], np.cumsum(keep)])[system.first_row])
+    joints = np.flatnonzero(n_rows)
+    sizes = n_rows[joints]
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     return KKTStructure(
         pattern=BlockPattern(np.concatenate([freedoms, sizes]).astype(np.intp), ends),

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from sparsebody import spatial
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray, numbers
 from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Frame
-from sparsebody.model.columns import numbers, vector
+from sparsebody.model.columns import vector
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 
@@ -79,15 +79,6 @@ def parents_of(parent: Sequence[int] | None, n: int) -> IntArray:
                 f"it, 0 to {i - 1}"
             )
     return parents.astype(np.intp)
-
-
-def wrenches_on(wrench: ArrayLike, n: int) -> FloatArray:
-    """Return (n, 6) finite numbers."""
-    wrenches = numbers(wrench, "arm", "wrench")
-    if wrenches.shape != (n, 6):
-        raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({n}, 6) numbers")
-    _check_finite(wrenches, "wrench")
-    return wrenches
 
 
 CONVENTIONS = ("standard", "modified")
@@ -170,14 +161,14 @@ class Arm:
         >>> arm.mechanism()
         Mechanism('arm': 2 bodies, 2 joints)
         """
-        rows = numbers(table, "arm", "table")
+        rows = numbers(table, "arm: table")
         if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) == 0:
             raise ModelError(
                 f"arm: the table has shape {rows.shape}; give rows (theta, d, a, alpha), one a link"
             )
         n = len(rows)
-        masses, centers = numbers(mass, "arm", "mass"), numbers(com, "arm", "com")
-        tensors = numbers(inertia, "arm", "inertia")
+        masses, centers = numbers(mass, "arm: mass"), numbers(com, "arm: com")
+        tensors = numbers(inertia, "arm: inertia")
         are_diagonals = tensors.shape == (n, 3)
         if are_diagonals:
             tensors = np.stack([np.diag(row) for row in tensors])
@@ -246,7 +237,11 @@ class Arm:
         arm_links.fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
         motion.qd[:] = columns[1]
         motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
-        motion.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
+        wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm: wrench")
+        if wrenches.shape != (self.n, 6):
+            raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({self.n}, 6) numbers")
+        _check_finite(wrenches, "wrench")
+        motion.wrench[:] = wrenches
         motion.gravity[:] = self.gravity
         return motion
 

@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, numbers
 from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, empty_motion, fill_transforms
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
 from sparsebody.errors import ModelError, check_name
-from sparsebody.model.columns import numbers
 from sparsebody.spatial import rod_inertia
 
 N = 6
@@ -119,7 +118,7 @@ def sine_torques(arm: Arm, times: ArrayLike, algorithm: Algorithm) -> FloatArray
     return np.array(
         [
             algorithm(arm, *(np.full(arm.n, x) for x in (np.sin(t), np.cos(t), -np.sin(t))))
-            for t in np.atleast_1d(numbers(times, "arm", "times"))
+            for t in np.atleast_1d(numbers(times, "arm: times"))
         ]
     )
 

@@ -168,12 +168,12 @@ def _schur(saddle: SaddleMatrix) -> csr_array:
 
 def _least_norm(problem: CorpusProblem) -> FloatArray:
     """Return the accelerations that the kept rows imply, and the least multipliers with them."""
-    n, kept = len(problem.force), problem.decision.keep
+    n, keep = len(problem.force), problem.decision.keep
     K = csr_array(saddle_csc(problem.matrix("kept")))
     right = np.concatenate([problem.force, problem.demand[problem.structure("kept").rows]])
     solution = solutions.refined(K, right, n).x
     A = csr_array(constraint_matrix(problem.matrix("all")))
-    return np.concatenate([solution[:n], solutions.least_multipliers(K, A, kept, solution[n:])])
+    return np.concatenate([solution[:n], solutions.least_multipliers(K, A, keep, solution[n:])])
 
 
 # ---- records of the index -----------------------------------------------------------------------
@@ -289,11 +289,11 @@ def row_spectrum(problem: CorpusProblem) -> Record:
         largest, least = float(sigma[0]), float(sigma[rank - 1])
         zero = float(sigma[rank]) if rank < len(sigma) else np.nan
     else:
-        kept = rows[problem.decision.keep]
-        square = csc_array(kept @ kept.T)
+        independent_rows = rows[problem.decision.keep]
+        square = csc_array(independent_rows @ independent_rows.T)
         solve = splu(square, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve
         largest = math.sqrt(largest_eigenvalue(lambda x: rows @ (rows.T @ x), rows.shape[0]))
-        least = math.sqrt(1.0 / largest_eigenvalue(solve, kept.shape[0]))
+        least = math.sqrt(1.0 / largest_eigenvalue(solve, independent_rows.shape[0]))
     return {
         "rank_by_svd": svd_rank,
         "structural_rank": int(structural_rank(rows)),  # that no values exceed on the pattern of A

@@ -151,7 +151,7 @@ class ForwardDynamics:
 
     @property
     def rank_decision(self) -> RankDecision | None:
-        """How dependent rows were found; None where all are kept, undecided."""
+        """The independent rows, and how certain they are; None where all are kept, undecided."""
         return self._prepared.own.rank_decision
 
     @property

@@ -140,28 +140,6 @@ def in_parts(
     return native.partition(pattern.adjacency, pattern.block_sizes, order, fewest)
 
 
-def make_layout(
-    pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
-) -> native.block_ldl.Layout:
-    """Lay L out for an admissible order of small blocks; raise ShapeError if it is too large."""
-    columns = column_structures(pattern, order)
-    n_below = np.diff(columns[0]).astype(float)
-    n_updates = n_below @ (n_below + 1) / 2
-    if n_updates > MOST_UPDATES:
-        raise ShapeError(
-            f"block-ldl would update {n_updates:.0f} pairs of blocks in this order: fronts are too "
-            "large for small blocks; use another ordering, or the factorization cholmod"
-        )
-    if part_starts is None:
-        part_starts = np.zeros(1, dtype=np.intp)
-    try:
-        return native.block_ldl.Layout(
-            columns, pattern.block_sizes, pattern.ends, order, part_starts
-        )
-    except ValueError as error:  # tables of more than 32 bits
-        raise ShapeError(str(error)) from error
-
-
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
     """Return pattern and order with large dual blocks cut; ShapeError for large primal blocks."""
     n, sizes = pattern.n_primal, pattern.block_sizes
@@ -228,9 +206,20 @@ def analyze_ldl(
     if part_starts is None:
         order, part_starts = in_parts(pattern, safe_order(pattern, order))
     pieces, cut = split(pattern, order)
-    if pieces is not pattern:
-        part_starts = None
-    return BlockLDLSymbolic(pattern, order, make_layout(pieces, cut, part_starts))
+    columns = column_structures(pieces, cut)
+    n_below = np.diff(columns[0]).astype(float)
+    n_updates = n_below @ (n_below + 1) / 2
+    if n_updates > MOST_UPDATES:
+        raise ShapeError(
+            f"block-ldl would update {n_updates:.0f} pairs of blocks in this order: fronts are too "
+            "large for small blocks; use another ordering, or the factorization cholmod"
+        )
+    starts = part_starts if pieces is pattern else np.zeros(1, dtype=np.intp)
+    try:
+        layout = native.block_ldl.Layout(columns, pieces.block_sizes, pieces.ends, cut, starts)
+    except ValueError as error:  # tables of more than 32 bits
+        raise ShapeError(str(error)) from error
+    return BlockLDLSymbolic(pattern, order, layout)
 
 
 @contextmanager

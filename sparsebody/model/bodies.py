@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody import spatial
 from sparsebody._core import model
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,
@@ -20,7 +20,6 @@ from sparsebody.model.columns import (
     distinct,
     first_wrong,
     joined,
-    numbers,
     objects,
     positive,
     put_checked,
@@ -162,12 +161,12 @@ def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
     axes that brings z where it is asked for.
     """
     e_z = direction(z, who, "axis")
-    given = tuple(np.array(z, dtype=float).tolist())
+    z_numbers = tuple(np.array(z, dtype=float).tolist())
     if x is None:
-        return _axes_of(given)
+        return _axes_of(z_numbers)
     e_x = direction(x, who, "x axis")
     direction(e_x - e_z * (e_z @ e_x), who, "part of the x axis across the axis")
-    return _axes_of(given, tuple(np.array(x, dtype=float).tolist()))
+    return _axes_of(z_numbers, tuple(np.array(x, dtype=float).tolist()))
 
 
 @lru_cache(maxsize=64)
@@ -240,7 +239,7 @@ class Polyline:
     points: tuple[tuple[float, float, float], ...]
 
     def __post_init__(self) -> None:
-        points = numbers(self.points, "polyline", "points")
+        points = numbers(self.points, "polyline: points")
         if points.ndim != 2 or len(points) < 2:
             raise ModelError(f"polyline: points is {self.points!r}; give two points or more")
         checked = tuple(tuple(vector(p, "polyline", "a point").tolist()) for p in points)
@@ -348,17 +347,17 @@ def body_columns(
 def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
     """(n, 3, 3) tensors, from (3,) or (n, 3) moments, or (1, 3, 3) or (n, 3, 3) tensors."""
     what = "rotational inertia"
-    given = numbers(value, who, what)
-    if n == 1 and given.shape == (3, 3):
-        given = given[None]
-    if given.shape not in ((3,), (n, 3), (1, 3, 3), (n, 3, 3)):
+    array = numbers(value, f"{who}: {what}")
+    if n == 1 and array.shape == (3, 3):
+        array = array[None]
+    if array.shape not in ((3,), (n, 3), (1, 3, 3), (n, 3, 3)):
         remedy = f"moments (3,) for all or ({n}, 3), or tensors (1, 3, 3) for all or ({n}, 3, 3)"
         remedy = "moments (3,), or a tensor (3, 3)" if n == 1 else remedy
-        raise ModelError(f"{who}: {what} has shape {given.shape}; give {remedy}")
-    if given.ndim == 3:
-        return column(given if len(given) == n else given[0], (3, 3), n, who, what)
-    tensors = np.zeros((*given.shape, 3))
-    tensors[..., range(3), range(3)] = given
+        raise ModelError(f"{who}: {what} has shape {array.shape}; give {remedy}")
+    if array.ndim == 3:
+        return column(array if len(array) == n else array[0], (3, 3), n, who, what)
+    tensors = np.zeros((*array.shape, 3))
+    tensors[..., range(3), range(3)] = array
     return column(tensors, (3, 3), n, who, what)
 
 

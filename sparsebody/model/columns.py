@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, model_array, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
@@ -15,25 +15,9 @@ ObjectArray = NDArray[np.object_]
 MOST_PARTS = 64  # of a table that are not joined
 
 
-def numbers(value: ArrayLike, who: str, what: str, remedy: str = "numbers") -> FloatArray:
-    """Return a copy of `value` as a float array of any shape."""
-    try:
-        if value is None:
-            raise TypeError  # NumPy makes it NaN
-        return np.array(value, dtype=float)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{who}: {what} is {repr(value)[:1000]}; give {remedy}") from error
-
-
 def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
     """Return `value` as a finite (size,) array; `who` and `what` name it in the error."""
-    array = numbers(value, who, what, f"{size} numbers")
-    if array.shape != (size,):
-        raise ModelError(f"{who}: {what} has shape {array.shape}; give {size} numbers")
-    if not np.isfinite(array).all():
-        raise ModelError(f"{who}: {what} is {array.tolist()}; every number must be finite")
-    array.flags.writeable = False
-    return array
+    return model_array(value, (size,), f"{who}: {what}")
 
 
 def scalar(value: object, who: str, what: str) -> float:
@@ -74,7 +58,7 @@ def direction(value: ArrayLike, who: str, what: str) -> FloatArray:
 def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str) -> FloatArray:
     """Return a read-only (n, *shape) array of `value`, which may be one of `shape` for all n."""
     one = f"{shape[0]} numbers" if shape else "a number"
-    array = numbers(value, who, what, one if n == 1 else "numbers")
+    array = numbers(value, f"{who}: {what}", one if n == 1 else "numbers")
     if array.shape not in (shape, (n, *shape)):
         every = f"one array of shape {shape}" if shape else "a number"
         remedy = one if n == 1 else f"{every} for all or {(n, *shape)}, one each"

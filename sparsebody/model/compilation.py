@@ -144,11 +144,11 @@ def _tracked_coordinates(
     The rows of prescribed ones follow those of T.
     """
     forced = [(names.find(force.joint), force.coordinate) for force in forces]
-    given = {(j, i) for j, motions in joints.prescribed.items() for i in motions}
-    used = sorted(given.union(forced))
+    prescribed = {(j, i) for j, motions in joints.prescribed.items() for i in motions}
+    used = sorted(prescribed.union(forced))
     row = [
         first_row[j] + joints.type_of(j).n_constraints + list(joints.prescribed[j]).index(i)
-        if (j, i) in given
+        if (j, i) in prescribed
         else -1
         for j, i in used
     ]
@@ -190,10 +190,10 @@ def _split_joints(joints: JointColumns, names: Names) -> tuple[JointColumns, dic
     made: dict[Any, tuple[int, Matrices]] = {}
     matrices: dict[int, Matrices] = {}
     for j in compliant:
-        given = joints.compliance[j], joints.damping[j]
-        key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in given)
+        declared = joints.compliance[j], joints.damping[j]
+        key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in declared)
         if key not in made:
-            rigid, B, D = split(f"joint {names[j]!r}", joints.type_of(j), *given)
+            rigid, B, D = split(f"joint {names[j]!r}", joints.type_of(j), *declared)
             if rigid not in types:
                 types.append(rigid)
             made[key] = types.index(rigid), (B, D)

@@ -130,7 +130,7 @@ def joint_columns(
     """Return the columns of joints that can be."""
     types, type_index = distinct_types(names, joint_type)
     motions = objects(prescribed, len(names), shown("joints", names), "prescribed")
-    given = {
+    time_functions = {
         j: functions
         for j, motion in enumerate(() if prescribed is None else motions)
         if motion is not None
@@ -140,9 +140,9 @@ def joint_columns(
         row_matrices(names, types, type_index, compliance, "compliance"),
         row_matrices(names, types, type_index, damping, "damping"),
     )
-    check_joints(names, types, type_index, *matrices, given)
+    check_joints(names, types, type_index, *matrices, time_functions)
     first, second = frames
-    return JointColumns(types, type_index, *ends, first, second, given, *matrices)
+    return JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
 
 
 def distinct_types(
@@ -181,29 +181,27 @@ def joint_ends(
     return first, second
 
 
-def _ends(what: str, names: Sequence[str], given: Any, bodies: Names, side: str) -> IntArray:
+def _ends(what: str, names: Sequence[str], ends: Any, bodies: Names, side: str) -> IntArray:
     """(n,) bodies from their names or numbers, one for all or one for each; -1 is the world."""
     n = len(names)
-    if isinstance(given, str | int | np.integer):
-        return np.broadcast_to(_ends(what, names[:1], [given], bodies, side), n)
-    is_array = isinstance(given, np.ndarray) and given.dtype.kind in "iu"
-    if is_array or all(isinstance(body, int | np.integer) for body in given):
-        index = np.array(given, dtype=np.intp)
+    if isinstance(ends, str | int | np.integer):
+        return np.broadcast_to(_ends(what, names[:1], [ends], bodies, side), n)
+    is_array = isinstance(ends, np.ndarray) and ends.dtype.kind in "iu"
+    if is_array or all(isinstance(body, int | np.integer) for body in ends):
+        index = np.array(ends, dtype=np.intp)
         wrong = (index < -1) | (index >= len(bodies))
         remedy = f"give 0 to {len(bodies) - 1}, or -1 for the world"
     else:
-        given = list(given)
-        index = bodies.find_all(given)
-        wrong = (index < 0) & np.fromiter((body != WORLD for body in given), bool, len(given))
+        ends = list(ends)
+        index = bodies.find_all(ends)
+        wrong = (index < 0) & np.fromiter((body != WORLD for body in ends), bool, len(ends))
         remedy = f"add it with add_body first (bodies: {', '.join(bodies[:5]) or 'none'}, ...)"
     if index.shape != (n,):
         who = shown(what, names)
         raise ModelError(f"{who}: {side} has shape {index.shape}; give one body, or {n}")
     if wrong.any():
         j = int(np.argmax(wrong))
-        raise ModelError(
-            f"{shown(what, names[j : j + 1])}: there is no body {given[j]!r}; {remedy}"
-        )
+        raise ModelError(f"{shown(what, names[j : j + 1])}: there is no body {ends[j]!r}; {remedy}")
     return index
 
 
@@ -281,9 +279,9 @@ def check_coordinate(who: str, joint_type: JointType, coordinate: object) -> Non
         )
 
 
-def _prescribed(who: str, joint_type: JointType, given: Any) -> dict[int, TimeFunction]:
+def _prescribed(who: str, joint_type: JointType, motion: Any) -> dict[int, TimeFunction]:
     """Return the functions of time of the coordinates that are prescribed."""
-    items = given if isinstance(given, Mapping) else {0: given}
+    items = motion if isinstance(motion, Mapping) else {0: motion}
     for coordinate in items:
         check_coordinate(who, joint_type, coordinate)
         if coordinate not in joint_type.scalar_positions:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, numbers
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import numbers, repeated
+from sparsebody.model.columns import repeated
 from sparsebody.model.joints import JOINT_TYPES, Free, JointType
 
 LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose
@@ -65,7 +65,7 @@ class ElasticElements:
 
 
 def row_matrices(
-    names: Sequence[str], types: Sequence[JointType], type_index: IntArray, given: Any, what: str
+    names: Sequence[str], types: Sequence[JointType], type_index: IntArray, value: Any, what: str
 ) -> FloatArray:
     """(n, 6, 6) symmetric positive semidefinite matrices on the rows of joints, else zero.
 
@@ -74,10 +74,10 @@ def row_matrices(
     matrix cannot be.
     """
     n = len(names)
-    if n == 0 or (isinstance(given, int | float) and given == 0.0):
+    if n == 0 or (isinstance(value, int | float) and value == 0.0):
         return _NONE if n == 1 else np.broadcast_to(0.0, (n, 6, 6))
     rows = np.array([joint_type.n_constraints for joint_type in types])[type_index]
-    entries = given if isinstance(given, list | tuple) or np.ndim(given) else [given]
+    entries = value if isinstance(value, list | tuple) or np.ndim(value) else [value]
     is_same = len(entries) == 1
     if not is_same and len(entries) != n:
         raise ModelError(
@@ -91,20 +91,20 @@ def row_matrices(
     return np.array([_row_matrix(f"joint {name!r}", one, size, what) for name, one, size in each])
 
 
-def _row_matrix(who: str, given: Any, size: int, what: str) -> FloatArray:
+def _row_matrix(who: str, value: Any, size: int, what: str) -> FloatArray:
     """(6, 6) the matrix of one joint."""
     matrix = np.zeros((6, 6))
-    matrix[:size, :size] = semidefinite(who, 0.0 if given is None else given, size, what)
+    matrix[:size, :size] = semidefinite(who, 0.0 if value is None else value, size, what)
     matrix.flags.writeable = False
     return matrix
 
 
-def semidefinite(who: str, given: Any, size: int, what: str) -> FloatArray:
+def semidefinite(who: str, value: Any, size: int, what: str) -> FloatArray:
     """Return a (size, size) symmetric positive semidefinite matrix: number, diagonal or matrix.
 
     ModelError, by `who` and `what`, if it is none.
     """
-    array = numbers(given, who, what)
+    array = numbers(value, f"{who}: {what}")
     if array.shape not in ((), (size,), (size, size)):
         raise ModelError(
             f"{who}: {what} has shape {array.shape}; give a number, {size} numbers, one a row, or "
@@ -155,16 +155,16 @@ def split(
     ModelError if no joint type has the rows that are left rigid, or a compliance is too small.
     """
     n = joint_type.n_constraints
-    given = compliance[:n, :n]
-    values, vectors, unit = _scaled_eigenvectors(given)
+    C = compliance[:n, :n]
+    values, vectors, unit = _scaled_eigenvectors(C)
     soft = values > 0.0
     rigid_type = _rigid_type(who, joint_type, (vectors[:, ~soft] / unit[:, None]).T)
-    root = square_root(given)  # e = R' mu where C = R'R
+    root = square_root(C)  # e = R' mu where C = R'R
     with np.errstate(over="ignore"):
         inverse = vectors[:, soft].T / np.sqrt(values[soft])[:, None] / unit
         stiffness = inverse.T @ inverse
     if not np.isfinite(stiffness).all():
-        raise ModelError(f"{who}: compliance is {plain_matrix(given)}; give 0 for rigid rows")
+        raise ModelError(f"{who}: compliance is {plain_matrix(C)}; give 0 for rigid rows")
     return rigid_type, inverse, root @ damping[:n, :n] @ root.T
 
 

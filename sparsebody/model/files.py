@@ -302,14 +302,14 @@ def _check(document: Any, source: str) -> None:
     # JSON has no NaN and no infinity, but Python's reader takes them, and 1e999
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
     while stack:
-        place, value = stack.pop()
+        path, value = stack.pop()
         if isinstance(value, dict):
-            stack.extend(((*place, key), item) for key, item in value.items())
+            stack.extend(((*path, key), item) for key, item in value.items())
         elif isinstance(value, list):
-            stack.extend(((*place, index), item) for index, item in enumerate(value))
+            stack.extend(((*path, index), item) for index, item in enumerate(value))
         elif type(value) in (int, float) and not abs(value) <= LARGEST:
             raise FileFormatError(
-                f"{source}: {place_in(place)}: found {value}; give a finite number"
+                f"{source}: {place_in(path)}: found {value}; give a finite number"
             )
 
 
@@ -324,7 +324,7 @@ def _mechanism(document: Document, source: str) -> Mechanism:
     except ModelError as error:
         raise FileFormatError(f"{source}: graph: {error}") from error
     nodes, edges, forces = document["nodes"], document["edges"], graph.get("forces", [])
-    for place, items, size, add in (
+    for path, items, size, add in (
         ("nodes", nodes, len(nodes), _add_bodies),
         ("edges", edges, len(edges), _add_joints),
         ("graph.forces", forces, 1, _add_force),
@@ -336,7 +336,7 @@ def _mechanism(document: Document, source: str) -> Mechanism:
                 first += size
             except ModelError as error:  # halve, so as to tell which
                 if size == 1:
-                    raise FileFormatError(f"{source}: {place}[{first}]: {error}") from error
+                    raise FileFormatError(f"{source}: {path}[{first}]: {error}") from error
                 size = (size + 1) // 2
     return mechanism
 
@@ -454,20 +454,20 @@ def _from_kind(document: Document, table: Table, who: str) -> Any:
     word = document["type"]
     if word not in table:
         raise ModelError(f"{who}: unknown type {word!r}; the types are {', '.join(table)}")
-    given = {name: value for name, value in document.items() if name != "type"}
-    return _made(table[word], given, f"{who} ({word})")
+    entries = {name: value for name, value in document.items() if name != "type"}
+    return _made(table[word], entries, f"{who} ({word})")
 
 
-def _made(kind: type[Any], given: Document, who: str) -> Any:
+def _made(kind: type[Any], entries: Document, who: str) -> Any:
     """Return an object of a dataclass from plain values of its fields."""
     known = {field.name: field for field in fields(kind)}
-    for name in given.keys() - known.keys():
+    for name in entries.keys() - known.keys():
         raise ModelError(f"{who}: unknown entry {name!r}; the entries are {', '.join(known)}")
     for name, field in known.items():
-        if name not in given and field.default is field.default_factory is MISSING:
+        if name not in entries and field.default is field.default_factory is MISSING:
             raise ModelError(f"{who}: {name!r} is missing; add it")
     hints = _hints(kind)  # type: ignore[arg-type]  # classes can be hashed
-    values = {name: _typed(value, hints[name], f"{who}, {name}") for name, value in given.items()}
+    values = {name: _typed(value, hints[name], f"{who}, {name}") for name, value in entries.items()}
     try:
         return kind(**values)
     except ModelError as error:

@@ -164,8 +164,8 @@ class Names(Sequence[str]):
         index = self._lookup().get(name, -1)
         if index < 0:
             for start, part in self._counted():
-                if (place := part.find(name)) >= 0:
-                    return start + place
+                if (offset := part.find(name)) >= 0:
+                    return start + offset
         return index
 
     def find_all(self, names: Iterable[str]) -> IntArray:
@@ -230,14 +230,14 @@ class Names(Sequence[str]):
         return self._index
 
 
-def named(names: Sequence[str] | str, what: str, **given: Any) -> Sequence[str]:
-    """Return the names; a template is numbered from 0 as far as the arrays `given` go.
+def named(names: Sequence[str] | str, what: str, **arguments: Any) -> Sequence[str]:
+    """Return the names; a template is numbered from 0 as far as the arrays `arguments` go.
 
-    `given` holds each argument and how many axes one body or joint has of it.
+    `arguments` holds each argument and how many axes one body or joint has of it.
     """
     if not isinstance(names, str):
         return names if isinstance(names, Counted | Names) else list(names)
-    for value, n_axes in given.values():
+    for value, n_axes in arguments.values():
         if value is not None and np.ndim(value) == n_axes + 1:
             return numbered(names, np.arange(len(value)))
     raise ModelError(

@@ -115,21 +115,21 @@ def _on_hosts(mechanism: Mechanism, hosts: Hosts) -> Mechanism:
     number = np.append(np.where(is_body, np.cumsum(is_body) - 1, -1), -1)  # the world is -1
     (bodies, joints), names = mechanism.columns(), mechanism.joint_names
     ends = np.stack([joints.predecessor, joints.successor])
-    kept = np.flatnonzero(host[ends[0]] != host[ends[1]])
-    on_hosts = number[host[ends[:, kept]]]
-    chosen, of_kept = np.flatnonzero(is_body), joints.take(kept)
-    of_kept = replace(
-        of_kept,
+    remaining = np.flatnonzero(host[ends[0]] != host[ends[1]])
+    on_hosts = number[host[ends[:, remaining]]]
+    chosen, of_remaining = np.flatnonzero(is_body), joints.take(remaining)
+    of_remaining = replace(
+        of_remaining,
         predecessor=on_hosts[0],
         successor=on_hosts[1],
-        predecessor_frame=hosts.moved(of_kept.predecessor, of_kept.predecessor_frame),
-        successor_frame=hosts.moved(of_kept.successor, of_kept.successor_frame),
+        predecessor_frame=hosts.moved(of_remaining.predecessor, of_remaining.predecessor_frame),
+        successor_frame=hosts.moved(of_remaining.successor, of_remaining.successor_frame),
     )
     moved = (_moved(force, mechanism, hosts) for force in mechanism.forces.values())
     return Mechanism.of_columns(
         mechanism,
         ([mechanism.body_names[i] for i in chosen.tolist()], _added_up(bodies, hosts, chosen)),
-        ([names[j] for j in kept.tolist()], of_kept),
+        ([names[j] for j in remaining.tolist()], of_remaining),
         [force for force in moved if force is not None],
     )
 
@@ -153,16 +153,16 @@ def _moved(force: Force, mechanism: Mechanism, hosts: Hosts) -> Force | None:
     """Return a force with hosts in place of bodies; None where it acts within one."""
     n, ends = mechanism.n_bodies, []
     changes: dict[str, Any] = {}
-    for name, place in ENDS.get(type(force), ()):
+    for name, point_name in ENDS.get(type(force), ()):
         body = mechanism.body_names.find(getattr(force, name)) % (n + 1)
-        host, point = int(hosts.host[body]), getattr(force, place)
+        host, point = int(hosts.host[body]), getattr(force, point_name)
         ends.append(host)
         changes[name] = WORLD if host == n else mechanism.body_names[host]
         if isinstance(point, Frame):
-            changes[place] = hosts.moved(np.array([body]), Frames.repeated(point, 1))[0]
+            changes[point_name] = hosts.moved(np.array([body]), Frames.repeated(point, 1))[0]
         else:
             center = mechanism.columns()[0].center_of_mass[body] if point is None else point
-            changes[place] = hosts.point(body, center)
+            changes[point_name] = hosts.point(body, center)
     if isinstance(force, ExternalForce):
         ends.append(n)
         turn = hosts.rotation[body] if force.axes == "body" else np.eye(3)
@@ -222,9 +222,9 @@ def _turned(mechanism: Mechanism) -> BoolArray:
     act(joints.predecessor, joints.predecessor_frame.origins, has_moment[:, 0])
     act(joints.successor, joints.successor_frame.origins, has_moment[:, 1])
     for force in forces:
-        for name, place in ENDS.get(type(force), ()):
+        for name, point_name in ENDS.get(type(force), ()):
             body = mechanism.body_names.find_all([getattr(force, name)])
-            point = getattr(force, place)
+            point = getattr(force, point_name)
             is_moment = isinstance(point, Frame) or np.any(getattr(force, "moment", 0.0))
             at_center = center[body] if isinstance(point, Frame) or point is None else point[None]
             act(body, at_center, np.array([is_moment]))

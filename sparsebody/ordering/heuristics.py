@@ -263,11 +263,10 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     return postordered(pattern, with_primal_blocks(pattern, joints))
 
 
-Decompose = Callable[[Any], tuple[int, Any]]
-
-
 @leaves_then
-def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
+def by_tree_decomposition(
+    pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]
+) -> IntArray:
     """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
 
     Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.

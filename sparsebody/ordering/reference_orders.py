@@ -44,8 +44,8 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     The same `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi
     (1983).
     """
-    best = heuristics.minimum_fill, heuristics.nested_dissection, heuristics.pathwidth_sweep
-    start = heuristics.fewest_flops(pattern, *(ordering(pattern) for ordering in best))
+    tried = heuristics.minimum_fill, heuristics.nested_dissection, heuristics.pathwidth_sweep
+    start = heuristics.fewest_flops(pattern, *(ordering(pattern) for ordering in tried))
     joints = start[start >= pattern.n_primal] - pattern.n_primal
     if len(joints) < 3:
         return start

@@ -15,6 +15,7 @@ from .style import check_format as check_format, save_figure as save_figure
 from .curves import (
     Line as Line,
     plot_costs as plot_costs,
+    plot_dispersion as plot_dispersion,
     plot_growth as plot_growth,
     plot_joint_forces as plot_joint_forces,
 )

@@ -146,7 +146,7 @@ _TIME_TOLERANCE = 4.0 * np.finfo(float).eps  # of times, relative
 
 
 class Motion(Protocol):
-    """What a stepper tells of states on its way."""
+    """A stepper, as far as states on its way are concerned."""
 
     def acceleration_at(self, state: State) -> FloatArray: ...  # noqa: D102
     def closed(self, state: State) -> State: ...  # noqa: D102

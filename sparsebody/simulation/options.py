@@ -1,4 +1,4 @@
-"""What a simulation is asked to do, checked before anything is computed."""
+"""Options of a simulation, checked before anything is computed."""
 
 import math
 from collections.abc import Iterable
@@ -36,8 +36,8 @@ class Method:
     compliance : float, optional
         Of all joints in "generalized-alpha" [m/N]; where rows only rotate it is divided by the
         square of the mechanism's size. Default: so small that joints open by no more than 1e-8
-        of the mechanism's extent under all loads at once, and lowered on the way where drives make
-        multipliers that would open them by more than 1e-7 of it.
+        of the mechanism's extent under all loads at once, and lowered on the way where prescribed
+        motions make multipliers that would open them by more than 1e-7 of it.
     spectral_radius : float
         Of "generalized-alpha" at infinite frequency, from 0 to 1: oscillations that steps do not
         resolve fade by this factor in every step.
@@ -52,7 +52,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Solver:
-    """How the equations of a step are solved.
+    """Solver of the equations of a step.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Solver:
 
 @dataclass(frozen=True)
 class Recording:
-    """What a trajectory holds.
+    """Contents of a trajectory.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _LOOKAHEAD_DISTANCE = 1e-4  # [rad, m] where rows are looked at that may be independent only there
-# Steps: a motion that takes longer to get there is none yet, as that of a drive
+# Steps: a motion that takes longer to get there is none yet, as that of a slow crank
 _MOST_STEPS_AHEAD = 100
 _STIFF_RATE = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
 _SLOW_EVENTS = ("step in parts", "re-analysis")  # events of steps that take long
@@ -76,14 +76,13 @@ class OuterStepper:
         """Its accelerations (n_bodies, 6)."""
         return self._inner.acceleration
 
-    @property
-    def multiplier(self) -> FloatArray | None:
-        """Those of compliant joints at the end of the newest step; None where they are rigid."""
-        return self._inner.multiplier
+    def multiplier_at(self, time: float) -> FloatArray | None:
+        """Return those of compliant joints (n_rows,) in the newest step; None of rigid ones."""
+        return self._inner.multiplier_at(time)
 
     @property
     def rank(self) -> RankWatch:
-        """Where the rank of the constraint rows stands."""
+        """The state of the rank of the constraint rows."""
         return self._inner.rank
 
     def joint_wrench(self, state: State) -> FloatArray:
@@ -123,7 +122,7 @@ class AutoStepper(OuterStepper):
 
     @property
     def memory(self) -> FloatArray:
-        """What else the next step depends on."""
+        """Numbers that the next step depends on, beside the state."""
         is_implicit = isinstance(self._inner, ImplicitStepper)
         others = self._inner.memory if is_implicit else np.zeros(self.memory_size - 5)
         own = [self._cumbersome, self._n_steps, self._n_regular, self._n_switches, is_implicit]
@@ -131,7 +130,7 @@ class AutoStepper(OuterStepper):
 
     @property
     def nominal(self) -> float:
-        """How long steps are meant to be [s]."""
+        """The length that steps are meant to have [s]."""
         return self._inner.nominal
 
     @nominal.setter
@@ -273,7 +272,7 @@ class AdaptiveStepper(OuterStepper):
 
     @property
     def memory(self) -> FloatArray:
-        """What else the next step and the next record depend on."""
+        """Numbers that the next step and the next record depend on, beside the state."""
         before = self._before or (self.state, self.acceleration)
         return packed(self._inner.memory, *before, self._h, *self._n_steps)
 

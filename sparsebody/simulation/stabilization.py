@@ -62,7 +62,7 @@ def check_is_closed(system: System, state: State) -> None:
 
 
 class Scales(NamedTuple):
-    """What is small in a mechanism."""
+    """Tolerances of errors in a mechanism, and its slowest motion."""
 
     tolerance: FloatArray  # (n_rows,) position errors of joints that are closed [rad, m]; and
     # velocity errors for velocities of 1 rad/s or m/s
@@ -74,7 +74,7 @@ class Scales(NamedTuple):
 
 
 def scales(system: System, state: State, step: float = math.inf) -> Scales:
-    """Return what is small in a mechanism, for steps [s]."""
+    """Return the tolerances in a mechanism, for steps [s]."""
     farthest = _ROUNDING_TOLERANCE * largest(state.position)
     tolerance = _CLOSURE_TOLERANCE * row_sizes(system, state) + farthest
     return Scales(tolerance, _CREEP_TOLERANCE * system.typical_length / step)
@@ -130,7 +130,7 @@ class Solved(NamedTuple):
 
 
 class OpenJointError(SingularSystemError):
-    """The rows in use do not close all joints: the wrong ones were left out, or a drive blocks."""
+    """The rows in use do not close all joints: the wrong ones were left out, or motions block."""
 
     def __init__(self, message: str, opening: float, stabilized: Stabilized) -> None:
         super().__init__(message)
@@ -175,7 +175,7 @@ def pulled(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
 
 
 def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> Stabilized:
-    """Return the nearest state that closes the joints and obeys the drives, to rounding.
+    """Return the nearest state that closes the joints and obeys prescribed motions, to rounding.
 
     Pose first, then velocity, both least in the metric of the inertias. Accelerations are taken at
     closed states only: where joints are open they depend on which body is called the predecessor,
@@ -200,7 +200,7 @@ def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> 
             f"joint {system.joint_names[system.row_joint[worst]]!r} cannot be closed at "
             f"t = {state.time:.6g} s: it stays {largest(error):.1e} open; take smaller steps "
             '(stiff springs and dampers need them, or method="auto" or "generalized-alpha"), or '
-            "see whether a drive blocks",
+            "see whether a prescribed motion blocks",
             largest(error),
             stabilized,
         )
@@ -271,7 +271,7 @@ STABILIZATIONS: dict[str, Stabilization] = {
 
 
 def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
-    """Return the same kind of dynamics with the rows that are independent at `state`.
+    """Return dynamics of the kind given, with the rows that are independent at `state`.
 
     In doubt the likeliest ones: a wrong choice shows in joints that open.
     """

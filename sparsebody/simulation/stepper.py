@@ -308,11 +308,10 @@ class Stepper:
 
     error_order = 4  # of local errors
     memory_size = 1
-    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     @property
     def memory(self) -> FloatArray:
-        """What else is to be told in the end."""
+        """Counts that are told in the end."""
         return np.array([float(self._n_others)])
 
     def last_events(self, time: float) -> list[Event]:
@@ -322,9 +321,12 @@ class Stepper:
         message = f"{self._n_others} steps near singular poses were those of rk4"
         return [Event(time, "other steps", message)]
 
+    def multiplier_at(self, time: float) -> None:
+        """Return the multipliers of compliant joints: these are rigid."""
+
     @property
     def rank(self) -> RankWatch:
-        """Where the rank of the constraint rows stands."""
+        """The state of the rank of the constraint rows."""
         return self._rows.watch
 
     def start(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""What all steppers share: the problem that they solve, and checkpoints to go on from."""
+"""The problem that all steppers solve, and checkpoints to go on from."""
 
 import math
 import zlib
@@ -32,7 +32,7 @@ class Problem:
 
 @dataclass
 class RankWatch:
-    """Where the rank of the constraint rows stands."""
+    """State of the rank of the constraint rows."""
 
     analysis_state: State | None = None  # where it was analyzed; None: where the run began
     full_rank: int = 0  # the largest rank seen

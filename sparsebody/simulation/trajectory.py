@@ -103,7 +103,7 @@ class Trajectory(BriefRepr):
     body_names: Sequence[str]
     joint_names: Sequence[str]
     options: Mapping[str, Any]
-    conservative: bool  # no drive, effort, damper, external force or control: energy is constant
+    conservative: bool  # energy is constant: nothing prescribed, no effort, damper, load or control
     interrupted: bool  # stopped before the duration was over
     steps: int
     wall_time: float  # [s] spent in the time loop
@@ -215,7 +215,7 @@ class StoppedSimulationError(SimulationError):
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """What a recording says about its run before the first record."""
+    """Description of a run by its recording before the first record."""
 
     system: System
     options: SimulationOptions

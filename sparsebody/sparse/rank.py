@@ -57,11 +57,6 @@ class RankDecision:
         return self.certain and self.n_dependent == 0
 
 
-def rank(matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE) -> int:
-    """Return the rank of A; see `independent_rows`."""
-    return independent_rows(matrix, tolerance).rank
-
-
 LeastSingularValue = Callable[[PartOfRows], float | None]
 """Of the rows of a part, of unit norm; None where it would take too long."""
 

@@ -135,16 +135,22 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
 def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockLayout:
     n_clusters = len(first_row) - 1
     velocity_cluster = np.repeat(joint_cluster, tree.freedoms)
-    column = np.argsort(velocity_cluster, kind="stable")
-    column = column[np.count_nonzero(velocity_cluster < 0) :]
-    n_columns = np.bincount(velocity_cluster[column], minlength=n_clusters)[:n_clusters]
-    first_column = offsets(n_columns)
-    local = np.full(tree.n_velocities, -1, dtype=np.intp)
-    local[column] = np.arange(len(column)) - np.repeat(first_column[:-1], n_columns)
-    n_rows = np.diff(first_row)
-    row_cluster = np.repeat(np.arange(n_clusters), n_rows)
-    starts = offsets(n_columns[row_cluster])[:-1]
+    column, first_column, local = members(velocity_cluster, n_clusters)
+    row_cluster = np.repeat(np.arange(n_clusters), np.diff(first_row))
+    starts = offsets(np.diff(first_column)[row_cluster])[:-1]
     return BlockLayout(starts, local, row_cluster, velocity_cluster, first_column, column)
+
+
+def members(owner: IntArray, n_owners: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return items by owner, where each owner's begin (n_owners + 1,), and the slot of each item.
+
+    `owner` (n,) is -1 for items that have none; so is their slot.
+    """
+    item = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
+    first = offsets(np.bincount(owner[item], minlength=n_owners)[:n_owners])
+    slot = np.full(len(owner), -1, dtype=np.intp)
+    slot[item] = np.arange(len(item)) - first[owner[item]]
+    return item, first, slot
 
 
 def _ranges(first: IntArray, sizes: IntArray) -> IntArray:

@@ -20,7 +20,7 @@ from sparsebody.tree import recursions
 from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
 from sparsebody.tree.loops_projection import LoopsProjection, explicit_at
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.spanning_tree import N_POSITIONS, N_SCALARS, N_VELOCITIES, SpanningTree
+from sparsebody.tree.spanning_tree import FIRST_SCALAR, N_SURPLUS, SpanningTree
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,10 @@ class _Configurations:
             raise ModelError(f"the independent coordinates given leave {names} open; give more")
         joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
         local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
-        before = tree.first_position[joint] + (N_POSITIONS - N_VELOCITIES)[kind]
-        self.position = before + local  # (n_velocities,) the one beside each velocity
+        # (n_velocities,) the one beside each velocity
+        self.position = tree.first_position[joint] + N_SURPLUS[kind] + local
         own = np.flatnonzero(self.is_fixed & in_loop)
-        is_scalar = (local >= (N_VELOCITIES - N_SCALARS)[kind])[own]
+        is_scalar = (local >= FIRST_SCALAR[kind])[own]
         if not is_scalar.all():
             raise ModelError(
                 f"{tree.velocity_name(int(own[np.argmin(is_scalar)]))} is no position by itself; "
@@ -169,7 +169,7 @@ class _Configurations:
         """Return q with random values of all joints that are not fixed."""
         tree, q, free = self.tree, q.copy(), np.flatnonzero(~self.is_fixed)
         joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
-        has_quaternion = (N_POSITIONS > N_VELOCITIES)[tree.kind[joint]]
+        has_quaternion = N_SURPLUS[tree.kind[joint]] > 0
         scalars = self.position[free[~has_quaternion]]
         q[scalars] += rng.uniform(-np.pi, np.pi, size=len(scalars))
         for i in np.unique(joint[has_quaternion]):

@@ -22,6 +22,7 @@ from sparsebody.model.system import System
 N_POSITIONS, N_VELOCITIES, N_SCALARS = np.array(  # of joint types; scalar positions come last
     [(info.n_positions, info.n_velocities, info.n_scalars) for info in INFO], dtype=np.intp
 ).T
+N_SURPLUS, FIRST_SCALAR = N_POSITIONS - N_VELOCITIES, N_VELOCITIES - N_SCALARS
 
 # Columns of `constants`
 NEAR, NEAR_POINT = 0, 9  # near frame to the parent link's axes, and its origin there
@@ -188,6 +189,10 @@ class SpanningTree:
     def ends(self, joint: IntArray) -> IntArray:
         """Return the links (m, 2) of predecessor and successor of the system's joints (m,)."""
         return self.index[joint_ends(self.system, joint)]
+
+    def velocities(self, i: int) -> slice:
+        """Return the velocity coordinates of tree joint i."""
+        return slice(int(self.first_velocity[i]), int(self.first_velocity[i + 1]))
 
     def support(self, i: int) -> IntArray:
         """Return kappa(i): the joints between the world and body i, outermost last."""

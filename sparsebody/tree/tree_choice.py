@@ -72,14 +72,6 @@ def spanning_tree(
     return least_fronts(chain(sweeps, others))
 
 
-def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
-    """Return the tree of a choice that grows."""
-    graph = _joint_graph(system)
-    tree_joint = _tree_joints(system, graph, choice, root, required)
-    body, parent = graph.preorder(tree_joint)
-    return _numbered(system, choice, tree_joint, body, parent)
-
-
 def _sweep(system: System) -> list[int]:
     """Return the joints of the sweep from the world, active ones before all."""
     graph, is_free = _joint_graph(system), system.joint_kind == Free.kind
@@ -139,10 +131,11 @@ def joint_freedoms(system: System) -> IntArray:
     return N_VELOCITIES[system.joint_kind]
 
 
-def _numbered(
-    system: System, choice: str, tree_joint: IntArray, body: IntArray, parent: IntArray
-) -> SpanningTree:
-    """Return the tree with everything in its own numbering."""
+def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
+    """Return the tree of a choice that grows, with everything in its own numbering."""
+    graph = _joint_graph(system)
+    tree_joint = _tree_joints(system, graph, choice, root, required)
+    body, parent = graph.preorder(tree_joint)
     joint = tree_joint[body]
     kind = np.append(system.joint_kind, Free.kind)[joint]
     is_loop = np.ones(system.n_joints + 1, dtype=bool)

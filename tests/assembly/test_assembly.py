@@ -33,15 +33,6 @@ some_seeds = pytest.mark.parametrize("seed", range(3))
 
 @every_type
 @some_seeds
-def test_a_consistent_velocity_has_no_part_along_the_rows(name, seed):
-    system = random_system(name, seed)
-    constraint, error = rows_and_errors(system, system.initial_state)
-    np.testing.assert_allclose(error, 0.0, atol=1e-13)
-    np.testing.assert_allclose(constraint.velocity, 0.0, atol=1e-12)
-
-
-@every_type
-@some_seeds
 def test_rows_are_the_gradient_of_the_position_errors(name, seed):
     system = random_system(name, seed)
     state, h = system.initial_state, 1e-5
@@ -107,22 +98,6 @@ def test_external_forces_act_at_their_point_in_their_axes():
     system = mechanism.compile()
     force = SystemMotion(system, system.initial_state).applied
     np.testing.assert_allclose(force[0], [1, 0, -2, 2, 0, 5], atol=1e-14)
-
-
-def test_rows_of_drives_follow_the_given_motion():
-    mechanism = random_tree(np.random.default_rng(0), 1, ("fixed",))
-    body = mechanism.body("b0")
-    mechanism.add_body("c", mass=1, inertia=[1, 1, 1], position=body.position)
-    drive = sb.Sinusoid(0.5, 2.0, 0.3)
-    mechanism.add_joint("cross", sb.Universal(), "b0", "c", prescribed={1: drive})
-    system = mechanism.compile()
-    assert system.n_rows == 6 + 4 + 1
-    state = system.initial_state.with_(time=0.7)
-    constraint, error = rows_and_errors(system, state)
-    value, _, acceleration = drive(0.7)
-    assert error[10] == pytest.approx(-value)
-    assert constraint.acceleration[10] == pytest.approx(acceleration)
-    np.testing.assert_allclose(constraint.rows[10, 1], [0, 1, 0, 0, 0, 0], atol=1e-15)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])

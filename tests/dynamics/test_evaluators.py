@@ -199,7 +199,7 @@ def test_states_that_are_none_are_refused_by_name_again_and_again(baumgarte, bad
 QUESTIONS = (sb.joint_positions, sb.joint_velocities, energy_and_momentum, constraint_errors)
 
 
-@pytest.mark.parametrize("question", [*QUESTIONS, sb.natural_frequencies])
+@pytest.mark.parametrize("question", [*QUESTIONS, sb.modes])
 @pytest.mark.parametrize("field", ["position", "orientation", "velocity"])
 def test_no_question_reads_beyond_the_end_of_a_state(field, question):
     system, state = random_state(3)

@@ -8,7 +8,7 @@ import oracles
 import pytest
 from linkages import at_start
 from oracles import relative_gap
-from overconstrained import n_four_bar_state
+from overconstrained import OVERCONSTRAINED, TILTED, n_four_bar_state, state_of
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, copied, random_loops, random_tree
 
@@ -104,11 +104,6 @@ def test_random_loops_obey_gauss_principle(seed):
     assert_obeys_gauss(mechanism.compile())
 
 
-def state_of(system):
-    """A consistent state, at a time when drives are moving."""
-    return sb.consistent_state(system, system.initial_state.with_(time=1.3))
-
-
 def assert_obeys_gauss(system):
     """Accelerations, smallest multipliers, rank and balance against the pseudo-inverse."""
     state = state_of(system)
@@ -124,21 +119,6 @@ def assert_obeys_gauss(system):
 
 
 # ---- overconstrained mechanisms ---------------------------------------------------------------
-
-TILTED = (1.0, -2.0, 3.0)  # gravity [m/s^2]
-OVERCONSTRAINED = {
-    "four-bar": lambda: sb.build("four-bar", speed=3.0, gravity=TILTED),
-    "n-four-bar": lambda: sb.build("n-four-bar", loops=6, gravity=TILTED),
-    "scissor": lambda: sb.build("scissor", pairs=5, drive=True),
-    "free scissor": lambda: sb.build("scissor", pairs=4),
-    "bricard": lambda: sb.build("bricard", gravity=TILTED),
-    "hinged ring": lambda: sb.build("ring", bodies=7, joint="revolute", gravity=TILTED),
-    "rotating-squares": lambda: sb.build("rotating-squares", gravity=TILTED),
-    "andrews": lambda: sb.build("andrews"),
-    "stewart": lambda: sb.build("stewart", drive=True),
-    "governor": lambda: sb.build("governor"),
-    "slider-crank": lambda: sb.build("slider-crank"),
-}
 
 
 @pytest.mark.parametrize("name", OVERCONSTRAINED)

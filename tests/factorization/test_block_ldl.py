@@ -10,7 +10,6 @@ from patterns import ladder, pattern_of, patterns, shuffled
 from random_saddles import natural, random_matrix, scissor, solution_error
 from scipy.sparse.linalg import splu
 
-import sparsebody as sb
 from sparsebody.errors import ShapeError
 from sparsebody.factorization import analyze, unit_factors
 from sparsebody.ordering.heuristics import leaves_first
@@ -63,12 +62,6 @@ def test_fronts_that_are_too_large_for_small_blocks_are_refused(monkeypatch):
     monkeypatch.setattr(unit_factors, "MOST_UPDATES", 100)
     with pytest.raises(ShapeError, match="use another ordering, or the factorization cholmod"):
         analyze("block-ldl", ladder(30), natural(ladder(30)))
-
-
-def test_bodies_of_more_than_six_rows_are_refused():
-    pattern = sb.BlockPattern(np.array([7, 1]), np.array([[-1, 0]]))
-    with pytest.raises(ShapeError, match="at most 6 rows"):
-        analyze("block-ldl", pattern, np.array([0, 1]))
 
 
 @cache

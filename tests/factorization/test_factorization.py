@@ -121,12 +121,23 @@ def test_factors_that_were_overwritten_cannot_be_used(backend):
         old.solve(np.ones(matrix.pattern.n_rows))
 
 
+CHAIN = pattern_of([(i - 1, i) for i in range(3000)], 3000)
+STAR = pattern_of([(0, i) for i in range(1, 12_001)], 12_001)
+HEPTAGON = sb.BlockPattern(np.array([7, 1]), np.array([[-1, 0]]))
+
+
 @pytest.mark.parametrize(
-    ("backend", "message"), [("banded", r"band would take .* GB"), ("dense", "too many for dense")]
+    ("backend", "pattern", "message"),
+    [
+        ("banded", CHAIN, r"band would take .* GB"),
+        ("dense", CHAIN, "too many for dense"),
+        pytest.param("cholmod", STAR, "carries 12000", marks=pytest.mark.cholmod),
+        ("block-ldl", HEPTAGON, "at most 6 rows"),
+    ],
 )
-def test_a_matrix_that_would_fill_the_memory_is_refused(backend, message):
+def test_patterns_too_large_for_a_backend_are_refused(backend, pattern, message):
     with pytest.raises(ShapeError, match=message):
-        analyze(backend, pattern_of([(i - 1, i) for i in range(3000)], 3000), np.arange(6000))
+        analyze(backend, pattern, natural(pattern))
 
 
 @every_backend
@@ -186,14 +197,6 @@ def test_new_values_give_what_a_fresh_analysis_does_and_nothing_is_changed_by_so
         np.testing.assert_array_equal(old, new)
     fresh = analyze(backend, pattern, natural(matrix.pattern)).factorize(changed).solve(rhs)
     np.testing.assert_array_equal(again, fresh)
-
-
-@pytest.mark.cholmod
-def test_a_body_with_too_many_joints_is_refused_by_the_schur_complement():
-    n = 12_000
-    pattern = pattern_of([(0, i) for i in range(1, n + 1)], n + 1)
-    with pytest.raises(ShapeError, match="carries 12000"):
-        analyze("cholmod", pattern, np.arange(pattern.n_blocks))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
-from sparsebody.equations.system_motion import constraint_errors
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.kinematics import joint_motion as kinematics
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.spatial import quaternion_from_rotation, rotation_exponential
@@ -163,6 +163,8 @@ def test_prescribed_coordinates_and_rates_follow_their_functions():
     rates = [*np.zeros(4), wave(0.7)[1], *np.zeros(5), fall(0.7)[1]]
     at_rest = system.initial_state.with_(time=0.7)
     np.testing.assert_allclose(-constraint_errors(system, at_rest)[1], rates)
+    accelerations = [*np.zeros(4), wave(0.7)[2], *np.zeros(5), fall(0.7)[2]]
+    np.testing.assert_allclose(SystemMotion(system, at_rest).constraint.acceleration, accelerations)
 
 
 def random_system(seed):

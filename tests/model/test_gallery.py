@@ -56,8 +56,6 @@ COUNTS = [
     ("scissor", {"pairs": 2, "compliance": 1e-6}, 4, 6, 6, 18, 0),
 ]
 MORE = [
-    ("scissor", {"pairs": 60}),
-    ("scissor", {"pairs": 60, "drive": True}),
     ("n-four-bar", {"loops": 60}),
     ("lattice", {"rows": 3, "columns": 4, "layers": 2, "keep": 0.5, "joint": "universal"}),
     ("tree", {"bodies": 40, "moving": True, "taper": 0.95}),

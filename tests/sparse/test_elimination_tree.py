@@ -20,6 +20,7 @@ from sparsebody.sparse.elimination_tree import (
     weighted_counts,
 )
 from sparsebody.sparse.pattern import positions
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 
 @given(case=ordered_patterns())
@@ -139,14 +140,9 @@ def test_prefixes_of_an_admissible_order_have_independent_constraints(case, is_r
 
 def random_constraints(pattern):
     """Return A with random entries where a joint touches a body."""
-    generator = np.random.default_rng(0)
-    rows = np.zeros((pattern.n_rows - pattern.n_primal_rows, pattern.n_primal_rows))
-    for joint in range(pattern.n_primal, pattern.n_blocks):
-        top, bottom = pattern.offsets[joint : joint + 2] - pattern.n_primal_rows
-        for body in pattern.neighbours(joint):
-            left, right = pattern.offsets[body : body + 2]
-            rows[top:bottom, left:right] = generator.normal(size=(bottom - top, right - left))
-    return rows
+    n = pattern.n_rows - pattern.n_primal_rows
+    rows = np.random.default_rng(0).normal(size=(n, 2, 6))
+    return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).toarray()
 
 
 @given(case=ordered_patterns())

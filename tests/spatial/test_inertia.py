@@ -109,8 +109,8 @@ BODIES = [
     (1.0, np.zeros((3, 3)), r"moments 0, 0, 0 kg m\^2 and is not positive definite; give every"),
     (1.0, np.diag([1.0, -1.0, 1.0]), r"moments -1, 1, 1 .*not positive definite"),
     (1.0, np.diag([1.0, 1.0, 2.1]), r"no body has principal moments 1, 1, 2.1 .*check the units"),
-    (1.0, np.diag([1.0, 1.0, np.nan]), r"give finite numbers"),
-    (1.0, [1.0, 1.0, 1.0], r"shape \(3,\); give one of shape \(3, 3\)"),
+    (1.0, np.diag([1.0, 1.0, np.nan]), r"every number must be finite"),
+    (1.0, [1.0, 1.0, 1.0], r"shape \(3,\); give numbers of shape \(3, 3\)"),
 ]
 SOLIDS = [
     (lambda: sp.box_inertia(0.0, [1, 1, 1]), r"box: mass 0.0; give a positive"),

@@ -21,24 +21,15 @@ def vectors(size=3, bound=10.0):
 
 
 @st.composite
-def directions(draw):
-    v = draw(vectors())
+def units(draw, size=3):
+    v = draw(vectors(size))
     assume(np.linalg.norm(v) > 1e-3)
     return v / np.linalg.norm(v)
 
 
 @st.composite
-def unit_quaternions(draw):
-    q = draw(vectors(4))
-    assume(np.linalg.norm(q) > 1e-3)
-    return q / np.linalg.norm(q)
-
-
-@st.composite
 def transforms(draw):
-    return sp.plucker_transform(
-        sp.rotation_from_quaternion(draw(unit_quaternions())), draw(vectors())
-    )
+    return sp.plucker_transform(sp.rotation_from_quaternion(draw(units(4))), draw(vectors()))
 
 
 # --- the cross product ---
@@ -57,13 +48,13 @@ def test_unskew_inverts_skew_over_leading_axes(a):
 # --- quaternions form a group ---
 
 
-@given(unit_quaternions(), unit_quaternions())
+@given(units(4), units(4))
 def test_product_of_quaternions_is_product_of_rotations(p, q):
     product = sp.rotation_from_quaternion(sp.quaternion_product(p, q))
     close(product, sp.rotation_from_quaternion(p) @ sp.rotation_from_quaternion(q))
 
 
-@given(unit_quaternions())
+@given(units(4))
 def test_rotation_from_quaternion_agrees_with_scipy_and_with_the_sandwich(q):
     R = sp.rotation_from_quaternion(q)
     close(R, Rotation.from_quat(q, scalar_first=True).as_matrix())
@@ -78,7 +69,7 @@ def test_rotation_from_quaternion_agrees_with_scipy_and_with_the_sandwich(q):
 # --- bijections ---
 
 
-@given(unit_quaternions())
+@given(units(4))
 def test_quaternion_and_rotation_matrix_are_equivalent_up_to_the_sign(q):
     back = sp.quaternion_from_rotation(sp.rotation_from_quaternion(q))
     assert back[0] >= 0.0
@@ -92,7 +83,7 @@ def test_quaternion_from_rotation_is_exact_at_half_turns(q):
 
 
 @pytest.mark.parametrize("angle", ANGLES)
-@given(axis=directions())
+@given(axis=units())
 def test_quaternion_logarithm_inverts_the_exponential(angle, axis):
     phi = angle * axis
     q = sp.quaternion_exponential(phi)
@@ -101,7 +92,7 @@ def test_quaternion_logarithm_inverts_the_exponential(angle, axis):
     close(sp.quaternion_logarithm(-q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
 
 
-@given(directions())
+@given(units())
 def test_rotation_logarithm_at_a_half_turn_is_one_of_both_axes(axis):
     phi = sp.rotation_logarithm(2.0 * np.outer(axis, axis) - np.eye(3))
     assert min(np.abs(phi - np.pi * axis).max(), np.abs(phi + np.pi * axis).max()) < 1e-12
@@ -114,7 +105,7 @@ def test_logarithm_is_the_shortest_rotation_vector(phi):
     close(sp.rotation_exponential(shortest), sp.rotation_exponential(phi))
 
 
-@given(directions(), st.floats(-10, 10))
+@given(units(), st.floats(-10, 10))
 def test_all_exponentials_agree_with_scipy(axis, angle):
     expected = Rotation.from_rotvec(angle * axis).as_matrix()
     close(sp.rotation_about(axis, angle), expected)
@@ -135,7 +126,7 @@ def test_rotations_are_vectorized_over_leading_axes():
 # --- Plücker transforms ---
 
 
-@given(unit_quaternions(), vectors())
+@given(units(4), vectors())
 def test_plucker_parts_invert_plucker_transform(q, r):
     E = sp.rotation_from_quaternion(q)
     E_back, r_back = sp.plucker_parts(sp.plucker_transform(E, r))
@@ -256,9 +247,7 @@ MISFITS = [
 QUATERNIONS = [
     ([2, 0, 0, 0], r"norm 2, not 1; divide it by its norm"),
     ([0, 0, 0, 0], r"norm 0, not 1; use \(1, 0, 0, 0\)"),
-    ([1, 0, 0], r"shape \(3,\); give one of shape \(4,\)"),
-    ([1, 0, 0, np.nan], r"nan\]; give finite numbers"),
-    ("upright", r"'upright'; give numbers"),
+    ("upright", r"'upright'; give 4 numbers"),
 ]
 
 

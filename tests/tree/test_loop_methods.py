@@ -143,19 +143,7 @@ def test_loads_prescribed_motions_and_stabilization_of_loops_act_as_the_sparse_s
 
 
 @pytest.mark.parametrize("method", LOOP_METHODS)
-def test_one_object_serves_at_many_states(method):
-    system = sb.build("n-four-bar", loops=3).compile()
-    dynamics = method(system)
-    trajectory = sb.simulate(system, duration=0.4, step=0.01)
-    for k in range(0, len(trajectory), 5):
-        state = trajectory.state(k)
-        expected = sb.ForwardDynamics(system, state)(state)
-        result = dynamics(state)
-        assert gap(result.acceleration, expected.acceleration, system) < 1e-9
-
-
-@pytest.mark.parametrize("method", LOOP_METHODS)
-def test_one_object_follows_the_rank_where_it_changes(method):
+def test_one_object_serves_at_many_states_and_follows_the_rank(method):
     """From a pose of mobility three to those of one and two that begin there, and back."""
     tree, state = figure_8_2_a(0.0, (0.0, 0.0))
     dynamics = method(tree.system, tree)

@@ -107,23 +107,21 @@ def test_methods_for_trees_refuse_loops_and_name_one_with_the_methods_that_apply
                 sb.forward_dynamics(system, system.initial_state, method=method)
 
 
-def test_arguments_that_make_no_sense_are_refused():
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "best"}, UnknownNameError, "sparse, aba, crba"),
+        ({"tree": "best"}, UnknownNameError, "breadth-first"),
+        ({"reactions": "best"}, UnknownNameError, "minimum-norm, basic"),
+        ({"baumgarte": -1.0}, ModelError, "time constant is -1"),
+        ({"body_force": np.zeros((2, 6))}, ShapeError, r"body_force is \(2, 6\)"),
+        ({"body_force": [[0] * 6, [np.nan] * 6, [0] * 6]}, ModelError, "body_force of 'bar-1'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(options, error, message):
     system = sb.build("chain", bodies=3).compile()
-    state = system.initial_state
-    with pytest.raises(UnknownNameError, match="sparse, aba, crba"):
-        sb.forward_dynamics(system, state, method="best")
-    with pytest.raises(UnknownNameError, match="breadth-first"):
-        sb.forward_dynamics(system, state, method="aba", tree="best")
-    with pytest.raises(UnknownNameError, match="minimum-norm, basic"):
-        sb.forward_dynamics(system, state, method="aba", reactions="best")
-    with pytest.raises(ModelError, match="time constant is -1"):
-        sb.forward_dynamics(system, state, method="aba", baumgarte=-1.0)
-    with pytest.raises(ShapeError, match=r"body_force is \(2, 6\)"):
-        sb.forward_dynamics(system, state, method="aba", body_force=np.zeros((2, 6)))
-    force = np.zeros((3, 6))
-    force[1] = np.nan
-    with pytest.raises(ModelError, match="body_force of 'bar-1'"):
-        sb.forward_dynamics(system, state, method="aba", body_force=force)
+    with pytest.raises(error, match=message):
+        sb.forward_dynamics(system, system.initial_state, **{"method": "aba"} | options)
 
 
 @pytest.mark.parametrize("method", TREE_METHODS)

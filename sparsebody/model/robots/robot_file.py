@@ -108,10 +108,10 @@ class RobotSource:
         """Return a frame given in a body's frame as one in the frame of its root."""
         root = int(self.root[body])
         to_root = self.rotation(root).T
-        place = self.data.xpos[body] + self.rotation(body) @ np.asarray(point, dtype=float)
+        origin = self.data.xpos[body] + self.rotation(body) @ np.asarray(point, dtype=float)
         unit = np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)
         turned = to_root @ self.rotation(body) @ rotation_from_quaternion(unit)
-        return Frame(to_root @ (place - self.data.xpos[root]), quaternion_from_rotation(turned))
+        return Frame(to_root @ (origin - self.data.xpos[root]), quaternion_from_rotation(turned))
 
 
 def read_source(path: Path, keyframe: str | int | None, *, strict: bool) -> RobotSource:
@@ -160,10 +160,10 @@ def _given_name(mujoco: Any, model: Any, what: str, index: int) -> str | None:
 
 def _names(mujoco: Any, model: Any, what: str, count: int) -> tuple[str, ...]:
     """Names of all bodies or joints; those without one get the kind and their number."""
-    given = [_given_name(mujoco, model, what, index) for index in range(count)]
+    of_file = [_given_name(mujoco, model, what, index) for index in range(count)]
     names: list[str] = []
-    for index, name in enumerate(given):
-        names.append(name or unique_name(f"{what}_{index}", [*names, *filter(None, given)]))
+    for index, name in enumerate(of_file):
+        names.append(name or unique_name(f"{what}_{index}", [*names, *filter(None, of_file)]))
     return tuple(names)
 
 

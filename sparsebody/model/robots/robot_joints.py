@@ -92,7 +92,7 @@ class Layout:
     x_axis: FloatArray | None = None
     coordinates: Mapping[int, tuple[int, float]] = field(default_factory=dict)
     """Joint of the file -> the coordinate that it is, and its sign."""
-    held: tuple[int, ...] = ()
+    fixed: tuple[int, ...] = ()
     """Coordinates that no joint of the file moves: prescribed as zero."""
 
 
@@ -136,7 +136,7 @@ def add_joints(
         names.append(name)
         layouts.append(layout)
         ends.append((source.rigid_name(model.body_parentid[body]), source.body_names[body]))
-        motions.append(dict.fromkeys(layout.held, 0.0))
+        motions.append(dict.fromkeys(layout.fixed, 0.0))
         for j, (index, sign) in layout.coordinates.items():
             coordinates[j] = Coordinate(name, index, sign)
             if j in constants:
@@ -196,7 +196,7 @@ def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
     if joints[0] is hinge or not _perpendicular(joints):  # a hinge that turns the slide
         return None
     coordinates = {slide.index: (0, 1.0), hinge.index: (2, 1.0)}
-    return Layout(types.Planar(), hinge.anchor, hinge.axis, slide.axis, coordinates, held=(1,))
+    return Layout(types.Planar(), hinge.anchor, hinge.axis, slide.axis, coordinates, fixed=(1,))
 
 
 def _two_slides(joints: list[FileJoint]) -> Layout | None:
@@ -206,17 +206,17 @@ def _two_slides(joints: list[FileJoint]) -> Layout | None:
         return None
     coordinates = {first.index: (0, 1.0), second.index: (1, 1.0)}
     normal = np.cross(first.axis, second.axis)
-    return Layout(types.Planar(), first.anchor, normal, first.axis, coordinates, held=(2,))
+    return Layout(types.Planar(), first.anchor, normal, first.axis, coordinates, fixed=(2,))
 
 
 def _two_hinges(joints: list[FileJoint]) -> Layout | None:
     outer, inner = joints  # the axis of the outer one is fixed in the parent
-    place = _common_point(joints)
-    if place is None or not _perpendicular(joints):
+    center = _common_point(joints)
+    if center is None or not _perpendicular(joints):
         return None
     coordinates = {outer.index: (0, 1.0), inner.index: (1, 1.0)}
     normal = np.cross(outer.axis, inner.axis)
-    return Layout(types.Universal(), place, normal, outer.axis, coordinates)
+    return Layout(types.Universal(), center, normal, outer.axis, coordinates)
 
 
 def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
@@ -232,8 +232,8 @@ def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
 
 
 def _three_hinges(joints: list[FileJoint]) -> Layout | None:
-    place = _common_point(joints) if _perpendicular(joints) else None
-    return None if place is None else Layout(types.Spherical(), place)
+    center = _common_point(joints) if _perpendicular(joints) else None
+    return None if center is None else Layout(types.Spherical(), center)
 
 
 def _slides_and_turns(joints: list[FileJoint]) -> Layout | None:
@@ -295,8 +295,8 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
                 f"{source.joint_names[other]!r} with the coefficients {coefficients.tolist()}"
             )
         else:
-            place = model.jnt_qposadr[joint]
-            constants[joint] = float(model.qpos0[place] + coefficients[0] - source.data.qpos[place])
+            index = model.jnt_qposadr[joint]
+            constants[joint] = float(model.qpos0[index] + coefficients[0] - source.data.qpos[index])
     return constants
 
 

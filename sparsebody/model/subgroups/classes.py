@@ -112,12 +112,12 @@ def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
         same = np.flatnonzero(key == one)
         bits = int(kinds[same[0]])
         keep = rows_within(system.joint_types[same[0]], bits)
-        left = np.tile(~keep, (len(same), 1))
+        redundant = np.tile(~keep, (len(same), 1))
         if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
-            left[:, 3] = ~classes.slides_across[same]  # along x or along y
-            left[:, 4] = classes.slides_across[same]
+            redundant[:, 3] = ~classes.slides_across[same]  # along x or along y
+            redundant[:, 4] = classes.slides_across[same]
         row = system.first_row[same][:, None] + np.arange(len(keep))
-        is_left[row] = left
+        is_left[row] = redundant
         n_left[same] = np.count_nonzero(~keep)
     return is_left, n_left
 
@@ -153,12 +153,12 @@ class Lists:
         return self.pairs(keys)[1]
 
     def pairs(self, keys: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the values of some keys, and before them for each the place of its key."""
+        """Return the values of some keys, and before them for each the index of its key."""
         first = np.searchsorted(self._keys, keys)
         sizes = np.searchsorted(self._keys, keys, side="right") - first
         which = np.repeat(np.arange(len(keys)), sizes)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
-        return which, self._values[place].astype(np.intp)
+        index = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
+        return which, self._values[index].astype(np.intp)
 
 
 # ---- the classes with redundant rows, one by one, for people --------------------------------

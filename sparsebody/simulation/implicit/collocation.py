@@ -353,8 +353,6 @@ class CollocationStepper(HalvedSteps[CollocationState]):
     A step that Newton's method cannot take is taken in halves.
     """
 
-    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
-
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         system, options = problem.system, problem.options
@@ -386,7 +384,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
 
     @property
     def memory(self) -> FloatArray:
-        """What else the next step depends on: the polynomials, and where factors were made."""
+        """Numbers that the next step depends on: the polynomials, and where factors were made."""
         now, method, (Y, V, L) = self.now, self._method, self._shapes
         last = now.step or Polynomials(now.state, 0.0, Y, np.concatenate([V[:1], V]), L)
         point = method.point or now

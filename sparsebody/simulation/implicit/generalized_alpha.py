@@ -313,7 +313,7 @@ def row_motion(system: System, state: State) -> RowMotion:
         np.concatenate([of_joints, of_elements]),
         np.concatenate([constraint.rows, stretch.rows[element, row]]),
         np.concatenate([motion.position_error, stretch.force[element, row]]),
-        np.concatenate([motion.velocity_error, elastic_motion(system, state).rate[element, row]]),
+        np.concatenate([motion.velocity_error, stretch.rate[element, row]]),
         np.concatenate([constraint.acceleration, -drift]),
     )
 

@@ -1,4 +1,4 @@
-"""Static equilibrium by damped Newton steps, small vibrations about it, and their equations.
+"""Static equilibrium by damped Newton steps, and its equations.
 
     A' lambda = f(q, p),  delta(q, p) = 0,  z(q) = mu,   q <- q exp(d),
 
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import block_array, bsr_array, csc_array, csr_array, diags_array
+from scipy.sparse import block_array, bsr_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import LinearOperator, eigsh, lsqr, splu
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
@@ -32,6 +32,7 @@ from sparsebody.simulation.implicit.step_equations import (
 )
 
 _ZERO_TOLERANCE = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
+_BALANCE_REGULARIZATION = 1e-6  # of normal equations with unit rows
 _RIGID_COMPLIANCE = 1e-9  # compliance of rigid rows over that of the rest
 
 
@@ -102,12 +103,21 @@ class StaticEquations:
         n, m = 6 * self.system.n_bodies, self.system.n_rows
         if m == 0:
             return point
-        residual = self.evaluate(point)
-        rows = self.matrix()[n : n + m, :n]
-        weight = diags_array(1.0 / np.sqrt(self.mass))
-        balance = lsqr(weight @ rows.T, -(weight @ residual[:n]), atol=1e-14, btol=1e-14)[0]
         multiplier = point.multiplier.copy()
-        multiplier[:m] += balance
+        multiplier[:m] = 0.0  # else what dependent rows exert against each other stays
+        residual = self.evaluate(replace(point, multiplier=multiplier))
+        rows = self.matrix()[n : n + m, :n]
+        unit = diags_array(1.0 / np.sqrt(self.mass))
+        scaled = rows @ unit
+        size = scaled.multiply(scaled).sum(axis=1)
+        scaled = diags_array(1.0 / np.sqrt(size)) @ scaled
+        bordered = block_array(
+            [[eye_array(n), scaled.T], [scaled, -_BALANCE_REGULARIZATION * eye_array(m)]]
+        )
+        solve = scaled_solver(bordered, np.ones(n + m), "rows are not finite")
+        right = np.concatenate([-(unit @ residual[:n]), np.zeros(m)])
+        balance = solve(right)[n:].real / np.sqrt(size)
+        multiplier[:m] = balance
         return replace(point, multiplier=multiplier)
 
     def evaluate(self, point: StaticPoint) -> FloatArray:
@@ -158,9 +168,10 @@ class StaticEquations:
         return float(forces.reshape(-1, 6)[:, 3:].max(initial=0.0)) + weight
 
     def largest_rate(self, matrix: csc_array) -> float:
-        """Return the largest diagonal entry of K over that of M [1/s^2]."""
+        """Return a bound of the eigenvalues of K in the metric of M [1/s^2], by sums of rows."""
         K, _ = self.tangent_stiffness(matrix)
-        return float((np.abs(K.diagonal()) / self.mass).max()) or 1.0
+        unit = diags_array(1.0 / np.sqrt(self.mass))
+        return float(abs(unit @ K @ unit).sum(axis=1).max()) or 1.0
 
     # ---- stability --------------------------------------------------------------------------
 
@@ -257,8 +268,6 @@ _BALANCE_TOLERANCE = 1e-13  # forces left over, of those that act: rounding
 _PERTURBATION = 1e-2  # of typical lengths, away from an unstable equilibrium
 _MOST_SHIFTS = 60  # by which the matrix is made positive, each twice the last
 _NEUTRAL_STIFFNESS = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
-# Forces left over, of weights and of a stiffness times a length
-_LOAD_TOLERANCE, _STIFFNESS_TOLERANCE = 1e-6, 1e-11
 _SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
 
 
@@ -314,6 +323,7 @@ def equilibrium(
     point, shift, has_moved = equations.start(start), 0.0, False
     n = 6 * system.n_bodies
     for iteration in range(1, max_iterations + 1):
+        point = equations.with_reactions(point)
         residual = equations.evaluate(point)
         matrix = equations.matrix()
         shift = _shift(equations, matrix, shift) if stable else 0.0
@@ -386,55 +396,15 @@ def _solution(
     return scaled_solver(matrix, equations.scale(matrix), failure)(rhs).real
 
 
-# ---- vibrations ---------------------------------------------------------------------------------
+# ---- stability ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vibrations(BriefRepr):
-    """Natural frequencies without damping, the lowest first."""
+    """Eigenvalues of K on free motions, in the metric of M: those nearest to zero."""
 
-    square: FloatArray  # (n,) omega^2 [1/s^2], negative where the equilibrium is unstable
+    square: FloatArray  # (n,) [1/s^2], negative where the equilibrium is unstable
     mode: FloatArray  # (n, n_bodies, 6) twists in body coordinates, of unit M-norm
-
-    @property
-    def frequency(self) -> FloatArray:
-        """(n,) omega / 2 pi [Hz], NaN where unstable; rounding about zero is zero."""
-        noise = 1e-9 * float(np.abs(self.square).max())
-        square = np.where(np.abs(self.square) < noise, 0.0, self.square)
-        return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
-
-
-def natural_frequencies(system: System, state: State | None = None, count: int = 6) -> Vibrations:
-    """Return the lowest natural frequencies about a state of equilibrium.
-
-    Parameters
-    ----------
-    system : System
-        The compiled mechanism.
-    state : State, optional
-        At equilibrium, as `equilibrium` finds it; default: the consistent initial state.
-    count : int
-        Of frequencies.
-
-    Raises
-    ------
-    SimulationError
-        If there are not so many, or forces do not balance at the state.
-    """
-    state = consistent_state(system) if state is None else state
-    equations = StaticEquations(system, state)
-    residual = equations.evaluate(equations.with_reactions(equations.start(state)))
-    force = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 6)[:, 3:]).max()
-    weight = float(system.mass.max() * np.abs(system.gravity).max())
-    if (
-        force
-        > _LOAD_TOLERANCE * weight + _STIFFNESS_TOLERANCE * equations.stiffness * equations.length
-    ):
-        raise SimulationError(
-            f"forces of up to {force:.3g} N do not balance at this state; give one that "
-            "`equilibrium` returns"
-        )
-    return vibrations(equations, count)
 
 
 def vibrations(equations: StaticEquations, count: int) -> Vibrations:

@@ -46,7 +46,7 @@ class Compliance:
 
 
 def uniform_compliance(system: System, state: State, translation: float) -> Compliance:
-    """Return the same compliance everywhere, [m/N] along rows that translate.
+    """Return a uniform compliance of all joints, [m/N] along rows that translate.
 
     Rows that only rotate have it divided by the square of the mechanism's size [rad/(N m)].
     """
@@ -91,7 +91,7 @@ def scaled_solver(matrix: Any, scale: FloatArray, failure: str) -> Solve:
         factors = splu((scaling @ matrix @ scaling).tocsc())
     except RuntimeError as error:
         raise SimulationError(failure) from error
-    return lambda rhs: scale * factors.solve(scale * rhs)
+    return lambda rhs: scaling @ factors.solve(scaling @ rhs)
 
 
 def n_rows(system: System) -> int:
@@ -137,7 +137,7 @@ class StepEquations:
             *(len(tracked.prescribed), len(system.joint_forces.item)),
             *(len(system.point_forces.first), 6 * n if control is not None else 0),
         )
-        self.known = np.zeros(sum(sizes))  # of the end: drives, efforts, control
+        self.known = np.zeros(sum(sizes))  # of the end: prescribed motions, efforts, control
         parts = np.split(self.known, np.cumsum(sizes)[:-1])
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
@@ -199,6 +199,10 @@ class StepEquations:
         """Return the rates (n_prescribed,) of the prescribed coordinates at the end."""
         return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 1])
 
+    def prescribed_accelerations(self) -> FloatArray:
+        """Return the accelerations (n_prescribed,) of the prescribed coordinates at the end."""
+        return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 2])
+
     def prescribe(self, index: int, value: float) -> None:
         """Set a prescribed coordinate, by its number among these, to another value."""
         self._prescribed[index] = value
@@ -219,10 +223,19 @@ class StepEquations:
 
     def matrix(self, *weights: float) -> csc_array:
         """Return the sum of K, with all rows, D and M at the present unknowns, as weighted."""
-        row, column, *values = self.native.assemble()
+        entries = self.native.assemble()
+        values = zip(weights, entries[2:], strict=False)
+        return self._matrix(entries, sum(w * np.asarray(v) for w, v in values))
+
+    def parts(self) -> tuple[csc_array, csc_array, csc_array]:
+        """Return K, with all rows, D and M at the present unknowns."""
+        entries = self.native.assemble()
+        K, D, M = (self._matrix(entries, value) for value in entries[2:])
+        return K, D, M
+
+    def _matrix(self, entries: Any, value: Any) -> csc_array:
         n = self.displacement.size + self.n_rows
-        value = sum(w * np.asarray(v) for w, v in zip(weights, values, strict=False))
-        return coo_array((value, (row, column)), shape=(n, n)).tocsc()
+        return coo_array((value, (entries[0], entries[1])), shape=(n, n)).tocsc()
 
     def state(self) -> State:
         """Return a copy of the state at the end of the step."""

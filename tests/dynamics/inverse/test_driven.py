@@ -15,11 +15,8 @@ def test_given_joints_accelerate_as_wanted_whatever_their_type():
         system = random_tree(rng, 10, tuple(sb.JOINT_TYPES)).compile()
         state, tree = system.initial_state, spanning_tree(system)
         qdd = rng.normal(size=tree.n_velocities)
-        desired = {
-            system.joint_names[int(tree.joint[i])]: qdd[tree.velocities(i)]
-            for i in range(tree.n_bodies)
-            if tree.freedoms[i]
-        }
+        of_joints = zip(tree.joint, tree.first_velocity[:-1], tree.freedoms, strict=True)
+        desired = {system.joint_names[int(j)]: qdd[k : k + n] for j, k, n in of_joints if n}
         a = sb.driven_accelerations(system, state, desired)
         result = joint_accelerations(tree, motion_at_state(tree, state), a)
         np.testing.assert_allclose(result, qdd, atol=1e-10)

@@ -1,0 +1,310 @@
+"""Linearization about a motion or a pose at rest: the residuals of (8.64), and their rates.
+
+    F(q, v, a, lambda, p) = M a + v x* M v - f(q, v, p) - A(q)' lambda = 0,
+    r(q, v, a, p) = d/dt (A v) - b(p) = A(q) a - gamma(q, v) - b(p) = 0,
+
+with q <- q exp(d) for twists d of the bodies in body coordinates, b the accelerations of prescribed
+coordinates, and p forces, inertias and the numbers of springs. Rates by q, v and a come from dual
+numbers in the native core; F and r are linear in most parameters. At rest, with q = N z on what the
+joints allow, the minimal form is
+
+    N'M N d2z/dt2 + N'D N dz/dt + N'K N z = N'B u,   y = C N z.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, null_space
+from scipy.signal import StateSpace
+from scipy.sparse import bsr_array, coo_array, csc_array, diags_array, eye_array, vstack
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.body_forces import add_joint_wrenches
+from sparsebody.dynamics import Formulation, ForwardDynamics
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import ModelError
+from sparsebody.kinematics.joint_motion import (
+    JointMotion,
+    body_rotations,
+    coordinate_motion,
+    joint_motion,
+)
+from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
+
+_MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
+_SYMMETRIC = np.array([(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)])  # Ixx Iyy Izz Ixy Ixz Iyz
+
+
+@dataclass(frozen=True)
+class JointCoordinate:
+    """The effort on a joint coordinate as an input, its value as an output."""
+
+    joint: str
+    index: int = 0  # which coordinate
+
+
+@dataclass(frozen=True)
+class BodyPoint:
+    """A force at a point of a body as an input, the displacement of the point as an output."""
+
+    body: str
+    direction: tuple[float, float, float]  # in world axes, of unit length
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the user's frame of the body [m]
+
+
+Port = JointCoordinate | BodyPoint | str  # the name of a joint: its first coordinate
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """M a + D v + K q - A' lambda and A a + D_r v + K_r q, in changes of a motion.
+
+    Compliant joints, bushings and beams resist with mu = Z q + Z_d dq/dt on their stretches, which
+    adds Z' Z to K and Z' Z_d to D of all other forces.
+    """
+
+    system: System
+    state: State
+    acceleration: FloatArray  # (n_bodies, 6) of the motion
+    multiplier: FloatArray  # (n_rows,)
+    other_stiffness: csc_array  # (6n, 6n) K without Z' Z [N m/rad, N/m, ...]
+    other_damping: csc_array  # (6n, 6n) D without Z' Z_d
+    on_stretches: csc_array  # (6n, e) Z'
+    stretches: csc_array  # (e, 6n) Z, with the geometric stiffness where there is damping
+    stretch_damping: csc_array  # (e, 6n) Z_d
+    mass: csc_array  # (6n, 6n) M
+    rows: csc_array  # (n_rows, 6n) A
+    row_stiffness: csc_array  # (n_rows, 6n) K_r
+    row_damping: csc_array  # (n_rows, 6n) D_r
+    independent_rows: IntArray  # those of A that are kept
+    force_residual: FloatArray  # (6n,) F of the motion: zero but for rounding
+    row_residual: FloatArray  # (n_rows,)
+
+    @classmethod
+    def at(
+        cls, system: System, state: State, body_force: FloatArray | None = None
+    ) -> "Linearization":
+        """Return that at a state; `body_force` (n_bodies, 6) are wrenches in body axes."""
+        spatial = Formulation(reduction="none")
+        dynamics = ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+        solution = dynamics(state, body_force=body_force)
+        acceleration, multiplier = solution.acceleration, solution.multiplier
+        independent_rows = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
+        n, m = 6 * system.n_bodies, system.n_rows
+        control = None if body_force is None else lambda time, state: body_force
+        equations = StepEquations(system, _no_compliance(system), control)
+        equations.begin(state)
+        equations.acceleration[:], equations.multiplier[:m] = acceleration, -multiplier
+        equations.evaluate()
+        equations.multiplier[m:] = equations.row_residual[m:]  # forces of stretches
+        equations.evaluate()
+        K, D, M = equations.parts()
+        stretch = slice(n + m, None)
+        residual = np.zeros(m)
+        i, j, *values = equations.native.assemble_acceleration_errors(residual)
+        K_r, D_r, A = (coo_array((value, (i, j)), shape=(m, n)).tocsc() for value in values)
+        residual[system.coordinates.row[system.coordinates.prescribed]] -= (
+            equations.prescribed_accelerations()
+        )
+        return cls(
+            *(system, state, acceleration, multiplier),
+            *(K[:n, :n].tocsc(), D[:n, :n].tocsc()),
+            *(K[:n, stretch].tocsc(), K[stretch, :n].tocsc(), D[stretch, :n].tocsc()),
+            M[:n, :n].tocsc(),
+            *(A, K_r, D_r),
+            independent_rows,
+            equations.force_residual.ravel().copy(),
+            residual,
+        )
+
+    @cached_property
+    def stiffness(self) -> csc_array:
+        """(6n, 6n) K in body coordinates, moments first."""
+        return csc_array(self.other_stiffness + self.on_stretches @ self.stretches)
+
+    @cached_property
+    def damping(self) -> csc_array:
+        """(6n, 6n) D in body coordinates, moments first."""
+        return csc_array(self.other_damping + self.on_stretches @ self.stretch_damping)
+
+    def by_motion(self) -> dict[str, csc_array]:
+        """Return the rates (6n + n_rows, 6n) of both residuals by poses and velocities."""
+        position = vstack([self.stiffness, self.row_stiffness])
+        velocity = vstack([self.damping, self.row_damping])
+        return {"position": position.tocsc(), "velocity": velocity.tocsc()}
+
+    def by_parameters(self) -> dict[str, csc_array]:
+        """Return the rates (6n + n_rows, n_parameters) of both residuals by parameters."""
+        n_rows, on_bodies = self.system.n_rows, self._forces_by_parameters()
+        rates = {
+            name: csc_array(vstack([rate, csc_array((n_rows, rate.shape[1]))]))
+            for name, rate in on_bodies.items()
+        }
+        tracked = self.system.coordinates
+        row = 6 * self.system.n_bodies + tracked.row[tracked.prescribed]
+        entries = -np.ones(len(row)), (row, np.arange(len(row)))
+        shape = 6 * self.system.n_bodies + n_rows, len(row)
+        return rates | {"prescribed_acceleration": coo_array(entries, shape=shape).tocsc()}
+
+    def _forces_by_parameters(self) -> dict[str, csc_array]:
+        """Return the rates (6n, n_parameters) of F."""
+        system, n, R = self.system, self.system.n_bodies, body_rotations(self.state)
+        w, u = self.state.velocity[:, :3], self.state.velocity[:, 3:]
+        turning, moving = self.acceleration[:, :3], self.acceleration[:, 3:]
+        weight = moving + np.cross(w, u) - np.einsum("nji,j->ni", R, system.gravity)
+        unit = np.zeros((6, 3, 3))
+        unit[np.arange(6), *_SYMMETRIC.T] = unit[np.arange(6), *_SYMMETRIC[:, ::-1].T] = 1.0
+        momentum = np.einsum("kij,nj->nki", unit, w)
+        moment = np.einsum("kij,nj->nki", unit, turning) + np.cross(w[:, None], momentum)
+        zero = np.zeros((n, 3, 6))
+        by_mass = np.concatenate([np.zeros((n, 3)), weight], axis=1)[:, :, None]
+        by_inertia = np.concatenate([moment.transpose(0, 2, 1), zero], axis=1)
+        by_gravity = np.zeros((n, 6, 3))
+        by_gravity[:, 3:] = -system.mass[:, None, None] * R.transpose(0, 2, 1)
+        return {
+            "force": csc_array(-eye_array(6 * n)),
+            "mass": _block_diagonal(by_mass),
+            "inertia": _block_diagonal(by_inertia),
+            "gravity": csc_array(by_gravity.reshape(6 * n, 3)),
+        } | self._by_springs()
+
+    def _by_springs(self) -> dict[str, csc_array]:
+        """Return the rates of F by the numbers of the springs on joint coordinates."""
+        system, springs = self.system, self.system.joint_forces
+        motion = joint_motion(system, self.state)
+        coordinates = coordinate_motion(system, self.state, motion)
+        q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
+        joint = system.coordinates.joint[springs.item]
+        wrench = np.zeros((len(joint), system.n_bodies, 6))
+        for k, on_bodies in enumerate(wrench):  # tau = u - k (q - q_0) - d qd
+            dual = coordinates.active_force[springs.item[k], None]
+            add_joint_wrenches(system, motion, joint[k : k + 1], dual, on_bodies)
+        effort = csc_array(-wrench.reshape(len(joint), 6 * system.n_bodies).T)
+        return {
+            "effort": effort,
+            "stiffness": csc_array(effort @ diags_array(springs.rest - q)),
+            "rest": csc_array(effort @ diags_array(springs.stiffness)),
+            "damping": csc_array(effort @ diags_array(-qd)),
+        }
+
+    # ---- inputs and outputs -----------------------------------------------------------------
+
+    def port_rows(self, ports: Sequence[Port]) -> csc_array:
+        """Return the rates (n_ports, 6n) of coordinates and of points along their directions.
+
+        Transposed they are the wrenches of unit efforts and forces. Raises ModelError for a joint,
+        coordinate or body that is not there.
+        """
+        rows = np.zeros((len(ports), self.system.n_bodies, 6))
+        motion = joint_motion(self.system, self.state)
+        for row, port in zip(rows, ports, strict=True):
+            if isinstance(port, BodyPoint):
+                self._fill_point(port, row)
+            else:
+                at = JointCoordinate(port) if isinstance(port, str) else port
+                dual = self._coordinate_dual(at, motion)
+                joint = np.array([self.system.joint(at.joint)])
+                add_joint_wrenches(self.system, motion, joint, dual[None], row)
+        return csc_array(rows.reshape(len(ports), -1))
+
+    def _coordinate_dual(self, at: JointCoordinate, motion: JointMotion) -> FloatArray:
+        j = self.system.joint(at.joint)
+        kind = self.system.joint_types[j]
+        q = kind.coordinates(motion.rotation[j], motion.translation[j])
+        dual = kind.active_force_subspace(q)
+        if not 0 <= at.index < dual.shape[1]:
+            raise ModelError(
+                f"joint {at.joint!r} has {dual.shape[1]} coordinates, there is none {at.index}"
+            )
+        return np.asarray(dual[:, at.index])
+
+    def _fill_point(self, port: BodyPoint, row: FloatArray) -> None:
+        i = self.system.body(port.body)
+        arm = np.asarray(port.point, dtype=float) - self.system.center_of_mass[i]
+        along = body_rotations(self.state)[i].T @ np.asarray(port.direction, dtype=float)
+        row[i] = np.concatenate([np.cross(arm, along), along])
+
+    def state_space(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> StateSpace:
+        """Return the minimal form x = (z, dz/dt) of small motions about a pose at rest.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of JointCoordinate, BodyPoint or str
+            Efforts [N m, N] and forces [N]; coordinates [rad, m] and displacements [m].
+
+        Raises
+        ------
+        ModelError
+            If bodies move, joints or bodies are not there, or there are too many freedoms.
+        """
+        if self.state.velocity.any():
+            fastest = self.system.body_names[int(np.abs(self.state.velocity).max(axis=1).argmax())]
+            raise ModelError(f"body {fastest!r} moves; give a state at rest for a minimal form")
+        N = self.allowed_motions()
+        M, D, K = (N.T @ (part @ N) for part in (self.mass, self.damping, self.stiffness))
+        n, factor = N.shape[1], cho_factor(M)
+        B = cho_solve(factor, N.T @ self.port_rows(inputs).T.toarray())
+        A = np.block(
+            [[np.zeros((n, n)), np.eye(n)], [-cho_solve(factor, K), -cho_solve(factor, D)]]
+        )
+        C = np.hstack([self.port_rows(outputs) @ N, np.zeros((len(outputs), n))])
+        return StateSpace(A, np.vstack([np.zeros_like(B), B]), C, np.zeros((len(C), B.shape[1])))
+
+    def allowed_motions(self) -> FloatArray:
+        """Return a dense basis N (6n, n_freedoms) of A q = 0, for bodies of inertia one."""
+        if self.mass.shape[0] > _MOST_VELOCITIES:
+            raise ModelError(
+                f"a minimal form is dense: {self.system.n_bodies} bodies have more than "
+                f"{_MOST_VELOCITIES} velocities; use the sparse M, D, K and A"
+            )
+        root = 1.0 / np.sqrt(self.mass.diagonal())
+        rows = self.rows[self.independent_rows].multiply(root)
+        return np.asarray(root[:, None] * null_space(rows.toarray()))
+
+    @cached_property
+    def applied(self) -> FloatArray:
+        """(n_bodies, 6) all loads of the motion, weights included, in body coordinates."""
+        return SystemMotion(self.system, self.state).applied
+
+
+def _no_compliance(system: System) -> Compliance:
+    first_entry = np.concatenate([[0], np.cumsum(np.diff(system.first_row) ** 2)])
+    return Compliance(
+        np.zeros(first_entry[-1]), first_entry.astype(np.intp), np.zeros(system.n_rows)
+    )
+
+
+def _block_diagonal(blocks: FloatArray) -> csc_array:
+    """Return the matrix of blocks (n, i, j) along the diagonal."""
+    n, height, width = blocks.shape
+    index = np.arange(n + 1)
+    shape = n * height, n * width
+    return bsr_array((blocks, index[:-1], index), shape=shape).tocsc()
+
+
+def linearize(
+    system: System, state: State | None = None, *, body_force: FloatArray | None = None
+) -> Linearization:
+    """Return the linearized equations of motion about a state.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        At rest or in motion; default: the consistent initial state.
+    body_force : (n_bodies, 6) float array, optional
+        Additional wrenches about the centers of mass in body axes, moment first [N m, N].
+
+    Returns
+    -------
+    Linearization
+        Sparse M, D, K and A in twists of the bodies in body coordinates, and `state_space`.
+    """
+    return Linearization.at(
+        system, consistent_state(system) if state is None else state, body_force
+    )
