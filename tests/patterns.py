@@ -94,9 +94,13 @@ def ordered_patterns(draw, **most):
 def eliminated(pattern, order):
     """Return for each position the set of later positions that couple to it: brute force."""
     position = np.argsort(order)
-    coupled = [{int(position[k]) for k in pattern.neighbours(block)} for block in order]
+    return filled_in([{int(position[k]) for k in pattern.neighbours(block)} for block in order])
+
+
+def filled_in(coupled):
+    """Return for each pivot the later ones that couple to it, by the sets that did at first."""
     columns = []
-    for pivot in range(len(order)):
+    for pivot in range(len(coupled)):
         below = {k for k in coupled[pivot] if k > pivot}
         for k in below:
             coupled[k] |= below - {k}

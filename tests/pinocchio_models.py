@@ -138,15 +138,6 @@ class PinocchioModel:
         of = self.joint_motion
         return self.system.joint_types[j], of.rotation[j], of.translation[j]
 
-    def _successor_frame(self, j):
-        """S in the successor's com frame."""
-        return pin.SE3(self.system.successor_rotation[j], self.system.successor_point[j])
-
-    def _predecessor_anchor(self, j):
-        system = self.system
-        carrier = self.anchors[int(system.predecessor[j])]
-        return carrier.then(system.predecessor_rotation[j], system.predecessor_point[j])
-
     def _add_children(self, body):
         """Depth first, because Pinocchio wants subtrees to be contiguous."""
         for child, j in self.tree.items():
@@ -154,34 +145,31 @@ class PinocchioModel:
                 share = 0.5 if self.halves[child] else 1.0
                 self.anchors[child] = self._add_body(j, child, share)
                 self._add_children(child)
-        for j in self.loops:
+        for j in self.loops:  # to be welded to the successor
             if self.system.predecessor[j] == body:
-                self._add_half(j)
+                end = int(self.system.successor[j])
+                self.welds.append((self._add_body(j, end, 0.5 / self.halves[end]), end))
 
     def _add_body(self, j, body, share):
         """Add joint j with a body; return the anchor of its com frame."""
-        joint = self._joint(j)
-        base = self._predecessor_anchor(j)
-        to_com = self._successor_frame(j).inverse()
+        joint, system = self._joint(j), self.system
+        base = self.anchors[int(system.predecessor[j])]
+        base = base.then(system.predecessor_rotation[j], system.predecessor_point[j])
+        to_com = pin.SE3(system.successor_rotation[j], system.successor_point[j]).inverse()
         if joint[0].name == "fixed":
             anchor = base.then(joint[1].T, joint[2])
             anchor = Anchor(anchor.joint, anchor.placement * to_com)
         else:
             model = COUNTERPARTS[joint[0].name][0](joint[0])
-            name = f"{self.system.joint_names[j]} {len(self.model.joints)}"
+            name = f"{system.joint_names[j]} {len(self.model.joints)}"
             index = self.model.addJoint(base.joint, model, base.placement, name)
             self.of_joint[j] = index
             anchor = Anchor(index, to_com)
-        mass = share * (self.system.mass[body] if body >= 0 else 1.0)
-        inertia = share * (self.system.inertia[body] if body >= 0 else np.eye(3))
+        mass = share * (system.mass[body] if body >= 0 else 1.0)
+        inertia = share * (system.inertia[body] if body >= 0 else np.eye(3))
         inertia = pin.Inertia(mass, np.zeros(3), np.array(inertia))
         self.model.appendBodyToJoint(anchor.joint, inertia, anchor.placement)
         return anchor
-
-    def _add_half(self, j):
-        """Add a body of its own at the end of a loop joint, to be welded to the successor."""
-        successor = int(self.system.successor[j])
-        self.welds.append((self._add_body(j, successor, 0.5 / self.halves[successor]), successor))
 
     def position(self):
         """Pinocchio's q."""

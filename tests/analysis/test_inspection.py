@@ -42,14 +42,6 @@ def test_the_worst_joint_of_the_given_pose_is_named():
         inspect_mechanism(loose)
 
 
-def test_the_loops_of_a_four_bar_are_overconstrained_regular_and_ambiguous():
-    loops = inspect_mechanism(sb.build("four-bar")).closed_loops
-    assert (loops.freedoms, loops.constraints, loops.rank) == (3, 5, 2)
-    assert (loops.overconstraint, loops.is_properly_constrained) == (3, False)
-    assert (loops.nearby_mobilities, loops.is_singular) == ((1,), False)
-    assert (loops.configurations, loops.clusters) == (2, 1)
-
-
 def test_trees_have_no_section_on_loops_and_large_mechanisms_only_counts():
     assert inspect_mechanism(sb.build("chain", bodies=4)).closed_loops is None
     assert inspect_mechanism(sb.build("stewart")).closed_loops.configurations is None  # of balls

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from networkx import Graph, SpanningTreeIterator, bfs_edges
-from patterns import eliminated, ladder, pattern_of
+from patterns import eliminated, filled_in, ladder, pattern_of
 
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
@@ -174,14 +174,9 @@ def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
     system = sb.build("lattice", rows=3, columns=8, layers=1).compile()
     result = least_elimination(spanning_tree(system, choice))
     tree, sizes, _ = elimination_graph(result)
-    n, (indptr, indices) = len(sizes), tree.graph
-    coupled = [set(indices[a:b].tolist()) for a, b in pairwise(indptr)]
-    rows = []
-    for pivot in range(n):
-        later = {k for k in coupled[pivot] if k > pivot}
-        for k in later:
-            coupled[k] |= later - {k}
-        rows.append(sum(sizes[[pivot, *later]]))
+    indptr, indices = tree.graph
+    columns = filled_in([set(indices[a:b].tolist()) for a, b in pairwise(indptr)])
+    rows = [sum(sizes[[pivot, *later]]) for pivot, later in enumerate(columns)]
     assert max(rows) - 6 <= result.widest <= max(rows) + 6  # link and parent share rows; lanes
 
 
