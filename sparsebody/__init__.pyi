@@ -115,10 +115,20 @@ from .simulation import (
 # Forces in balance
 from .simulation.implicit.statics import (
     equilibrium as equilibrium,
-    natural_frequencies as natural_frequencies,
 )
 from .simulation.implicit.continuation import (
     follow as follow,
+)
+
+# Motions near a motion
+from .linearization import (
+    BodyPoint as BodyPoint,
+    JointCoordinate as JointCoordinate,
+    buckling_loads as buckling_loads,
+    derivatives as derivatives,
+    frequency_response as frequency_response,
+    linearize as linearize,
+    modes as modes,
 )
 
 # What is known before anything moves

@@ -16,6 +16,7 @@ import click
 from sparsebody import __version__
 from sparsebody.cli.growth_commands import certify, classical
 from sparsebody.cli.mechanism_commands import gallery, inspect, plot
+from sparsebody.cli.modes_command import modes
 from sparsebody.cli.order_commands import algorithms, loop_bases, order
 from sparsebody.cli.simulate_command import simulate
 from sparsebody.cli.study_commands import corpus, doctor, report, study
@@ -30,7 +31,7 @@ from sparsebody.errors import (
 
 BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, StudyError, UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-COMMANDS = [simulate, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
+COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
 COMMANDS += [report, corpus, classical, doctor]
 
 

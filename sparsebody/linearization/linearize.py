@@ -14,7 +14,6 @@ joints allow, the minimal form is
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
@@ -40,14 +39,16 @@ _MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
 _SYMMETRIC = np.array([(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)])  # Ixx Iyy Izz Ixy Ixz Iyz
 
 
-class JointCoordinate(NamedTuple):
+@dataclass(frozen=True)
+class JointCoordinate:
     """The effort on a joint coordinate as an input, its value as an output."""
 
     joint: str
     index: int = 0  # which coordinate
 
 
-class BodyPoint(NamedTuple):
+@dataclass(frozen=True)
+class BodyPoint:
     """A force at a point of a body as an input, the displacement of the point as an output."""
 
     body: str

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -17,8 +17,17 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import OutputError, SimulationError, SimulationOptionError, SparsebodyError
 from sparsebody.model.system import State, System
+from sparsebody.simulation.options import Recording, Solver, simulation_options
 from sparsebody.simulation.stepping import Checkpoint, unpack
-from sparsebody.simulation.trajectory import Event, Header, Sample, Trajectory, fingerprint
+from sparsebody.simulation.trajectory import (
+    Event,
+    Header,
+    MemoryRecorder,
+    Sample,
+    Trajectory,
+    fingerprint,
+    sample,
+)
 from sparsebody.simulation.trajectory_reading import (
     CHECKPOINTS,
     COPY_ROWS,
@@ -33,6 +42,7 @@ from sparsebody.simulation.trajectory_reading import (
 from sparsebody.writing import write_errors
 
 _CHUNK_BYTES, _BLOCK_BYTES = 1 << 18, 1 << 22
+_NO_CHECKPOINT = 2  # numbers: the least size of a slot
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 
 
@@ -295,3 +305,18 @@ def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
         copy.unlink(missing_ok=True)
         raise
     os.replace(copy, path)
+
+
+def recorded(
+    system: System, states: Sequence[State], path: Path | None, source: str | None
+) -> Trajectory:
+    """Return given states as a trajectory, in memory or in a new file."""
+    step = states[1].time - states[0].time
+    options = simulation_options(step, (1e-6, 1e-9), "rk4", Solver(), Recording())
+    header = Header(system, options, conservative=False, source=source)
+    recorder = (
+        MemoryRecorder(header) if path is None else FileRecorder(path, header, _NO_CHECKPOINT)
+    )
+    for state in states:
+        recorder.append(sample(system, state, None, None))
+    return recorder.close(steps=len(states) - 1, wall_time=0.0, interrupted=False)

@@ -1,4 +1,4 @@
-"""Static equilibrium by damped Newton steps, small vibrations about it, and their equations.
+"""Static equilibrium by damped Newton steps, and its equations.
 
     A' lambda = f(q, p),  delta(q, p) = 0,  z(q) = mu,   q <- q exp(d),
 
@@ -257,8 +257,6 @@ _BALANCE_TOLERANCE = 1e-13  # forces left over, of those that act: rounding
 _PERTURBATION = 1e-2  # of typical lengths, away from an unstable equilibrium
 _MOST_SHIFTS = 60  # by which the matrix is made positive, each twice the last
 _NEUTRAL_STIFFNESS = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
-# Forces left over, of weights and of a stiffness times a length
-_LOAD_TOLERANCE, _STIFFNESS_TOLERANCE = 1e-6, 1e-11
 _SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
 
 
@@ -386,55 +384,15 @@ def _solution(
     return scaled_solver(matrix, equations.scale(matrix), failure)(rhs).real
 
 
-# ---- vibrations ---------------------------------------------------------------------------------
+# ---- stability ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vibrations(BriefRepr):
-    """Natural frequencies without damping, the lowest first."""
+    """Eigenvalues of K on free motions, in the metric of M: those nearest to zero."""
 
-    square: FloatArray  # (n,) omega^2 [1/s^2], negative where the equilibrium is unstable
+    square: FloatArray  # (n,) [1/s^2], negative where the equilibrium is unstable
     mode: FloatArray  # (n, n_bodies, 6) twists in body coordinates, of unit M-norm
-
-    @property
-    def frequency(self) -> FloatArray:
-        """(n,) omega / 2 pi [Hz], NaN where unstable; rounding about zero is zero."""
-        noise = 1e-9 * float(np.abs(self.square).max())
-        square = np.where(np.abs(self.square) < noise, 0.0, self.square)
-        return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
-
-
-def natural_frequencies(system: System, state: State | None = None, count: int = 6) -> Vibrations:
-    """Return the lowest natural frequencies about a state of equilibrium.
-
-    Parameters
-    ----------
-    system : System
-        The compiled mechanism.
-    state : State, optional
-        At equilibrium, as `equilibrium` finds it; default: the consistent initial state.
-    count : int
-        Of frequencies.
-
-    Raises
-    ------
-    SimulationError
-        If there are not so many, or forces do not balance at the state.
-    """
-    state = consistent_state(system) if state is None else state
-    equations = StaticEquations(system, state)
-    residual = equations.evaluate(equations.with_reactions(equations.start(state)))
-    force = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 6)[:, 3:]).max()
-    weight = float(system.mass.max() * np.abs(system.gravity).max())
-    if (
-        force
-        > _LOAD_TOLERANCE * weight + _STIFFNESS_TOLERANCE * equations.stiffness * equations.length
-    ):
-        raise SimulationError(
-            f"forces of up to {force:.3g} N do not balance at this state; give one that "
-            "`equilibrium` returns"
-        )
-    return vibrations(equations, count)
 
 
 def vibrations(equations: StaticEquations, count: int) -> Vibrations:

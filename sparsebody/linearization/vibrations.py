@@ -13,6 +13,7 @@ ch. 13; Tisseur and Meerbergen (2001), SIAM Review 43:235, on s D; Meirovitch (1
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,13 @@ from scipy.sparse.linalg import LinearOperator, eigs, eigsh
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, SimulationError
+from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.linearization.linearize import Linearization, Port
 from sparsebody.model.system import State, System
+from sparsebody.simulation import Trajectory
 from sparsebody.simulation.implicit.statics import StaticEquations
-from sparsebody.simulation.implicit.step_equations import Solve, scaled_solver
+from sparsebody.simulation.implicit.step_equations import Solve, Values, scaled_solver
+from sparsebody.simulation.trajectory_files import recorded
 
 ComplexArray = NDArray[np.complex128]
 
@@ -42,6 +46,7 @@ _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
 class Modes(BriefRepr):
     """Small vibrations x exp(s t) about a state, the nearest to the asked frequency first."""
 
+    system: System = field(repr=False)
     state: State = field(repr=False)  # at rest
     eigenvalue: ComplexArray  # (n,) s [1/s], imaginary without damping
     shape: ComplexArray | FloatArray  # (n, n_bodies, 6) twists x in body coordinates, x' M x = 1
@@ -57,7 +62,53 @@ class Modes(BriefRepr):
     def damping_ratio(self) -> FloatArray:
         """(n,) -Re s / |s|: 0 without damping, 1 and more where nothing oscillates."""
         size = np.abs(self.eigenvalue)
-        return np.where(size > 0.0, -self.eigenvalue.real / np.where(size > 0.0, size, 1.0), 0.0)
+        return 0.0 - self.eigenvalue.real / np.where(size > 0.0, size, 1.0)
+
+    def motion(
+        self,
+        index: int = 0,
+        *,
+        amplitude: float = 0.1,
+        n_frames: int = 41,
+        output: str | Path | None = None,
+        source: str | None = None,
+    ) -> Trajectory:
+        """Return one period of a mode without its damping, as a motion that can be played.
+
+        Parameters
+        ----------
+        index : int
+            Which mode.
+        amplitude : float
+            The largest displacement, as a part of the mechanism's extent; rotations are small ones
+            that are drawn large.
+        n_frames : int
+            Of the period, both ends among them. The period of a mechanism is one second.
+        output : path-like, optional
+            HDF5 file to write it to; default: in memory.
+        source : str, optional
+            The mechanism's document, for pictures of the file.
+
+        Raises
+        ------
+        SimulationError
+            If there is no such mode.
+        """
+        if not 0 <= index < len(self.eigenvalue):
+            raise SimulationError(f"there is no mode {index}; give 0 to {len(self.eigenvalue) - 1}")
+        shape, length = self.shape[index], self.system.typical_length
+        extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
+        turn, move = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
+        shape = shape * (amplitude * extent / max(move, length * turn))
+        rate = float(np.abs(self.eigenvalue[index].imag)) or 2.0 * np.pi
+        phase = np.exp(2j * np.pi * np.linspace(0.0, 1.0, n_frames))
+        states = [
+            displaced(self.state, np.real(z * shape)).with_(
+                velocity=np.real(1j * rate * z * shape), time=float(t)
+            )
+            for z, t in zip(phase, np.linspace(0.0, 2.0 * np.pi / rate, n_frames), strict=True)
+        ]
+        return recorded(self.system, states, None if output is None else Path(output), source)
 
 
 class SmallMotions:
@@ -133,14 +184,14 @@ class SmallMotions:
             "the equations are singular at this frequency",
         )
 
-        def solution(force: ComplexArray | FloatArray) -> ComplexArray | FloatArray:
+        def solution(force: Values) -> Values:
             right = np.concatenate([force, np.zeros((n_rows, *force.shape[1:]))])
             x = solve(right)
             for _ in range(_REFINEMENTS):
                 move, dual = x[:n], x[n:]
                 force_left = force - other @ move - of.on_stretches @ (stretches @ move)
                 x = x + solve(np.concatenate([force_left - self.rows.T @ dual, -self.rows @ move]))
-            return x[:n]
+            return np.asarray(x[:n])
 
         return solution
 
@@ -179,7 +230,7 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
         At equilibrium, as `equilibrium` returns it; default: the consistent initial state.
         Velocities do not matter.
     n : int
-        At most as many as freedoms; conjugate eigenvalues count once.
+        All of them if the joints leave fewer freedoms; conjugate eigenvalues count once.
     near : float
         Frequency [Hz].
 
@@ -191,13 +242,14 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
     Raises
     ------
     SimulationError
-        If forces do not balance at the state, or there are not so many modes.
+        If forces do not balance at the state.
+    ModelError
+        If n or near cannot be.
     """
     motions = SmallMotions(system, state)
-    if not 0 < n <= motions.n_freedoms:
-        raise SimulationError(
-            f"n is {n}; the joints leave {motions.n_freedoms} motions: give 1 to that"
-        )
+    if n < 1:
+        raise ModelError(f"n is {n}; ask for one mode or more")
+    n = min(n, motions.n_freedoms)
     if not (np.isfinite(near) and near >= 0.0):
         raise ModelError(f"near is {near}; give a frequency [Hz] that is not negative")
     rate = 2.0 * np.pi * near
@@ -210,10 +262,10 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
     if size <= _DENSE_SIZE or n >= motions.n_freedoms - 1:
         basis = motions.equations.allowed_motions()
     else:
-        square = rate**2 - _SHIFT * motions.largest_rate
-        inverse = LinearOperator((size, size), matvec=motions.factors(0.0, square))
+        sigma = rate**2 - _SHIFT * motions.largest_rate
+        inverse = LinearOperator((size, size), matvec=motions.factors(0.0, -sigma))
         start = inverse @ (M @ np.random.default_rng(0).standard_normal(size))
-        options = {"M": M, "sigma": square, "OPinv": inverse, "v0": start}
+        options = {"M": M, "sigma": sigma, "OPinv": inverse, "v0": start}
         _, basis = eigsh(motions.equations.stiffness, n, **options)
     energy = motions.energies(basis)
     values, mixture = eigh((energy + energy.T) / 2.0, basis.T @ (M @ basis))
@@ -221,7 +273,8 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
     values = np.diagonal(motions.energies(shape)).copy()  # as squares: no noise of large ones
     values[np.abs(values) < motions.rounding(shape)] = 0.0
     order = np.argsort(np.abs(values - rate**2), kind="stable")[:n]
-    eigenvalue = np.sqrt(-values[order].astype(complex))
+    rate = np.sqrt(np.abs(values[order]))
+    eigenvalue = np.where(values[order] >= 0.0, 1j * rate, rate)
     return _ordered(motions, eigenvalue, shape.T[order])
 
 
@@ -237,7 +290,6 @@ def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
     else:
         s = complex(-_SHIFT * np.sqrt(motions.largest_rate), rate or _SHIFT)
         solve = motions.factors(s)
-        E = _first_order_mass(of.mass)
 
         def step(z: ComplexArray) -> ComplexArray:
             """(F - s E)^-1 z with v = x_1 + s x, -(K + s D + s^2 M) x = x_2 + (D + s M) x_1."""
@@ -247,13 +299,14 @@ def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
 
         inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
         start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
+        E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
         eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
         x = vector[:size]
     x = x / np.sqrt(np.einsum("ik,ik->k", x.conj(), of.mass @ x).real)
     resisted = np.sqrt(motions.rounding(x))  # |s| below which nothing resists but dampers
     damping = np.einsum("ik,ik->k", x.conj(), of.damping @ x).real
     eigenvalue[np.abs(eigenvalue) < np.maximum(resisted, 1e-9 * damping)] = 0.0
-    keep = eigenvalue.imag > -1e-9 * np.abs(eigenvalue)
+    keep = eigenvalue.imag >= -1e-9 * np.abs(eigenvalue)
     eigenvalue, x = eigenvalue[keep], x[:, keep]
     order = np.argsort(np.abs(eigenvalue - 1j * rate), kind="stable")[:n]
     return _ordered(motions, eigenvalue[order], x.T[order])
@@ -261,7 +314,7 @@ def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
 
 def _ordered(motions: SmallMotions, eigenvalue: ComplexArray, shape: FloatArray) -> Modes:
     shapes = shape.reshape(len(eigenvalue), -1, 6)
-    return Modes(motions.state, eigenvalue, shapes, int((eigenvalue == 0.0).sum()))
+    return Modes(motions.system, motions.state, eigenvalue, shapes, int((eigenvalue == 0.0).sum()))
 
 
 def _first_order_mass(mass: csc_array) -> csc_array:

@@ -1,0 +1,90 @@
+"""sparsebody modes: natural frequencies, damping and shapes about a pose in balance."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import sparsebody as sb
+from sparsebody import plots
+from sparsebody.cli.arguments import (
+    Source,
+    check_new,
+    file_option,
+    flag,
+    json_option,
+    source_argument,
+)
+from sparsebody.cli.output import echo_paths, print_json, print_table
+from sparsebody.errors import SimulationError
+
+if TYPE_CHECKING:
+    from sparsebody.linearization import Modes
+
+
+@click.command()
+@source_argument()
+@click.option("--count", "-n", type=click.IntRange(1), default=6, help="How many modes.")
+@click.option("--near", type=click.FloatRange(0.0), default=0.0, help="A frequency [Hz].")
+@file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
+@flag("--overwrite", help="Replace existing files.")
+@json_option
+def modes(
+    source: Source, count: int, near: float, output: Path | None, overwrite: bool, as_json: bool
+) -> None:
+    """Find the natural frequencies of MECHANISM: at its pose if forces balance, or at equilibrium.
+
+    Motions that nothing resists have the frequency zero and are counted apart.
+    """
+    mechanism = source.load()
+    from sparsebody.model.files import mechanism_document
+
+    found = _modes(mechanism.compile(), count, near)
+    paths = [] if output is None else _paths(output, len(found.eigenvalue), overwrite)
+    for k, path in enumerate(paths):
+        found.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
+        subject = plots.trajectory_subject(path, plots.Options())
+        plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
+    if as_json:
+        rows = zip(found.frequency.tolist(), found.damping_ratio.tolist(), strict=True)
+        listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]
+        print_json({"modes": listed, "mechanisms": found.n_mechanisms})
+        return
+    values = zip(found.eigenvalue, found.frequency, found.damping_ratio, strict=True)
+    table = [
+        (f"{k + 1}", *(("-", "-") if f != f else (f"{f:.6g}", f"{ratio:.4g}")), _kind(complex(s)))
+        for k, (s, f, ratio) in enumerate(values)
+    ]
+    print_table(("mode", "frequency [Hz]", "damping ratio", "what it is"), table)
+    echo_paths(*paths)
+
+
+def _modes(system: sb.System, count: int, near: float) -> Modes:
+    """Return the modes at the initial pose or, where forces do not balance there, below it."""
+    try:
+        return sb.modes(system, n=count, near=near)
+    except SimulationError as error:
+        if "do not balance" not in str(error):
+            raise
+    return sb.modes(system, sb.equilibrium(system).state, n=count, near=near)
+
+
+def _paths(directory: Path, n: int, overwrite: bool) -> list[Path]:
+    """Return the files of trajectories, the directory made, none of them there already."""
+    paths = [directory / f"mode-{k + 1}.h5" for k in range(n)]
+    for path in paths:
+        check_new(path, overwrite)
+        check_new(path.with_suffix(".png"), overwrite)
+    directory.mkdir(parents=True, exist_ok=True)
+    return paths
+
+
+def _kind(s: complex) -> str:
+    if s == 0.0:
+        return "mechanism: nothing resists it"
+    if abs(s.imag) <= 1e-9 * abs(s):
+        return "grows" if s.real > 0.0 else "creeps back without oscillating"
+    return "vibration"

@@ -1,0 +1,169 @@
+"""Plane waves in periodic media: dispersion of a unit cell by Bloch's theorem.
+
+Bodies beyond the cut of a cell are images: of the body x in the cell, at the lattice vector r, the
+image moves by x exp(i k . r). With x = T(k) u, u of the bodies of the cell alone,
+
+    T^H (K - omega^2 M) T u = 0  on  A T u = 0,
+
+where images have no mass of their own. Brillouin (1946), Wave Propagation in Periodic Structures;
+Hussein, Leamy and Ruzzene (2014), Appl. Mech. Rev. 66:040802.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigvalsh, null_space
+from scipy.sparse import csr_array, kron
+
+from sparsebody.arrays import BriefRepr, FloatArray, IntArray
+from sparsebody.errors import ModelError
+from sparsebody.linearization.vibrations import SmallMotions
+from sparsebody.model.system import State, System
+from sparsebody.spatial import rotation_from_quaternion
+
+Images = Mapping[str, tuple[str, ArrayLike]]
+
+_PLACE_TOLERANCE = 1e-9  # of typical lengths, and of rotations
+_RANK_TOLERANCE = 1e-10  # of singular values of A T, bodies of inertia one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dispersion(BriefRepr):
+    """Frequencies of plane waves at some wave vectors, the lowest first."""
+
+    wave_vector: FloatArray  # (n, 3) k [rad/m]
+    frequency: FloatArray  # (n, n_branches) [Hz], NaN where a motion grows
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """Return the ranges of frequencies [Hz] between branches that no wave here has."""
+        low, high = np.nanmin(self.frequency, axis=0), np.nanmax(self.frequency, axis=0)
+        top = np.maximum.accumulate(high)[:-1]
+        return [(float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > a]
+
+    @property
+    def distance(self) -> FloatArray:
+        """(n,) length of the path through the wave vectors [rad/m]."""
+        steps = np.linalg.norm(np.diff(self.wave_vector, axis=0), axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+class UnitCell:
+    """The small motions of a cell and of the images of its bodies.
+
+    Parameters
+    ----------
+    system : System
+        The bodies of a cell and, across its cut, the bodies of neighboring cells that its joints,
+        springs and beams lead to.
+    images : mapping
+        Each of the latter by name: the body of the cell that it is an image of, and the lattice
+        vector (3,) from that one to the image [m].
+    state : State, optional
+        At equilibrium; default: the consistent initial state.
+
+    Raises
+    ------
+    ModelError
+        If an image is not where its lattice vector says, or an image of an image.
+    SimulationError
+        If forces do not balance at the state.
+    """
+
+    def __init__(self, system: System, images: Images, state: State | None = None) -> None:
+        self.motions = SmallMotions(system, state)
+        n = system.n_bodies
+        self._original, self._lattice = np.arange(n), np.zeros((n, 3))
+        for name, (original, vector) in images.items():
+            i = system.body(name)
+            self._original[i], self._lattice[i] = system.body(original), vector
+            if original in images or name == original:
+                raise ModelError(f"the image {name!r} is one of {original!r}, itself an image")
+            self._check_place(i, name, original)
+        self.bodies: IntArray = np.flatnonzero(self._original == np.arange(n))  # of the cell
+        self._column = np.searchsorted(self.bodies, self._original)
+        self.mass = self.motions.equations.mass[self._own][:, self._own].toarray()
+
+    @property
+    def _own(self) -> IntArray:
+        return (6 * self.bodies[:, None] + np.arange(6)).ravel()
+
+    def _check_place(self, i: int, name: str, original: str) -> None:
+        """Raise ModelError unless the image has its place and the axes of its original."""
+        state, j, length = self.motions.state, self._original[i], self.motions.system.typical_length
+        offset = state.position[i] - state.position[j] - self._lattice[i]
+        turn = rotation_from_quaternion(state.orientation[[i, j]])
+        if np.abs(offset).max() > _PLACE_TOLERANCE * length:
+            raise ModelError(
+                f"the image {name!r} is {np.linalg.norm(offset):.3g} m from where the lattice "
+                f"vector {self._lattice[i]} from {original!r} leads"
+            )
+        if np.abs(turn[0] - turn[1]).max() > _PLACE_TOLERANCE:
+            raise ModelError(f"the image {name!r} has not the axes of {original!r}: turn it")
+
+    def phases(self, wave_vector: FloatArray) -> csr_array:
+        """Return T(k) (6 n_bodies, 6 n_cell)."""
+        factor = np.exp(1j * (self._lattice @ wave_vector))
+        n, rows = len(factor), np.arange(len(factor))
+        blocks = csr_array((factor, (rows, self._column)), shape=(n, len(self.bodies)))
+        return csr_array(kron(blocks, np.eye(6)))
+
+    def frequencies(self, wave_vector: FloatArray) -> FloatArray:
+        """Return the frequencies [Hz] of plane waves, the lowest first, NaN where one grows."""
+        motions, T = self.motions, self.phases(wave_vector)
+        root = 1.0 / np.sqrt(np.diagonal(self.mass))
+        rows = (motions.equations.rows @ T).toarray() * root
+        N = root[:, None] * null_space(rows, rcond=_RANK_TOLERANCE)
+        x = T @ N
+        stretch = motions.equations.stretches @ x
+        K = x.conj().T @ (motions.other_stiffness @ x) + stretch.conj().T @ stretch
+        square = eigvalsh((K + K.conj().T) / 2.0, N.conj().T @ (self.mass @ N))
+        noise = 1e-13 * np.abs(square).max(initial=0.0)
+        square = np.where(np.abs(square) < noise, 0.0, square)
+        return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
+
+
+def dispersion(
+    system: System,
+    images: Images,
+    wave_vectors: ArrayLike,
+    state: State | None = None,
+    *,
+    n: int | None = None,
+) -> Dispersion:
+    """Return the frequencies of plane waves in a periodic medium.
+
+    Parameters
+    ----------
+    system, images, state
+        A cell and the images of its bodies; see `UnitCell`.
+    wave_vectors : (n_vectors, 3) array
+        k [rad/m], as `wave_path` makes them.
+    n : int, optional
+        Of branches, the lowest ones. Default: all.
+
+    Raises
+    ------
+    ModelError
+        If an image is not where its lattice vector says, or a wave vector is not finite.
+    SimulationError
+        If forces do not balance at the state.
+    """
+    vectors = np.atleast_2d(np.asarray(wave_vectors, dtype=float))
+    if vectors.shape[1:] != (3,) or not np.isfinite(vectors).all():
+        raise ModelError(f"wave_vectors have shape {vectors.shape}; give finite ones (n, 3)")
+    cell = UnitCell(system, images, state)
+    branches = [cell.frequencies(vector) for vector in vectors]
+    fewest = min(map(len, branches))
+    return Dispersion(
+        vectors, np.array([branch[: min(n or fewest, fewest)] for branch in branches])
+    )
+
+
+def wave_path(corners: Sequence[ArrayLike], n: int = 40) -> FloatArray:
+    """Return wave vectors (about n a leg, 3) from corner to corner of a zone [rad/m]."""
+    points = np.asarray(corners, dtype=float)
+    legs = [np.linspace(a, b, n, endpoint=False) for a, b in pairwise(points)]
+    return np.concatenate([*legs, points[-1:]])

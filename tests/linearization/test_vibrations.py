@@ -1,0 +1,173 @@
+"""Frequencies, damping, responses and buckling loads, by closed forms."""
+
+import numpy as np
+import pytest
+from scipy.special import roots_laguerre
+
+import sparsebody as sb
+from sparsebody.errors import ModelError, SimulationError
+from sparsebody.linearization.vibrations import SmallMotions
+
+E, DENSITY, HEIGHT, WIDTH = 2.1e11, 7800.0, 0.01, 0.02  # of the gallery's beam of length one
+FREE_FREE = [4.73004074, 7.85320462, 10.9956078]
+GRAVITY, LENGTH, MASS, SPRING = 9.81, 0.7, 1.3, 5.0
+POINT = [1e-12 * MASS] * 3  # the inertia of a point mass, nearly
+
+
+def pendulums(n, *, coupled):
+    """Point masses, one below the other, or side by side with springs between neighbors."""
+    mechanism = sb.Mechanism("pendulums", gravity=(0, 0, -GRAVITY))
+    for k in range(n):
+        pivot = np.array([1.0 * k, 0, 0] if coupled else [0, 0, -LENGTH * k])
+        mechanism.add_body(f"b{k}", mass=MASS, inertia=POINT, position=pivot - [0, 0, LENGTH])
+        above = "world" if coupled or k == 0 else f"b{k - 1}"
+        mechanism.add_joint(f"j{k}", sb.Revolute(), above, f"b{k}", point=pivot, axis=(0, 1, 0))
+    for k in range(n + 1 if coupled else 0):
+        ends = [f"b{i}" if 0 <= i < n else "world" for i in (k - 1, k)]
+        first = (0, 0, 0) if k > 0 else (-1.0, 0, -LENGTH)
+        second = (0, 0, 0) if k < n else (n, 0, -LENGTH)
+        spring = {"stiffness": SPRING, "rest_length": 1.0}
+        mechanism.add_point_force(f"s{k}", *ends, first_point=first, second_point=second, **spring)
+    return mechanism.compile()
+
+
+def test_hanging_chain_swings_at_the_roots_of_laguerre_polynomials():
+    n = 12
+    found = sb.modes(pendulums(n, coupled=False), n=n)
+    expected = np.sqrt(roots_laguerre(n)[0] * GRAVITY / LENGTH) / (2 * np.pi)
+    np.testing.assert_allclose(found.frequency, expected, rtol=1e-10)
+    assert found.n_mechanisms == 0
+
+
+def test_coupled_pendulums_swing_at_the_roots_of_chebyshev_polynomials():
+    """omega^2 = g / l + 4 k / m sin^2(i pi / 2 (n + 1))."""
+    n = 20
+    found = sb.modes(pendulums(n, coupled=True), n=n)
+    bend = np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1))) ** 2
+    expected = np.sqrt(GRAVITY / LENGTH + 4 * SPRING / MASS * bend) / (2 * np.pi)
+    np.testing.assert_allclose(found.frequency, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("elements", "rtol"), [(20, 2e-2), (1000, 1e-3)])
+def test_free_beam_has_six_free_motions_and_the_frequencies_of_euler_and_bernoulli(elements, rtol):
+    beam = sb.build("beam", elements=elements, support="free", gravity=(0, 0, 0)).compile()
+    found = sb.modes(beam, n=12)
+    assert found.n_mechanisms == 6
+    np.testing.assert_array_equal(found.frequency[:6], 0.0)
+    upwards = np.abs(found.shape[6:, :, 5]).max(axis=1) > np.abs(found.shape[6:, :, 4]).max(axis=1)
+    expected = np.square(FREE_FREE) * np.sqrt(E * HEIGHT**2 / 12 / DENSITY) / (2 * np.pi)
+    np.testing.assert_allclose(found.frequency[6:][upwards][:3], expected, rtol=rtol)
+
+
+def oscillator(damping, *, held=True):
+    """A mass on a slide, with a spring, or none, and a damper."""
+    mechanism = sb.Mechanism("oscillator", gravity=(0, 0, 0))
+    mechanism.add_body("m", mass=2.0, inertia=[1, 1, 1])
+    mechanism.add_joint("slide", sb.Prismatic(), "world", "m")
+    stiffness = 8.0 if held else 0.0
+    mechanism.add_joint_force("spring", "slide", stiffness=stiffness, damping=damping)
+    return mechanism.compile()
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 0.7, 2.0])
+def test_damped_oscillator_has_the_eigenvalues_of_the_quadratic(ratio):
+    """s = omega (-zeta +- sqrt(zeta^2 - 1)), omega = 2."""
+    found = sb.modes(oscillator(8.0 * ratio), n=1)
+    root = np.sqrt(complex(ratio**2 - 1))
+    expected = min(
+        (2 * (-ratio + sign * root) for sign in (1, -1)), key=lambda s: (abs(s), -s.imag)
+    )
+    assert found.eigenvalue[0] == pytest.approx(expected, rel=1e-12)
+    assert found.damping_ratio[0] == pytest.approx(min(ratio, 1.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_motion_that_nothing_resists_has_the_eigenvalue_zero_exactly(damping):
+    found = sb.modes(oscillator(damping, held=False), n=1)
+    assert found.eigenvalue[0] == 0.0
+    assert found.n_mechanisms == 1
+
+
+def test_overconstrained_swing_has_the_frequency_of_its_pendulum():
+    """Three redundant rows: omega^2 = g (M + m) / l (M + 2 m / 3), a plate M on two bars m."""
+    bar, plate, length = 0.4, 3.0, 0.8
+    mechanism = sb.Mechanism("swing", gravity=(0, 0, -GRAVITY))
+    mechanism.add_body("plate", mass=plate, inertia=[1, 1, 1], position=(0, 0, -length))
+    for name, x in (("left", -1.0), ("right", 1.0)):
+        inertia = [bar * length**2 / 12] * 2 + [1e-3]
+        mechanism.add_body(name, mass=bar, inertia=inertia, position=(x, 0, -length / 2))
+        for end, other, z in (("top", "world", 0.0), ("foot", "plate", -length)):
+            ends = (other, name) if other == "world" else (name, other)
+            mechanism.add_joint(
+                f"{name} {end}", sb.Revolute(), *ends, point=(x, 0, z), axis=(0, 1, 0)
+            )
+    found = sb.modes(mechanism.compile())
+    rate = np.sqrt(GRAVITY * (plate + bar) / length / (plate + 2 * bar / 3))
+    np.testing.assert_allclose(found.frequency, [rate / (2 * np.pi)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e-4])
+def test_large_mechanisms_have_the_modes_of_the_dense_way(damping, monkeypatch):
+    system = sb.build("compliant-lattice", rows=5, columns=5, damping=damping).compile()
+    state = sb.equilibrium(system).state
+    dense = sb.modes(system, state, n=8)
+    near = sb.modes(system, state, n=3, near=dense.frequency[5])
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", 0)
+    sparse = sb.modes(system, state, n=8)
+    np.testing.assert_allclose(sparse.eigenvalue, dense.eigenvalue, rtol=1e-7, atol=1e-9)
+    close = sb.modes(system, state, n=3, near=dense.frequency[5])
+    np.testing.assert_allclose(close.frequency, near.frequency, rtol=1e-8)
+    assert ((sparse.damping_ratio > 0.0) == (damping > 0.0)).all()
+
+
+def test_response_is_that_of_an_oscillator():
+    """1 / (k - m w^2 + i w d)."""
+    frequency = np.array([0.0, 0.2, 1.0])
+    rate = 2 * np.pi * frequency
+    found = sb.frequency_response(
+        oscillator(0.5), inputs=["slide"], outputs=["slide"], frequency=frequency
+    )
+    np.testing.assert_allclose(found[:, 0, 0], 1 / (8.0 - 2.0 * rate**2 + 0.5j * rate), rtol=1e-10)
+
+
+def test_column_buckles_under_the_loads_of_euler():
+    """pi^2 E I / 4 l^2 (2 k - 1)^2 about both axes, of a clamped column with a free end."""
+    mechanism = sb.build("beam", elements=60, gravity=(0, 0, 0))
+    mechanism.add_external_force("load", "node-60", force=(-1, 0, 0))
+    found = sb.buckling_loads(mechanism.compile(), load="load", n=3)
+    weak, strong = (E * a * b**3 / 12 for a, b in ((WIDTH, HEIGHT), (HEIGHT, WIDTH)))
+    expected = np.sort([weak, 9 * weak, strong])[:3] * np.pi**2 / 4
+    np.testing.assert_allclose(found.factor, expected, rtol=1e-5)
+
+
+def test_period_of_a_mode_is_a_trajectory(tmp_path):
+    found = sb.modes(oscillator(0.0), n=1)
+    played = found.motion(output=tmp_path / "mode.h5")
+    assert played.time[-1] == pytest.approx(1 / found.frequency[0])
+    np.testing.assert_allclose(played.position[0], played.position[-1], atol=1e-12)
+    assert np.abs(played.velocity[10, 0, 5]) == pytest.approx(2.0 * played.position[0, 0, 2])
+    again = sb.Trajectory.load(tmp_path / "mode.h5")
+    np.testing.assert_array_equal(again.position, played.position)
+    with pytest.raises(SimulationError, match="no mode 1"):
+        found.motion(1)
+
+
+def test_poses_out_of_balance_and_numbers_that_cannot_be_are_refused():
+    system = sb.build("pendulum").compile()
+    with pytest.raises(SimulationError, match="do not balance"):
+        sb.modes(system)
+    with pytest.raises(ModelError, match="n is 0"):
+        sb.modes(oscillator(0.0), n=0)
+    with pytest.raises(ModelError, match="near is nan"):
+        sb.modes(oscillator(0.0), near=np.nan)
+    with pytest.raises(ModelError, match="no parameter 'weight'"):
+        sb.buckling_loads(oscillator(0.0), load="weight")
+
+
+def test_stiffness_of_stretches_is_not_lost_to_rounding():
+    """x' K x of a rigid motion is zero to the square of rounding."""
+    motions = SmallMotions(
+        sb.build("beam", elements=200, support="free", gravity=(0, 0, 0)).compile()
+    )
+    x = np.tile([0, 0, 0, 0, 0, 1.0], 201)[:, None]
+    assert motions.energies(x)[0, 0] < 1e-25 * motions.largest_rate
