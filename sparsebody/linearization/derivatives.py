@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
-from sparsebody._core.dynamics import SpatialEvaluation
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
@@ -43,12 +43,14 @@ class _Residuals:
     ) -> None:
         self.system, springs = system, system.joint_forces
         self.shapes = shapes_of(system)
-        efforts = springs.efforts(state.time), system.point_forces.efforts(state.time)
+        of_springs = springs.efforts(state.time), system.point_forces.efforts(state.time)
+        efforts = map(np.ascontiguousarray, of_springs)
         self._value, self._rate = np.zeros((2, len(springs.item)))
         mass, inertia, gravity = map(
             np.ascontiguousarray, (system.mass, system.inertia, system.gravity)
         )
         position, orientation, velocity = map(np.ascontiguousarray, body_arrays(system, state))
+        coordinate = np.ascontiguousarray(state.coordinate)
         self._native = native.MotionResiduals(
             (mass, inertia, gravity),
             system_tables(system),
@@ -74,7 +76,7 @@ class _Residuals:
         return force, row
 
     def _effort(self, along: Mapping[str, FloatArray]) -> FloatArray:
-        """Return the changes (n_springs,) of the efforts, those of the springs' numbers included."""
+        """Return the changes (n_springs,) of u - k (q - q_0) - d dq/dt; (0,) for none."""
         total = _NO_NUMBERS
         for name, rate in self._spring_rates.items():
             if name in along:
@@ -83,9 +85,14 @@ class _Residuals:
 
     @cached_property
     def _spring_rates(self) -> dict[str, FloatArray]:
-        """The rates of u - k (q - q_0) - d dq/dt."""
+        """The rates of these forces by each of the springs' numbers."""
         springs = self.system.joint_forces
-        rates = np.ones_like(self._value), springs.rest - self._value, springs.stiffness, -self._rate
+        rates = (
+            np.ones_like(self._value),
+            springs.rest - self._value,
+            springs.stiffness,
+            -self._rate,
+        )
         return dict(zip(_SPRINGS, rates, strict=True))
 
     def vjp(self, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
@@ -145,6 +152,11 @@ class Derivatives(BriefRepr):
         at = self.evaluation.state, self.acceleration, self.multiplier
         return _Residuals(self.system, *at)
 
+    def shape(self, variable: str) -> tuple[int, ...]:
+        """Return the shape of a variable; UnknownNameError if it is none."""
+        check_name(variable, tuple(self._shapes), "variable")
+        return self._shapes[variable]
+
     def jvp(self, **directions: FloatArray) -> Tangent:
         """Return the changes along directions of the variables given by name.
 
@@ -156,9 +168,9 @@ class Derivatives(BriefRepr):
         along: dict[str, FloatArray] = {}
         tail = None
         for name, direction in directions.items():
-            check_name(name, tuple(self._shapes), "variable")
+            shape = self.shape(name)
             along[name] = direction = np.ascontiguousarray(direction, dtype=float)
-            tail = _tail(name, direction, self._shapes[name], tail)
+            tail = _tail(name, direction, shape, tail)
         if not tail:
             return self._tangent(along)
         changes = Tangent(*(np.empty((*array.shape, *tail)) for array in self._solution))
@@ -197,8 +209,7 @@ class Derivatives(BriefRepr):
 
     def matrix(self, variable: str) -> FloatArray:
         """Return the dense derivative (n_bodies, 6, *shape) of the accelerations by a variable."""
-        check_name(variable, tuple(self._shapes), "variable")
-        shape = self._shapes[variable]
+        shape = self.shape(variable)
         size = int(np.prod(shape))
         change = self.jvp(**{variable: np.eye(size).reshape(*shape, size)}).acceleration
         return change.reshape(*self.acceleration.shape, *shape)
@@ -221,7 +232,7 @@ class Derivatives(BriefRepr):
         assembler = self.evaluation.assembled().assembler
         right = np.empty_like(assembler.right)
         spatial = assembler.native
-        assert isinstance(spatial, SpatialEvaluation)
+        assert isinstance(spatial, native_dynamics.SpatialEvaluation)
         spatial.from_user_order(force, row, right)
         dynamics.run(lambda evaluator: evaluator.solve(right, time))
         motion, dual = np.empty_like(force), np.zeros_like(row)
