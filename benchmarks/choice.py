@@ -5,6 +5,7 @@ cost model by how far its predictions are off, beside the constants that would f
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from scipy.optimize import nnls
@@ -34,12 +35,11 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             pair = f" (best: {best['chosen_ordering']}, {best['chosen_factorization']})"
             values[n] = (seconds(chosen) / seconds(best), REGRET, pair)
         yield judged(f"{family}: time over that of the best pair", values, f"<= {REGRET}")
-    patterns: dict[tuple[str, int], sb.BlockPattern] = {}
     for name, cost in ((name, backend.cost) for name, backend in FACTORIZATIONS.items()):
         own = [row for row in rows if row["factorization"] == name]
         if len(own) < FEWEST:
             continue
-        work = np.array([work_of(row, patterns) for row in own])
+        work = np.array([work_of(row) for row in own])
         time = np.array([seconds(row) for row in own])
         constants = fitted(work, time)
         (median, worst), (best, _) = (off_by(work @ c, time) for c in (cost, constants))
@@ -55,17 +55,19 @@ def seconds(row: Row) -> float:
     return float(row["factorize_seconds"]) + float(row["solve_seconds"])
 
 
-def work_of(row: Row, patterns: dict[tuple[str, int], sb.BlockPattern]) -> tuple[float, ...]:
+def work_of(row: Row) -> tuple[float, ...]:
     """Return what call, row, entry and flop constants are multiplied by."""
-    key = row["family"], row["size"]
-    if key not in patterns:
-        case = problem(*key, seed=row["seed"])
-        dynamics = sb.ForwardDynamics(
-            case.system, case.state, ordering="natural", formulation=SPATIAL
-        )
-        patterns[key] = dynamics.structure.pattern
-    sequence = order(patterns[key], row["chosen_ordering"])
-    return 1.0, *FACTORIZATIONS[row["factorization"]].work(Case(patterns[key], sequence))
+    pattern = pattern_of(row["family"], row["size"], row["seed"])
+    sequence = order(pattern, row["chosen_ordering"])
+    return 1.0, *FACTORIZATIONS[row["factorization"]].work(Case(pattern, sequence))
+
+
+@cache
+def pattern_of(family: str, n_bodies: int, seed: int) -> sb.BlockPattern:
+    """Return the pattern of a problem with six freedoms a body."""
+    case = problem(family, n_bodies, seed)
+    options = {"ordering": "natural", "formulation": SPATIAL}
+    return sb.ForwardDynamics(case.system, case.state, **options).structure.pattern
 
 
 def fitted(work: FloatArray, time: FloatArray) -> FloatArray:

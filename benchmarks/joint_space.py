@@ -4,16 +4,17 @@
 factor of the joint-space inertia.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from benchmarks.criteria import Results
-from benchmarks.peers.tree import Prepared
+from benchmarks.criteria import OfFamily, compared
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
-from sparsebody.study.findings import Finding, judged
-from sparsebody.study.measure import TreePrepared
+from sparsebody.study.findings import Finding
+from sparsebody.study.measure import Prepared, tree_prepared
 from sparsebody.study.rows import Row
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
@@ -29,66 +30,35 @@ PROMISED = {  # times as long as Pinocchio, from 128 bodies on
 def aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm."""
     tree = spanning_tree(problem.system)
-    method = ArticulatedBody(problem.system, tree)
+    method, tau = ArticulatedBody(problem.system, tree), np.zeros(tree.n_velocities)
     q, qd = joint_coordinates(tree, problem.state)
-    tau = np.zeros(tree.n_velocities)
-    whole = tree_dynamics("aba", problem.system, reactions="basic")
-    return Prepared(
-        lambda: method.joint_acceleration(q, qd, tau), lambda: whole.acceleration(problem.state)
-    )
+    return _timed(problem, "aba", lambda: method.joint_acceleration(q, qd, tau))
 
 
 def crba(problem: Problem) -> Prepared:
     """Composite-rigid-body algorithm and L' L."""
     tree = spanning_tree(problem.system)
     method, q = CompositeRigidBody(problem.system, tree), joint_coordinates(tree, problem.state)[0]
-    whole = tree_dynamics("crba", problem.system, reactions="basic")
-    return Prepared(lambda: method.inertia_factor(q), lambda: whole.acceleration(problem.state))
+    return _timed(problem, "crba", lambda: method.inertia_factor(q))
 
 
-def pinocchio_aba(problem: Problem) -> Prepared:
-    """Articulated-body algorithm."""
-    from benchmarks.peers.pinocchio import Model, pin, prepared
-
-    peer = Model(problem, "breadth-first", balls_as_hinges=False)
-    return prepared(peer, lambda: pin.aba(*peer.arguments))
+def _timed(problem: Problem, method: str, part: Callable[[], FloatArray]) -> Prepared:
+    """Return a part of a method, which is timed, with the accelerations by all of it."""
+    whole = tree_dynamics(method, problem.system, reactions="basic")
+    return Prepared(part, partial(whole.acceleration, problem.state))
 
 
-def pinocchio_crba(problem: Problem) -> Prepared:
-    """Composite-rigid-body algorithm and U D U'."""
-    from benchmarks.peers.pinocchio import Model, pin
-
-    peer = Model(problem, "breadth-first", balls_as_hinges=False)
-    model, data, q, v, _ = peer.arguments
-
-    def factor() -> FloatArray:
-        pin.crba(model, data, q)
-        return np.asarray(pin.cholesky.decompose(model, data))
-
-    def accelerations() -> FloatArray:
-        bias = pin.nonLinearEffects(model, data, q, v)
-        factor()
-        return peer.accelerations(pin.cholesky.solve(model, data, -bias))
-
-    return Prepared(factor, accelerations)
-
-
-def unlucky_tree(problem: Problem) -> TreePrepared:
+def unlucky_tree(problem: Problem) -> Prepared:
     """Return "loops-aba" on a ladder's tree that goes out along a rail and back along the other."""
-    names = list(problem.system.joint_names)
     last = problem.system.n_bodies // 2 - 1
     rungs = {"base-1", *(f"rung-{s}" for s in range(last))}
-    tree = spanning_tree(problem.system, joints=[name for name in names if name not in rungs])
-    return TreePrepared(problem, LoopsArticulatedBody(problem.system, tree))
+    joints = [name for name in problem.system.joint_names if name not in rungs]
+    tree = spanning_tree(problem.system, joints=joints)
+    return tree_prepared(problem, LoopsArticulatedBody(problem.system, tree))
 
 
 def findings(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield our times over Pinocchio's."""
-    results = Results(rows)
     for (family, ours, theirs), limit in PROMISED.items():
-        values = {
-            n: (results.value(family, ours, n) / results.value(family, theirs, n), limit, "")
-            for name, method, n in sorted(results.rows)
-            if (name, method) == (family, ours) and n >= 128
-        }
-        yield judged(f"{ours}: time over Pinocchio's, N >= 128", values, f"<= {limit}")
+        of, what = OfFamily(family, rows), f"{ours}, time over Pinocchio's"
+        yield compared(of, what, (theirs,), (128, math.inf), limit, ours=ours)

@@ -9,7 +9,6 @@ figure. The error is that of the worst body's position, against Radau IIA with t
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import filterfalse
 from pathlib import Path
 
 import click
@@ -99,7 +98,7 @@ def exudyn(index: int) -> Run:
     """Return runs of Exudyn's generalized-alpha method, or of its trapezoidal rule of index 2."""
     import exudyn as engine
 
-    from benchmarks.peers.exudyn import modelled, settings_of, silence
+    from benchmarks.peers.exudyn import modelled, settings_of
 
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
         model, settings = modelled(problem), settings_of(round(duration / step))
@@ -108,11 +107,10 @@ def exudyn(index: int) -> Run:
         of_time.newton.useModifiedNewton = True
         of_time.generalizedAlpha.useIndex2Constraints = index == 2
         of_time.generalizedAlpha.useNewmark = index == 2
-        with silence():
-            solver = engine.MainSolverImplicitSecondOrder()
-            begin = time.process_time()
-            done = solver.SolveSystem(model.mbs, settings)
-            cpu = time.process_time() - begin
+        solver = engine.MainSolverImplicitSecondOrder()
+        begin = time.process_time()
+        done = solver.SolveSystem(model.mbs, settings)
+        cpu = time.process_time() - begin
         if not done:
             raise RuntimeError("Exudyn does not converge")
         return model.output(engine.OutputVariableType.Position), cpu
@@ -120,16 +118,12 @@ def exudyn(index: int) -> Run:
     return run
 
 
-ENGINES: dict[str, tuple[Callable[..., Run], str | int]] = {
-    "rk4": (own, "rk4"),
-    "variational-4": (own, "variational-4"),
-    "radau-iia": (own, "radau-iia"),
-    "generalized-alpha": (own, "generalized-alpha"),
-    "generalized-alpha-2": (own, "generalized-alpha-2"),
-    "MuJoCo implicitfast": (mujoco, "IMPLICITFAST"),
-    "MuJoCo RK4": (mujoco, "RK4"),
-    "Exudyn index 3": (exudyn, 3),
-    "Exudyn index 2": (exudyn, 2),
+OWN = ("rk4", "variational-4", "radau-iia", "generalized-alpha", "generalized-alpha-2")
+ENGINES: dict[str, Callable[[], Run]] = {name: partial(own, name) for name in OWN} | {
+    "MuJoCo implicitfast": partial(mujoco, "IMPLICITFAST"),
+    "MuJoCo RK4": partial(mujoco, "RK4"),
+    "Exudyn index 3": partial(exudyn, 3),
+    "Exudyn index 2": partial(exudyn, 2),
 }
 
 
@@ -164,10 +158,10 @@ def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
     exact, doubt = reference(problem, duration)
     print(f"{name}: reference confirmed to {doubt:.1e} m")
     measurements: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ENGINES}
-    for engine, (make, option) in ENGINES.items():
+    for engine, make in ENGINES.items():
         step, cpu = duration / FEWEST, 0.0
         try:
-            run = make(option)
+            run = make()
             while 2.0 * cpu < longest and time.monotonic() + 2.0 * cpu < until:
                 position, cpu = run(problem, duration, step)
                 error = distance(position, exact)
@@ -181,16 +175,11 @@ def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
     return {engine: np.array(runs) for engine, runs in measurements.items() if runs}
 
 
-def is_ours(engine: str) -> bool:
-    """Tell whether an engine is one of sparsebody's schemes."""
-    return ENGINES[engine][0] is own
-
-
 def speedups(results: Results) -> Iterator[tuple[str, ...]]:
     """Yield lines of a table: CPU times of peers over ours for at most the same error."""
     for case, engines in results.items():
-        _, error, cpu = np.concatenate([engines[name] for name in engines if is_ours(name)]).T
-        for peer in filterfalse(is_ours, engines):
+        _, error, cpu = np.concatenate([engines[name] for name in engines if name in OWN]).T
+        for peer in (name for name in engines if name not in OWN):
             theirs = engines[peer]
             ratios = [
                 its_cpu / cpu[error <= its_error].min(initial=np.inf)
@@ -208,7 +197,7 @@ def draw(results: Results, path: Path) -> None:
     for place, (name, engines) in enumerate(results.items(), 1):
         axes = figure.add_subplot(*shape, place)
         runs = {engine: engines.get(engine, np.zeros((0, 3))).T for engine in ENGINES}
-        draw_growth(axes, [Line(e, *runs[e][:0:-1], none, none, is_ours(e)) for e in ENGINES])
+        draw_growth(axes, [Line(e, *runs[e][:0:-1], none, none, e in OWN) for e in ENGINES])
         axes.set(title=name, xlabel="CPU time [s]", ylabel="error [m]")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     figure.savefig(path, dpi=110)

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 
 import sparsebody as sb
 from benchmarks.doubled import Doubled, apply, cross, dot, doubled, product, transposed, unit
-from benchmarks.factors import Factor, SchurFactor, saddle_matrix
+from benchmarks.factors import Factor, lu_factor, saddle_matrix, schur_factor
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import SingularSystemError
@@ -87,14 +87,14 @@ def reference(problem: Problem) -> Reference:
     equations = Equations(Motion(problem.system, problem.state))
     if problem.mechanism == "lattice" and problem.system.n_bodies > LARGE_LATTICE:
         with suppress(ImportError, SingularSystemError):
-            result = _refined(equations, SchurFactor(equations.matrix(), equations.n))
+            result = _refined(equations, schur_factor(equations.matrix(), equations.n))
             if result.error < ACCURATE and result.kappa < SINGULAR:
                 return result
     balls_alone = set(equations.motion.names) == {"spherical"}
-    return _refined(equations, Factor(equations.matrix(), equations.n, is_regular=balls_alone))
+    return _refined(equations, lu_factor(equations.matrix(), equations.n, is_regular=balls_alone))
 
 
-def _refined(equations: Equations, factor: Factor | SchurFactor) -> Reference:
+def _refined(equations: Equations, factor: Factor) -> Reference:
     solution = equations.solved(factor, equations.force, equations.rate)
     return Reference(equations.motion.spatial(solution.a), solution.change, factor.kappa())
 
@@ -126,7 +126,7 @@ def extended_reference(
         decision = sb.ForwardDynamics(system, state, formulation=SPATIAL).rank_decision
         keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
     equations = Equations(motion := Motion(system, state))
-    factor = Factor(equations.matrix(), equations.n, keep[motion.order])
+    factor = lu_factor(equations.matrix(), equations.n, keep[motion.order])
     if close:
         motion.close(factor)
         equations = Equations(motion)
@@ -197,18 +197,13 @@ class Motion:
             if not size < 0.5 * last:
                 break
             last = size
-            self._displace(change)
-
-    def _displace(self, change: FloatArray) -> None:
-        """Turn and move all bodies a little; (n, 6), angular first, world axes."""
-        n = self.system.n_bodies
-        self.c = self.c + np.vstack([change[:, 3:], np.zeros((1, 3))])
-        half = doubled(np.vstack([0.5 * change[:, :3], np.zeros((1, 3))]))
-        scalar, vector = self.q[:, :1], self.q[:, 1:]
-        turned = np.concatenate(
-            [scalar - dot(half, vector)[:, None], vector + half * scalar + cross(half, vector)], 1
-        )
-        self.q = np.where((np.arange(n + 1) < n)[:, None], unit(turned), self.q)
+            self.c = self.c + np.vstack([change[:, 3:], np.zeros((1, 3))])
+            half = doubled(np.vstack([0.5 * change[:, :3], np.zeros((1, 3))]))
+            scalar, vector = self.q[:, :1], self.q[:, 1:]
+            turned_scalar = scalar - dot(half, vector)[:, None]
+            turned = vector + half * scalar + cross(half, vector)
+            turned = unit(np.concatenate([turned_scalar, turned], 1))
+            self.q = np.where((np.arange(n + 1) < n)[:, None], turned, self.q)
 
     def rounded_state(self) -> sb.State:
         """The state as doubles."""
@@ -293,7 +288,7 @@ class Equations:
         apart = cross(w_s, cross(w_s, arm[:, 1])) - cross(w_p, V_s - v_p)
         return -(turning + dot(f, apart))
 
-    def solved(self, factor: Factor | SchurFactor, force: Doubled, rate: Doubled) -> Solution:
+    def solved(self, factor: Factor, force: Doubled, rate: Doubled) -> Solution:
         """Return the solution for other right-hand sides (n, 6) and (n_rows,)."""
         a, lam = doubled(np.zeros(force.high.shape)), doubled(np.zeros(len(rate.high)))
         last = latest = np.inf
@@ -341,19 +336,14 @@ class Equations:
         return np.concatenate([apply(self.inertia, a[:, :3]), linear], 1)
 
     def _pulls(self, lam: Doubled) -> Doubled:
-        """Return A' lam (n, 6): sums over the rows of bodies, one row of every body at a time."""
-        n = self.n // 6
+        """Return A' lam (n, 6): sums over the rows of each body, of zeros where it has fewer."""
         value = np.reshape(self.values * lam[:, None, None], (-1, 6))
-        body = self.ends.ravel()
-        order = np.argsort(body, kind="stable")
-        order = order[body[order] < n]
-        first = np.searchsorted(body[order], np.arange(n + 1))
-        total = doubled(np.zeros((n, 6)))
-        for turn in range(int(np.diff(first).max(initial=0))):
-            has = np.diff(first) > turn
-            more = value[order[np.where(has, first[:-1] + turn, 0)]]
-            total = np.where(has[:, None], total + more, total)
-        return total
+        order = np.argsort(body := self.ends.ravel(), kind="stable")
+        first = np.searchsorted(body[order], np.arange(self.n // 6 + 1))
+        slot = first[:-1, None] + np.arange(np.diff(first).max(initial=1))
+        terms = value[order[np.minimum(slot, len(order) - 1)]]  # (n, most rows, 6)
+        terms = np.where((slot < first[1:, None])[:, :, None], terms, doubled(0.0))
+        return np.swapaxes(terms, 1, 2).total()
 
 
 def _grounded(of_bodies: Doubled) -> Doubled:
@@ -407,6 +397,6 @@ def _scissor_kappa(problem: Problem) -> float:
         in_plane = np.flatnonzero(np.isin(np.arange(n) % 6, (1, 3, 5)))
         reach = np.asarray(abs(K[n:, :][:, in_plane]).sum(axis=1)).ravel()
         index = np.concatenate([in_plane, n + np.flatnonzero(reach > 1e-9)])
-        return Factor(K[index][:, index], len(in_plane)).kappa()
+        return lu_factor(K[index][:, index], len(in_plane)).kappa()
     except (MemoryError, RuntimeError):  # SuperLU raises either
         return math.nan

@@ -8,13 +8,16 @@ their condition allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
 from operator import eq
 
 import numpy as np
 
 import sparsebody as sb
+from benchmarks.cases import scissor_motion
 from benchmarks.doubled import doubled
-from benchmarks.oracle import Equations, Motion, extended_reference, reference, scissor_reference
+from benchmarks.oracle import Equations, Motion, extended_reference, reference
 from sparsebody.dynamics.conditioning import MACHINE_EPSILON
 from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
 from sparsebody.study.families import Family, Problem
@@ -49,9 +52,7 @@ def six_freedoms(problem: Problem, formulation: str = SPATIAL) -> SparsePrepared
     return SparsePrepared(problem, sb.ForwardDynamics(problem.system, problem.state, **options))
 
 
-def extended_residuals(problem: Problem) -> SparsePrepared:
-    """Return the sparse method with residuals of 31 digits."""
-    return six_freedoms(problem, EXTENDED)
+extended_residuals = partial(six_freedoms, formulation=EXTENDED)  # of 31 digits
 
 
 def truth(problem: Problem) -> Reference:
@@ -84,22 +85,21 @@ def dense_reference(problem: Problem) -> Reference:
 
 def counts(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether redundant rows and mobility are what closed forms say."""
-    for column, which in (("redundant_rows", 0), ("mobility", 1)):
-        for family, label, members in _series(rows):
-            # Families are called by their mechanisms.
-            own = Family(family, family if family != "bricard" else f"{__name__}:bricard")
+    columns = ("redundant_rows", 0), ("mobility", 1)
+    for (column, which), of in product(columns, families(rows)):
+        # Families are called by their mechanisms.
+        own = Family(of.name, of.name if of.name != "bricard" else f"{__name__}:bricard")
+        for label, members in of.rows.items():
             values = {}
             for n, row in ((row["n_bodies"], row) for row in members):
-                expected = EXPECTED[family][which](own.parameter(n))
+                expected = EXPECTED[of.name][which](own.parameter(n))
                 values[n] = (row[column], float(expected), f" of {expected}")
-            promise = f"{family}, {label}: {column.replace('_', ' ')}"
+            promise = f"{of.name}, {label}: {column.replace('_', ' ')}"
             yield judged(promise, values, "closed form", is_met=eq, form="g")
 
 
 def consistent(system: sb.System, seed: int) -> sb.State:
     """Return the moving state of a lift; up to LARGEST_EXTENDED bodies closed to 1e-16."""
-    from benchmarks.cases import scissor_motion
-
     state = scissor_motion(system, seed)
     is_small = system.n_bodies <= LARGEST_EXTENDED
     return extended_reference(system, state).state if is_small else state
@@ -107,31 +107,22 @@ def consistent(system: sb.System, seed: int) -> sb.State:
 
 def lift(problem: Problem) -> Reference:
     """Return the accelerations of a lift to 25 digits, or in closed form, and its condition."""
-    kappa = reference(problem).kappa
+    closed_form = reference(problem)
     if problem.system.n_bodies > LARGEST_EXTENDED:
-        return Reference(scissor_reference(problem), 1e-18, kappa)
+        return closed_form
     exact = extended_reference(problem.system, problem.state)
-    return Reference(exact.acceleration, exact.change, kappa)
+    return Reference(exact.acceleration, exact.change, closed_form.kappa)
 
 
 def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
     """Yield whether lifts are as exact as is promised: error, residual of all rows, rank."""
-    for _, label, members in _series(rows):
+    for label, members in (item for of in families(rows) for item in of.rows.items()):
         errors, violations = {}, {}
         for n, kappa, row in ((row["n_bodies"], row["kappa"], row) for row in members):
-            errors[n] = (
-                row["error"],
-                max(ERROR, 10.0 * kappa * MACHINE_EPSILON),
-                f" (kappa {kappa:.0e})",
-            )
+            limit = max(ERROR, 10.0 * kappa * MACHINE_EPSILON)
+            errors[n] = (row["error"], limit, f" (kappa {kappa:.0e})")
             violations[n] = (row["violation"], ERROR, "")
         limit_text = "<= max(1e-10, 10 kappa eps)"
         yield judged(f"{label}: error of the accelerations", errors, limit_text, form=".0e")
         yield judged(f"{label}: residual of all rows", violations, "<= 1e-10", form=".0e")
     yield from counts(rows)
-
-
-def _series(rows: Sequence[Row]) -> Iterator[tuple[str, str, Sequence[Row]]]:
-    """Yield family, method and their rows."""
-    for family in families(rows):
-        yield from ((family.name, label, members) for label, members in family.rows.items())

@@ -1,4 +1,4 @@
-"""What elimination orders cost on a ladder: linear in its length with a good one.
+"""Costs of elimination orders on a ladder: linear in its length with a good one.
 
 Doubling the ladder doubles the entries of the factor L and the work, whereas the joint-space
 inertia of any spanning tree has four times as many. Featherstone (2008), sec. 8.13.

@@ -16,6 +16,12 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
+
+def offsets(sizes: IntArray) -> IntArray:
+    """Return the sums of the sizes before each one, and of all."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+
+
 FEW = 6  # entries that are printed
 
 

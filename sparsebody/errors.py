@@ -96,11 +96,7 @@ def check_name(name: str, known: Iterable[str], what: str) -> None:
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of this package that asked, however deep inside the cause is."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    level, frame, package = 1, sys._getframe(), __name__.partition(".")[0]
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == __name__.partition(".")[0]

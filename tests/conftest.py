@@ -1,4 +1,4 @@
-"""What every test shares: the hypothesis profile and the CHOLMOD marker."""
+"""The hypothesis profile and the CHOLMOD marker, which all tests share."""
 
 import gc
 import importlib

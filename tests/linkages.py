@@ -169,6 +169,13 @@ def scissor(pairs):
     return matrix_at_start(sb.build("scissor", pairs=pairs).compile())
 
 
+def in_motion(system, seed=0):
+    """A consistent state at random velocities."""
+    state = system.initial_state
+    velocity = np.random.default_rng(seed).normal(size=state.velocity.shape)
+    return sb.consistent_state(system, state.with_(velocity=velocity))
+
+
 def at_start(mechanism):
     """The compiled mechanism, and its consistent state at the start."""
     system = mechanism.compile()

@@ -11,24 +11,25 @@ from sparsebody.tree.recursions import link_accelerations, powers
 _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 
 
-def gauss_accelerations(system, state, body_force=None):
+def gauss_accelerations(system, state, body_force=None, shift=0.0):
     """Accelerations (n_bodies, 6) and the smallest multipliers, by Gauss's principle.
 
-    Minimize (a - a_free)' I (a - a_free) subject to A a = gamma, in world coordinates, by the
-    pseudo-inverse of A in the metric of I: rows may depend on each other.
+    Minimize (a - a_free)' I (a - a_free) subject to A a = gamma + shift, in world coordinates, by
+    the pseudo-inverse of A, rows of unit norm in the metric of I: they may depend on each other,
+    and where they contradict each other the sum of squares is least.
     """
     book = assemble(system, state)
     n = 6 * system.n_bodies
-    matrix, right = book.matrix.toarray(), np.array(book.right_hand_side)
+    inertia, A, right = book.inertia.toarray(), book.rows, np.array(book.right_hand_side)
     if body_force is not None:
         to_body = book.world_to_body
         right[:n] += np.einsum("nij,ni->nj", to_body, body_force).ravel()
-    inertia, A = matrix[:n, :n], matrix[n:, :n]
     free = np.linalg.solve(inertia, right[:n])
     L = np.linalg.cholesky(inertia)
     whitened = np.linalg.solve(L, A.T).T  # A L^-T
-    gap = right[n:] - A @ free
-    correction = np.linalg.lstsq(whitened, gap, rcond=_RANK_TOLERANCE)[0]
+    norm = np.linalg.norm(whitened, axis=1)
+    gap = (right[n:] + shift - A @ free) / norm
+    correction = np.linalg.lstsq(whitened / norm[:, None], gap, rcond=_RANK_TOLERANCE)[0]
     force = L @ correction  # I (a - a_free) = A' lambda
     multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
     a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)
@@ -37,15 +38,13 @@ def gauss_accelerations(system, state, body_force=None):
 
 def rank(system, state):
     """Rank of the constraint rows, by singular values."""
-    n = 6 * system.n_bodies
-    A = assemble(system, state).matrix.toarray()[n:, :n]
+    A = assemble(system, state).rows
     return int(np.linalg.matrix_rank(A, tol=_RANK_TOLERANCE * np.linalg.norm(A, 2)))
 
 
 def null_multipliers(system, state):
     """Orthonormal multipliers (n_rows, k) that exert no force on any body."""
-    n = 6 * system.n_bodies
-    U, size, _ = np.linalg.svd(assemble(system, state).matrix.toarray()[n:, :n])
+    U, size, _ = np.linalg.svd(assemble(system, state).rows)
     return U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
 
 

@@ -1,5 +1,7 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
+from functools import partial
+
 import numpy as np
 from random_mechanisms import (
     add_joint,
@@ -11,7 +13,28 @@ from random_mechanisms import (
 )
 
 import sparsebody as sb
+from benchmarks.subgroups import scissor_with_pendulums
 from sparsebody.tree import spanning_tree
+
+TILTED = (1.0, -2.0, 3.0)  # gravity [m/s^2]
+OVERCONSTRAINED = {
+    "four-bar": lambda: sb.build("four-bar", speed=3.0, gravity=TILTED),
+    "n-four-bar": lambda: sb.build("n-four-bar", loops=7, gravity=TILTED),
+    "scissor": lambda: sb.build("scissor", pairs=5, drive=True),
+    "free scissor": lambda: sb.build("scissor", pairs=10),
+    "bricard": lambda: sb.build("bricard", gravity=TILTED),
+    "hinged ring": lambda: sb.build("ring", bodies=7, joint="revolute", gravity=TILTED),
+    "rotating-squares": lambda: sb.build("rotating-squares", rows=5, columns=5, gravity=TILTED),
+    "andrews": lambda: sb.build("andrews"),
+    "stewart": lambda: sb.build("stewart", drive=True),
+    "governor": lambda: sb.build("governor"),
+    "slider-crank": lambda: sb.build("slider-crank"),
+}
+
+
+def state_of(system):
+    """A consistent state, at a time when drives are moving."""
+    return sb.consistent_state(system, system.initial_state.with_(time=1.3))
 
 
 def random_mechanism(seed):
@@ -112,10 +135,4 @@ def n_four_bar_state(system, phi, rate=-1.2):
     return sb.State(*arrays, system.initial_state.coordinate)
 
 
-def scissor_with_pendulum():
-    """A planar lift that carries a bob on a ball joint."""
-    mechanism = sb.build("scissor", pairs=8)
-    x = np.asarray(mechanism.body("left-3").position)
-    mechanism.add_body("bob", mass=0.3, inertia=[0.01, 0.01, 0.01], position=x - [0, 0, 0.4])
-    mechanism.add_joint("ball", sb.Spherical(), "left-3", "bob", point=x)
-    return mechanism
+scissor_with_pendulum = partial(scissor_with_pendulums, 8, 1)

@@ -21,6 +21,13 @@ def graph_pattern(graph, joint_size=5):
     return pattern_of(list(graph.edges()), len(graph), joint_size=joint_size)
 
 
+def lattice(n, dimension=2, joint_size=3):
+    """Return bodies on a grid, joined to their neighbours, and one of them to the world."""
+    pattern = graph_pattern(nx.grid_graph([n] * dimension), joint_size)
+    ends = np.append(pattern.ends, [[-1, 0]], axis=0)
+    return pattern_of(ends, pattern.n_primal, joint_size=joint_size)
+
+
 def networkx_graph(pattern):
     """Return the bodies and the joints between two of them as a NetworkX graph."""
     graph = nx.Graph()
@@ -36,15 +43,21 @@ def ladder(n_rungs):
     return pattern_of(np.r_[rungs, rails, rails + 1], 2 * n_rungs, joint_size=3)
 
 
-def shuffled(pattern, seed):
-    """Return the same mechanism with bodies and joints renumbered, and ends exchanged."""
+def renumbered(pattern, seed):
+    """Return a pattern with bodies and joints renumbered, ends exchanged, and the new numbers."""
     generator = np.random.default_rng(seed)
     body, joint = generator.permutation(pattern.n_primal), generator.permutation(pattern.n_dual)
     ends = np.where(pattern.ends >= 0, np.append(body, 0)[pattern.ends], -1)[joint, ::-1]
     sizes = np.empty_like(pattern.block_sizes)
     sizes[body] = pattern.block_sizes[: pattern.n_primal]
     sizes[pattern.n_primal :] = pattern.block_sizes[pattern.n_primal :][joint]
-    return sb.BlockPattern(sizes, np.ascontiguousarray(ends))
+    label = np.concatenate([body, pattern.n_primal + np.argsort(joint)])
+    return sb.BlockPattern(sizes, np.ascontiguousarray(ends)), label
+
+
+def shuffled(pattern, seed):
+    """Return a pattern with bodies and joints renumbered, and ends exchanged."""
+    return renumbered(pattern, seed)[0]
 
 
 def metrics(pattern, ordering, *arguments):

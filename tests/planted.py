@@ -73,12 +73,15 @@ class Garden:
     def loop(self, host, corners, axes, size):
         return add_loop(self.mechanism, self.rng, self.name(), host, corners, axes, size)
 
-    def guest(self, kind, points, size):
-        """A body on several joints at points (n, 3) along the same axis."""
+    def guest(self, size, kind, points, n_dependent):
+        """A body on joints at points (n, 3) along the same axis; n of them: at random."""
+        at_random = isinstance(points, int)
+        points = self.rng.normal(size=(points, 3)) if at_random else np.array(points)
         host, R, x = self.site()
         body = self.body(self.name(), x, size)
-        for point in np.asarray(points):
+        for point in points:
             self.join(kind, host, body, x + size * R @ point, R[:, 2])
+        return n_dependent
 
 
 class Plants(Garden):
@@ -89,26 +92,6 @@ class Plants(Garden):
         name = str(self.rng.choice(list(self.mechanism.joints)))
         add_twin(self.mechanism, name, self.name())
         return self.mechanism.joints[name].type.n_constraints
-
-    def double_weld(self, size):
-        """A body welded to another at two places."""
-        self.guest(sb.Fixed(), self.rng.normal(size=(2, 3)), size)
-        return 6
-
-    def double_slide(self, size):
-        """A body on two parallel slides."""
-        self.guest(sb.Prismatic(), self.rng.normal(size=(2, 3)), size)
-        return 5
-
-    def coaxial_hinges(self, size):
-        """A door on three hinges."""
-        self.guest(sb.Revolute(), [[0, 0, 0], [0, 0, 1], [0, 0, 2.5]], size)
-        return 10
-
-    def four_spheres(self, size):
-        """A body on four spheres, where two and a rod would do."""
-        self.guest(sb.Spherical(), self.rng.normal(size=(4, 3)), size)
-        return 6
 
     def planar_loop(self, size, host=None):
         """Four to six bars hinged in a plane."""
@@ -187,7 +170,15 @@ class Plants(Garden):
         return 1
 
 
-PLANTS = {name: plant for name, plant in vars(Plants).items() if not name.startswith("_")}
+GUESTS = {  # a body welded twice, on two slides, a door on three hinges, a body on four spheres
+    "double_weld": (sb.Fixed(), 2, 6),
+    "double_slide": (sb.Prismatic(), 2, 5),
+    "coaxial_hinges": (sb.Revolute(), [[0, 0, 0], [0, 0, 1], [0, 0, 2.5]], 10),
+    "four_spheres": (sb.Spherical(), 4, 6),
+}
+PLANTS = {"twin": Plants.twin}
+PLANTS |= {name: lambda garden, size, of=of: garden.guest(size, *of) for name, of in GUESTS.items()}
+PLANTS |= {name: plant for name, plant in vars(Plants).items() if not name.startswith("_")}
 
 
 # ---- mechanisms --------------------------------------------------------------------------------

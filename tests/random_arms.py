@@ -1,6 +1,7 @@
 """Random arms and trees of hinges and slides, and the same for Pinocchio."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -8,6 +9,7 @@ from pinocchio_models import PinocchioModel
 from random_mechanisms import random_inertia
 
 from sparsebody.classical import Arm
+from sparsebody.spatial import rotation_about
 
 RIGHT_ANGLES = np.pi / 2 * np.array([-1, 0, 0, 1, 2])
 
@@ -77,3 +79,39 @@ class PinocchioArm:
     def aba(self, at, tau, wrench=None):
         q, qd, tau = (self._theirs(x) for x in (at.q, at.qd, tau))
         return pin.aba(self.model, self.data, q, qd, tau, self._forces(wrench))[self.order]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A random arm at an instant, and what Pinocchio finds."""
+
+    arm: Arm
+    at: Instant
+    theirs: PinocchioArm
+
+    @classmethod
+    def random(cls, rng, n, *, tree=False, convention="modified"):
+        arm = random_arm(rng, n, convention=convention, tree=tree)
+        return cls(arm, Instant.random(rng, n), PinocchioArm(arm))
+
+    @cached_property
+    def tau(self):
+        return self.theirs.rnea(self.at)
+
+    @cached_property
+    def loaded(self):
+        """Tau with the wrenches on the links."""
+        return self.theirs.rnea(self.at, self.at.wrench)
+
+    @cached_property
+    def qdd(self):
+        return self.theirs.aba(self.at, self.tau)
+
+
+def tip_pose(arm, q):
+    """Rotation and position of the tip in the base, link by link."""
+    motion = arm.motion(q, q, q)
+    R, x = np.eye(3), np.zeros(3)
+    for turn, shift in zip(motion.rotation, motion.translation, strict=True):
+        R, x = R @ turn, x + R @ shift
+    return R @ rotation_about([1, 0, 0], arm.tip_twist), x + arm.tip_length * R[:, 0]

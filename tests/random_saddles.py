@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.factorization import analyze
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
+from sparsebody.spatial import plucker_transform
 
 
 def random_pattern(rng, n_primal, n_loops):
@@ -51,12 +51,6 @@ def random_matrix(rng, pattern, decades=0.0):
     return SaddleMatrix(pattern, diagonal, inverse, rows)
 
 
-def is_well_conditioned(matrix, limit=1e5):
-    """Judge the matrix after scaling it to a unit diagonal and unit rows."""
-    dense, scale = scaled_dense(matrix)
-    return np.linalg.cond(dense * np.outer(scale, scale)) < limit
-
-
 def scaled_dense(matrix):
     """The dense matrix and a scale that makes masses irrelevant."""
     dense = saddle_csc(matrix).toarray()
@@ -99,19 +93,20 @@ def natural(pattern):
     return np.arange(pattern.n_blocks)
 
 
-def solution_error(name, matrix, order, columns=2):
-    """Return the scaled error of a factorization for random right-hand sides."""
-    rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, columns))
-    numeric = analyze(name, matrix.pattern, order).factorize(matrix)
-    return scaled_error(matrix, numeric.solve(rhs), dense_solution(matrix, rhs))
+def solution_error(symbolic, matrix):
+    """Return the scaled error of a factorization for two random right-hand sides."""
+    rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, 2))
+    x = symbolic.factorize(matrix).solve(rhs)
+    return scaled_error(matrix, x, dense_solution(matrix, rhs))
 
 
 def draw(seed, n_primal=7, n_loops=3, decades=0.0):
-    """The first well-conditioned matrix from this seed on."""
+    """The first matrix from this seed on that is well-conditioned, scaled to unit rows."""
     rng = np.random.default_rng(seed)
     while True:
         matrix = random_matrix(rng, random_pattern(rng, n_primal, n_loops), decades)
-        if is_well_conditioned(matrix):
+        dense, scale = scaled_dense(matrix)
+        if np.linalg.cond(dense * np.outer(scale, scale)) < 1e5:
             return matrix
 
 
@@ -134,24 +129,11 @@ def rigid_matrix(rng, ends, joints, inertias=None, poses=None):
     return SaddleMatrix(pattern, np.array(inertias), np.linalg.inv(inertias), rows)
 
 
-def random_motion_transform(rng, size=1.0):
+def random_motion_transform(rng):
     """X (6, 6) from body coordinates to the world's, for a random pose."""
     rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     rotation *= np.sign(np.linalg.det(rotation))
-    return motion_transform(rotation, size * rng.normal(size=3))
-
-
-def motion_transform(rotation, position):
-    """X (6, 6) from body coordinates to the world's. Featherstone (2008), eq. (2.26)."""
-    transform = np.zeros((6, 6))
-    transform[:3, :3] = transform[3:, 3:] = rotation
-    transform[3:, :3] = cross_matrix(position) @ rotation
-    return transform
-
-
-def cross_matrix(p):
-    """P with P @ v == cross(p, v)."""
-    return np.array([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
+    return plucker_transform(rotation, -rotation.T @ rng.normal(size=3))
 
 
 def hinge(position, axis=(0.0, 0.0, 1.0)):
@@ -159,7 +141,7 @@ def hinge(position, axis=(0.0, 0.0, 1.0)):
     axis = np.asarray(axis, dtype=float)
     turns = np.linalg.svd(axis[None, :])[2][1:]
     # the velocity of the hinge's point is v + w x p = v - P w
-    moves = np.hstack([-cross_matrix(position), np.eye(3)])
+    moves = np.hstack([np.cross(position, np.eye(3)), np.eye(3)])
     return np.vstack([np.hstack([turns, np.zeros((2, 3))]), moves])
 
 
@@ -173,7 +155,7 @@ def loop_of_hinges(rng, n_bars, size=1.0, masses=None, axes=None):
     masses = np.ones(n_bars) if masses is None else masses
     arm = size**2 / 10
     inertias = [m * np.diag([arm, 1.5 * arm, 2 * arm, 1, 1, 1]) for m in masses]
-    poses = [motion_transform(np.eye(3), (a + b) / 2) for a, b in itertools.pairwise(points)]
+    poses = [plucker_transform(np.eye(3), -(a + b) / 2) for a, b in itertools.pairwise(points)]
     return rigid_matrix(rng, ends, joints, inertias, poses)
 
 

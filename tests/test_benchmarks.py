@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from benchmarks import choice, criteria, joint_space, oracle
+from benchmarks import choice, criteria, joint_space, oracle, redundancy
 from benchmarks.cases import FORWARD_DYNAMICS, forward_dynamics, problem
 from benchmarks.oracle import reference, relative_violation
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
-from benchmarks.redundancy import dense_reference
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
@@ -20,6 +19,7 @@ from sparsebody.study.plan import PEER, Case, Series, read_study
 from sparsebody.study.rows import blank_row
 
 SIZE = 8
+QUICK = {"repeats": 2, "batch_seconds": 1e-4}
 MECHANISMS = ("ladder", "scissor", "lattice", "chain")
 LEAN = Path("out/pinocchio-lean/lean")
 TOLERANCES = {  # relative errors of small cases; large for engines with soft constraints
@@ -53,8 +53,7 @@ CASE_OF_PEER = [
 @pytest.fixture(scope="module")
 def study():
     """The study, with little time for each case: these tests are about numbers, not speed."""
-    settings = replace(STUDY.settings, repeats=2, batch_seconds=1e-4, longest=0.01)
-    return replace(STUDY, settings=settings)
+    return replace(STUDY, settings=replace(STUDY.settings, **QUICK, longest=0.01))
 
 
 @pytest.fixture(scope="module")
@@ -96,19 +95,13 @@ def test_shuffling_renumbers_bodies_and_joints_and_nothing_else(mechanism):
         np.testing.assert_allclose(result, getattr(first.state, field), atol=1e-15)
 
 
-@pytest.mark.parametrize("path", sorted(FORWARD_DYNAMICS.parent.glob("*.toml")), ids=str)
-def test_every_study_makes_sense(path):
-    if path.stem != "mechanisms":  # the base of others
-        assert len(read_study(path).cases) > 10
-
-
 # ---- the oracle --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_reference_equals_gauss_principle_by_dense_least_squares(mechanism):
     moving = problem(mechanism, 16, seed=1)
-    exact, dense = reference(moving), dense_reference(moving)
+    exact, dense = reference(moving), redundancy.dense_reference(moving)
     np.testing.assert_allclose(exact.acceleration, dense.acceleration, rtol=0.0, atol=1e-11)
     assert exact.error < 1e-17
     assert 1.0 < exact.kappa < 1e6
@@ -187,8 +180,10 @@ def test_aba_refuses_loops():
 def test_algorithms_in_joint_coordinates_give_what_pinocchio_gives():
     moving = problem("chain", 12)
     exact = reference(moving).acceleration
-    hooks = [joint_space.aba, joint_space.crba, joint_space.pinocchio_aba]
-    prepared = [hook(moving) for hook in (*hooks, joint_space.pinocchio_crba)]
+    from benchmarks.peers import pinocchio
+
+    hooks = (joint_space.aba, joint_space.crba, pinocchio.aba, pinocchio.crba)
+    prepared = [hook(moving) for hook in hooks]
     for one in prepared:
         assert np.abs(one.accelerations() - exact).max() < 1e-10 * np.abs(exact).max()
     ours, theirs = prepared[0].evaluate(), prepared[2].evaluate()
@@ -273,7 +268,7 @@ def test_regret_is_the_time_over_that_of_the_best_pair():
 def test_predictions_are_judged_by_the_work_of_each_pair(factor, verdict):
     rows = [pair_row("natural", "superlu", 0.0, n) for n in range(8, 56, 8)]
     for row in rows:
-        work = choice.work_of(row, {})
+        work = choice.work_of(row)
         row["factorize_seconds"] = factor * (work @ np.array(FACTORIZATIONS["superlu"].cost))
     _, judged = choice.findings(rows)
     assert judged.measured.startswith(f"48: {factor:.3g} (worst {factor:.1f}; 1.00 with Cost(call=")
@@ -286,3 +281,41 @@ def test_constants_are_fitted_to_measured_times():
     time = work @ constants
     np.testing.assert_allclose(choice.fitted(work, time), constants, rtol=1e-6)
     assert choice.off_by(2.0 * time, time) == (2.0, 2.0)
+
+
+# ---- redundant families and the accuracy of lifts, judged by closed forms ----------------------
+
+
+def rows_of(name, largest, folder):
+    study = read_study(FORWARD_DYNAMICS.with_name(f"{name}.toml"))
+    study = replace(study, settings=replace(study.settings, **QUICK))
+    cases = [case for case in study.cases if case.size <= largest]
+    for case in {case.reference: case for case in cases}.values():
+        solve_reference(study, case, folder)
+    return [measure(study, case, folder) for case in cases]
+
+
+def test_families_have_what_is_expected_of_them_and_wrong_counts_break_a_promise(tmp_path):
+    rows = rows_of("redundancy", 24, tmp_path)
+    assert {row["family"] for row in rows} == {
+        "scissor", "rotating-squares", "n-four-bar", "five-bar-array", "four-bar-torus", "bricard"
+    }  # fmt: skip
+    assert {one.verdict for one in redundancy.counts(rows)} == {"met"}
+    for row in rows:
+        assert row["violation"] < 1e-12
+        assert row["error"] < max(1e-10, 10 * row["kappa"] * np.finfo(float).eps)
+    wrong = [row | {"redundant_rows": 9} for row in rows if row["family"] == "bricard"]
+    assert [one.verdict for one in redundancy.counts(wrong)] == ["NOT MET at 5", "met"]
+
+
+def test_large_mechanisms_are_compared_with_six_freedoms():
+    system = sb.build("n-four-bar", loops=redundancy.LARGEST_DENSE).compile()
+    result = redundancy.truth(Problem("n-four-bar", system, system.initial_state))
+    assert result.acceleration.shape == (system.n_bodies, 6)
+    assert 0.0 < result.error < 1e-10
+
+
+def test_lifts_keep_their_limits_with_every_backend(tmp_path):
+    rows = rows_of("conditioning", 6, tmp_path)
+    assert len(rows) == 3 + len(available_factorizations())
+    assert {one.verdict for one in redundancy.accuracy(rows)} == {"met"}

@@ -18,6 +18,8 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex11_classical": (0.0, 1e-12),  # between algorithms
     "ex12_six_revolute_arm": (0.0, 1e-12),  # difference of algorithms, relative
     "ex13_buckling": (0.0, 1e-4),  # relative error of the buckling load
+    "ex14_vibrations": (0.0, 1e-10),  # relative error of frequencies
+    "ex15_waves": (0.0, 1e-6),  # relative difference of speeds of sound
 }
 
 

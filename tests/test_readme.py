@@ -1,4 +1,4 @@
-"""What the README and the guides promise runs as printed."""
+"""Programs and commands of the README and the guides, run as printed."""
 
 import re
 import shlex

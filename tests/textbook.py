@@ -27,6 +27,11 @@ class TextbookSystem:
     right_hand_side: FloatArray  # [P T_a tau - v x* I v + f_x; -(dT/dt)' P' v]
     world_to_body: FloatArray  # (n_bodies, 6, 6) X: body-coordinate a_i = X_i a_i
 
+    @property
+    def rows(self):
+        """A = T' P' (n_rows, 6 n_bodies), dense."""
+        return (self.incidence @ self.subspace).T.toarray()
+
 
 def assemble(system, state):
     """Return the matrices of (8.64), sparse, of size 6n + c for c constraint rows, at a state.

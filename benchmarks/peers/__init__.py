@@ -1,4 +1,1 @@
-"""Other engines, one file each: functions of a Problem that return what a study prepares and times.
-
-`linear.py` has no engine but general sparse solvers on our matrix.
-"""
+"""Other engines: functions of a Problem that return what a study prepares and times."""

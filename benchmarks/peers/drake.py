@@ -8,22 +8,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import pydrake.multibody.tree as mb
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
-from pydrake.multibody.tree import (
-    BallRpyJoint,
-    FixedOffsetFrame,
-    PlanarJoint,
-    RevoluteJoint,
-    RotationalInertia,
-    SpatialInertia,
-    UnitInertia,
-)
 from pydrake.systems.analysis import Simulator
 
-from benchmarks.peers.tree import Prepared, TreeJoint, TreeModel, spatial
+from benchmarks.peers.tree import TreeJoint, TreeModel, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 STEP = 1e-3  # [s]
 
@@ -48,19 +41,19 @@ class Model(TreeModel):
     def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
         """Add a body with a hinge or a ball."""
         mass, center, J = moments
-        about_com = RotationalInertia(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
-        own = SpatialInertia.MakeFromCentralInertia(float(mass), np.array(center), about_com)
+        about_com = mb.RotationalInertia(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+        own = mb.SpatialInertia.MakeFromCentralInertia(float(mass), np.array(center), about_com)
         self.bodies[tree.body] = self.plant.AddRigidBody(f"body-{tree.body}", own)
         j, name = tree.joint, f"joint-{tree.joint}"
         world = _pose(self.frames.joint_rotation[j], self.frames.joint_position[j])
         ends = (self._frame(i, world, f"end-{i}-{name}") for i in (tree.parent, tree.body))
-        is_hinge = self.is_hinge(tree)
-        joint = RevoluteJoint(name, *ends, [0, 0, 1]) if is_hinge else BallRpyJoint(name, *ends)
+        axis = [[0, 0, 1]] * tree.is_hinge
+        joint = (mb.RevoluteJoint if tree.is_hinge else mb.BallRpyJoint)(name, *ends, *axis)
         self.rates.append((self.plant.AddJoint(joint), rate))
 
     def _frame(self, i: int, world: RigidTransform, name: str) -> Any:
         local = self.poses[i].inverse().multiply(world)
-        return self.plant.AddFrame(FixedOffsetFrame(name, self.bodies[i].body_frame(), local))
+        return self.plant.AddFrame(mb.FixedOffsetFrame(name, self.bodies[i].body_frame(), local))
 
     def close(self, j: int, body: int, other: int) -> None:
         """Add a ball constraint."""
@@ -70,11 +63,11 @@ class Model(TreeModel):
 
     def add_carriage(self, number: int, j: int, mass: float, velocity: FloatArray) -> None:
         """Add a small ball on a planar joint."""
-        ball = SpatialInertia(mass, np.zeros(3), UnitInertia.SolidSphere(1e-2))
+        ball = mb.SpatialInertia(mass, np.zeros(3), mb.UnitInertia.SolidSphere(1e-2))
         body = self.bodies[number] = self.plant.AddRigidBody(f"carriage-{j}", ball)
         pose = self.poses[number] = _pose(self.frames.plane[j], self.frames.joint_position[j])
         ends = self._frame(-1, pose, f"plane-{j}"), body.body_frame()
-        joint = self.plant.AddJoint(PlanarJoint(f"slide-{j}", *ends))
+        joint = self.plant.AddJoint(mb.PlanarJoint(f"slide-{j}", *ends))
         self.rates.append((joint, (self.frames.plane[j].T @ velocity) * [1.0, 1.0, 0.0]))
 
 

@@ -8,7 +8,6 @@ slide, taken from the body: the planar prismatic joint lacks a velocity term in 
 """
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,33 +17,14 @@ import exudyn.itemInterface as exi
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.peers.tree import (
-    CARRIAGE_MASS,
-    Frames,
-    Timed,
-    UnsupportedError,
-    frames,
-    inertias,
-    spatial,
-)
+from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, inertias, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 STEP = 1e-3  # [s]
 STEPS = 3
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Keep the engine's own messages off the standard output."""
-    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(null)
+exu.config.printToConsole = False
 
 
 def settings_of(steps: int) -> Any:
@@ -67,13 +47,12 @@ class Model:
     kind = "spatial"
 
     def __init__(self, problem: Problem, axes: FloatArray) -> None:
-        self.problem, self.frames, self.axes = problem, frames(problem), axes
+        self.problem, self.frames, self.axes = problem, Frames(problem), axes
         self.bodies: list[Any] = []  # and the ground
         self.local_com = np.zeros((problem.system.n_bodies, 3))  # in the coordinates of its bodies
-        with silence():
-            self.mbs = exu.SystemContainer().AddSystem()
-            self.fill()
-            self.mbs.Assemble()
+        self.mbs = exu.SystemContainer().AddSystem()
+        self.fill()
+        self.mbs.Assemble()
 
     def fill(self) -> None:
         """Add bodies and joints."""
@@ -90,7 +69,7 @@ class Model:
             )
             self.bodies.append(body)
         self.bodies.append(mbs.CreateGround())
-        for j, kind in enumerate(kinds_of(self.problem)):
+        for j, kind in enumerate(self.frames.kinds):
             ends = [self.bodies[system.predecessor[j]], self.bodies[system.successor[j]]]
             point = list(self.frames.joint_position[j])
             shared = {"itemNumbers": ends, "position": point, "show": False}
@@ -111,16 +90,14 @@ class Model:
         """Return vectors (n, 3) at the centers of mass, or angular ones, in world axes."""
         result = np.zeros(self.local_com.shape)
         for body, point, vector in zip(self.bodies, self.local_com, result, strict=False):
-            is_angular = kind == exu.OutputVariableType.AngularAcceleration
-            value = self.mbs.GetObjectOutputBody(body, kind, *([] if is_angular else [list(point)]))
-            value = np.ravel(value)
+            value = np.ravel(self.mbs.GetObjectOutputBody(body, kind, list(point)))
             vector[3 - len(value) :] = value  # an angular one about the normal alone, or all three
         return result @ self.axes
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
         kind = exu.OutputVariableType
-        with silence(), self._solver(1):
+        with self._solver(1):
             parts = self.output(kind.AngularAcceleration), self.output(kind.Acceleration)
         return spatial(self.problem, *parts)
 
@@ -133,16 +110,16 @@ class Model:
         yield solver
         solver.FinalizeSolver(self.mbs, settings)
 
-    def times(self) -> tuple[float, float]:
-        """Return CPU and wall time [s] of one Newton iteration, over a few time steps."""
-        with silence(), self._solver(STEPS) as solver:
-            cpu, wall = time.process_time(), time.perf_counter()
+    def seconds(self) -> float:
+        """Return the CPU time [s] of one Newton iteration, over a few time steps."""
+        with self._solver(STEPS) as solver:
+            start = time.process_time()
             done = solver.SolveSteps(self.mbs, settings_of(STEPS))
-            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            cpu = time.process_time() - start
             iterations = solver.it.newtonStepsCount
         if not done or iterations < 1:
             raise RuntimeError("Exudyn's Newton iteration did not converge")
-        return cpu / iterations, wall / iterations
+        return float(cpu / iterations)
 
 
 class PlanarModel(Model):
@@ -153,7 +130,7 @@ class PlanarModel(Model):
     def fill(self) -> None:
         """Add bodies and joints."""
         system, state, frame = self.problem.system, self.problem.state, self.frames
-        on_planes = kinds_of(self.problem) == "point-on-plane"
+        on_planes = frame.kinds == "point-on-plane"
         masses, centers, inertia = inertias(self.problem, on_planes)
         self.origin = frame.position @ self.axes.T  # of the bodies of the model
         for i, (mass, center) in enumerate(zip(masses, centers, strict=True)):
@@ -207,33 +184,25 @@ class PlanarModel(Model):
         return self.mbs.AddMarker(exi.MarkerBodyPosition(bodyNumber=body))
 
 
-def kinds_of(problem: Problem) -> Any:
-    """Return the names (n_joints,) of the joint types."""
-    return np.array([joint_type.name for joint_type in problem.system.joint_types])
-
-
 def modelled(problem: Problem) -> Model:
-    """Return a mechanism in the plane if all its motion is across hinges, else in space."""
-    axes = _plane(kinds_of(problem), frames(problem))
-    return Model(problem, np.eye(3)) if axes is None else PlanarModel(problem, axes)
+    """Return a mechanism in the plane if all its motion is across hinges, else in space.
+
+    Axes of the plane (3, 3) as rows: hinges along the third, the second across supporting planes.
+    """
+    frame = Frames(problem)
+    hinges = frame.joint_rotation[frame.kinds == "revolute"]
+    normals = frame.plane[frame.kinds == "point-on-plane", :, 2]
+    if len(hinges) and len(hinges) + len(normals) == len(frame.kinds):
+        axis = hinges[0, :, 2]
+        across, tilt = np.cross(hinges[:, :, 2], axis), normals @ axis
+        if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) <= 1e-9:
+            axes = [[np.cross(normal, axis), normal, axis] for normal in normals[:1]]
+            return PlanarModel(problem, np.array((axes or [hinges[0].T])[0]))
+    return Model(problem, np.eye(3))
 
 
-def _plane(kinds: Any, frame: Frames) -> FloatArray | None:
-    """Return axes (3, 3) as rows, hinges along the third; the second across supporting planes."""
-    if not set(kinds) <= {"revolute", "point-on-plane"}:
-        return None
-    hinges, normals = frame.joint_rotation[kinds == "revolute"], frame.plane[:, :, 2]
-    normals, axis = normals[kinds == "point-on-plane"], hinges[0, :, 2]
-    across, tilt = np.cross(hinges[:, :, 2], axis), normals @ axis
-    if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) > 1e-9:
-        return None
-    if not len(normals):
-        return hinges[0].T.copy()
-    return np.array([np.cross(normals[0], axis), normals[0], axis])
-
-
-def newton_iteration(problem: Problem) -> Timed:
+def newton_iteration(problem: Problem) -> Prepared:
     """Return the assembled system of a mechanism."""
     model = modelled(problem)
     detail = f"{model.kind} model, EigenSparse, per Newton iteration"
-    return Timed(model.times, model.accelerations, detail)
+    return Prepared(model.seconds, model.accelerations, detail, times_itself=True)

@@ -9,11 +9,10 @@ from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu
 
 import sparsebody as sb
-from benchmarks.peers.tree import Prepared
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 
 def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:
@@ -21,9 +20,8 @@ def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:
     system, state = problem.system, problem.state
     dynamics = sb.ForwardDynamics(system, state, ordering="natural", factorization="superlu")
     evaluation = dynamics.evaluate(state)
-    loads = evaluation.applied
-    force = loads - bias_forces(system, state.velocity)
     structure, constraint = dynamics.structure, evaluation.constraint
+    force = evaluation.applied - evaluation.bias
     right = structure.right_hand_side(force, constraint.acceleration)
     return structure.matrix(constraint), right
 
@@ -58,8 +56,7 @@ def cholmod(problem: Problem) -> Prepared:
         factor.cholesky_inplace(schur)
         return np.asarray(factor.solve_A(reduced))
 
-    def accelerations() -> FloatArray:
-        return np.asarray(D_inverse @ (right[:n] - A.T @ solve())).reshape(-1, 6)
-
     detail = "factor + solve alone, Schur complement given, best of AMD, METIS and NESDIS"
-    return Prepared(solve, accelerations, detail)
+    return Prepared(
+        solve, lambda: np.asarray(D_inverse @ (right[:n] - A.T @ solve())).reshape(-1, 6), detail
+    )

@@ -9,10 +9,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from benchmarks.peers.tree import Prepared, TreeJoint, TreeModel, frames
+from benchmarks.peers.tree import TreeJoint, TreeModel, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.spatial import quaternion_from_rotation
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
 
 HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # the impedance that regularizes least
 
@@ -49,7 +50,7 @@ class Model(TreeModel):
         )
         S, point = self.frames.joint_rotation[tree.joint], self.frames.joint_position[tree.joint]
         kind, axis = mujoco.mjtJoint.mjJNT_HINGE, R[tree.body].T @ S[:, 2]
-        if not self.is_hinge(tree):
+        if not tree.is_hinge:
             kind, rate = mujoco.mjtJoint.mjJNT_BALL, R[tree.body].T @ S @ rate
         place = R[tree.body].T @ (point - p[tree.body])
         body.add_joint(name=name, type=kind, pos=place, axis=axis)
@@ -101,14 +102,11 @@ def forward(problem: Problem) -> Prepared:
     def accelerations() -> FloatArray:
         mujoco.mj_forward(model, data)
         mujoco.mj_rnePostConstraint(model, data)
-        result = np.empty((problem.system.n_bodies, 6))
+        result = np.empty((problem.system.n_bodies, 6))  # in world axes, without gravity
         for i, of_body in enumerate(result):
             index = model.body(f"body-{i}").id
-            mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, index, of_body, 1)
-        w, u = np.split(problem.state.velocity, 2, axis=1)
-        gravity = np.einsum("nij,i->nj", frames(problem).rotation[:-1], problem.system.gravity)
-        result[:, 3:] += gravity - np.cross(w, u)
-        return result
+            mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, index, of_body, 0)
+        return spatial(problem, result[:, :3], result[:, 3:] + problem.system.gravity)
 
     detail = "Newton, sparse, impedance 0.9999"
     return Prepared(lambda: mujoco.mj_forward(model, data), accelerations, detail)

@@ -4,18 +4,29 @@ Its spatial vectors are linear first. Balls are JointModelSpherical, but three h
 ABA and LCABA: with JointModelSpherical, ABA's error grows with the depth of the tree (1e-9 at 25,
 all digits at 60), and LCABA returns wrong accelerations. A sphere on a plane is a point
 mass on two slides, taken from the body, with a ball between them.
+
+The wheel allocates four nv x nv x nv arrays for second derivatives, so that it stops near nv = 550.
+No algorithm here uses them: "lean" is Pinocchio compiled from its headers with those arrays empty,
+which is its best case. That program is built once, in out/, by `lean/Makefile`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.peers.tree import Prepared, TreeJoint, TreeKind, TreeModel, UnsupportedError
+from benchmarks.peers.tree import TreeJoint, TreeKind, TreeModel, UnsupportedError
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import Prepared
+
+PROGRAM = Path("out") / "pinocchio-lean" / "lean"
 
 
 class Settings(NamedTuple):
@@ -25,6 +36,9 @@ class Settings(NamedTuple):
     mu: float
     iterations: int
     tolerance: float = 1e-12  # of the proximal iteration
+
+    def __str__(self) -> str:
+        return f"{self.tree} tree, mu {self.mu:g}, tolerance {self.tolerance:g}"
 
 
 ANY = "any"
@@ -85,7 +99,7 @@ class Model(TreeModel):
     def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
         """Add a body with a hinge, a ball or three hinges."""
         pose = self._pose(tree.joint)
-        if self.is_hinge(tree):
+        if tree.is_hinge:
             joints = [pin.JointModelRZ()]
         elif self.balls_as_hinges:
             joints = [pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ()]
@@ -142,29 +156,105 @@ def aba(problem: Problem) -> Prepared:
     return prepared(model, lambda: pin.aba(*model.arguments))
 
 
+def crba(problem: Problem) -> Prepared:
+    """Composite-rigid-body algorithm and U D U'."""
+    peer = Model(problem, "breadth-first", balls_as_hinges=False)
+    model, data, q, v, _ = peer.arguments
+
+    def factor() -> FloatArray:
+        pin.crba(model, data, q)
+        return np.asarray(pin.cholesky.decompose(model, data))
+
+    def accelerations() -> FloatArray:
+        bias = pin.nonLinearEffects(model, data, q, v)
+        factor()
+        return peer.accelerations(pin.cholesky.solve(model, data, -bias))
+
+    return Prepared(factor, accelerations)
+
+
+Scans = Mapping[str, Settings]
+
+
+def _chosen(problem: Problem, settings: Scans) -> Settings:
+    return settings.get(problem.mechanism, settings[ANY])
+
+
 def constraint_dynamics(problem: Problem) -> Prepared:
     """Sparse Cholesky factorization in joint space."""
-    chosen = DIRECT.get(problem.mechanism, DIRECT[ANY])
+    chosen = _chosen(problem, DIRECT)
     model = Model(problem, chosen.tree, balls_as_hinges=False)
     pin.initConstraintDynamics(model.model, model.data, model.contacts, model.contact_data)
     return _iterated(model, pin.constraintDynamics, chosen)
 
 
-def lcaba(problem: Problem, settings: Mapping[str, Settings] = FASTEST) -> Prepared:
+def lcaba(problem: Problem, settings: Scans = FASTEST) -> Prepared:
     """Loop-constrained articulated-body algorithm with its fastest settings."""
-    chosen = settings.get(problem.mechanism, settings[ANY])
+    chosen = _chosen(problem, settings)
     model = Model(problem, chosen.tree, balls_as_hinges=True)
     pin.computeJointMinimalOrdering(model.model, model.data, model.contacts)
     return _iterated(model, pin.lcaba, chosen)
 
 
-def lcaba_accurate(problem: Problem) -> Prepared:
-    """Loop-constrained articulated-body algorithm with more, better conditioned iterations."""
-    return lcaba(problem, ACCURATE)
+lcaba_accurate = partial(lcaba, settings=ACCURATE)  # more, better conditioned iterations
 
 
 def _iterated(model: Model, algorithm: Callable[..., FloatArray], of: Settings) -> Prepared:
     settings = pin.ProximalSettings(of.tolerance, of.mu, of.iterations)
     arguments = (*model.arguments, model.contacts, model.contact_data, settings)
-    detail = f"{of.tree} tree, mu {of.mu:g}, tolerance {of.tolerance:g}"
-    return prepared(model, lambda: algorithm(*arguments), detail)
+    return prepared(model, lambda: algorithm(*arguments), str(of))
+
+
+# ---- the same algorithms, compiled without cubic arrays ------------------------------------------
+
+
+def _numbers(*arrays: FloatArray | float) -> str:
+    return " ".join(repr(float(x)) for array in arrays for x in np.asarray(array).ravel())
+
+
+def _pose(place: pin.SE3) -> str:
+    return _numbers(place.rotation, place.translation)
+
+
+def _lines(model: Model, algorithm: str, of: Settings) -> Iterator[str]:
+    """Write a model as the program reads it."""
+    yield f"{algorithm} {of.tolerance!r} {of.mu!r} {of.iterations}"
+    yield _numbers(model.model.gravity.linear)
+    yield str(model.model.njoints - 1)
+    for i in range(1, model.model.njoints):
+        yield f"{model.model.joints[i].shortname()} {model.model.parents[i]}"
+        yield _pose(model.model.jointPlacements[i])
+        inertia = model.model.inertias[i]
+        yield _numbers(inertia.mass, inertia.lever, inertia.inertia)
+    yield _numbers(model.v)
+    yield str(len(model.contacts))
+    for contact in model.contacts:
+        yield f"{contact.joint1_id} {_pose(contact.joint1_placement)}"
+        yield f"{contact.joint2_id} {_pose(contact.joint2_placement)}"
+
+
+def _lean(
+    problem: Problem, *, algorithm: str, settings: Scans, balls_as_hinges: bool = True
+) -> Prepared:
+    of = _chosen(problem, settings)
+    if not PROGRAM.exists():  # two minutes that no measured case may take
+        raise ImportError("not compiled yet: make -f benchmarks/peers/lean/Makefile")
+    model = Model(problem, of.tree, balls_as_hinges, with_data=False)
+    text = "\n".join(_lines(model, algorithm, of))
+    done = subprocess.run([PROGRAM], input=text, capture_output=True, text=True, check=False)
+    if done.returncode == -signal.SIGKILL:  # by the system; the limit makes it std::bad_alloc
+        raise MemoryError("killed for want of memory")
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()[-200:]}")
+    cpu_and_wall, *rest = done.stdout.strip().splitlines()
+    cpu = float(cpu_and_wall.split()[0])
+    joints = [pin.Motion(np.array(line.split(), dtype=float)) for line in rest]
+    return Prepared(lambda: cpu, lambda: model.of_bodies(joints), f"C++, {of}", times_itself=True)
+
+
+lean_aba = partial(_lean, algorithm="aba", settings={ANY: Settings("breadth-first", 0.0, 1)})
+lean_constraint_dynamics = partial(
+    _lean, algorithm="constraint-dynamics", settings=DIRECT, balls_as_hinges=False
+)
+lean_lcaba = partial(_lean, algorithm="lcaba", settings=FASTEST)
+lean_lcaba_accurate = partial(_lean, algorithm="lcaba", settings=ACCURATE)

@@ -1,11 +1,9 @@
-"""What peers in joint coordinates need: a spanning tree at the current pose, and the loops.
+"""Spanning trees at the current pose, with the loops, for peers in joint coordinates.
 
 Every tree joint has its zero position at the current pose, so that any engine starts from q = 0
 and no angle is singular; its frame is the joint frame S in the world.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import networkx as nx
@@ -23,48 +21,20 @@ class UnsupportedError(NotImplementedError):
     """A peer cannot represent a mechanism."""
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """An engine at a state: what is timed, and the accelerations that it gives."""
-
-    evaluate: Callable[[], Any]
-    accelerations: Callable[[], FloatArray]  # (n_bodies, 6) body coordinates, angular first
-    detail: str = ""
-
-
-class Timed(Prepared):
-    """An engine that times itself: `evaluate` returns CPU and wall time [s] of one evaluation."""
-
-    def measure(self) -> tuple[float, float]:
-        """Return these times."""
-        return self.evaluate()
-
-
-class Frames(NamedTuple):
+class Frames:
     """Poses in the world at the current state; the world itself is the last body."""
 
-    rotation: FloatArray  # (n_bodies + 1, 3, 3) body to world
-    position: FloatArray  # (n_bodies + 1, 3) centers of mass
-    joint_rotation: FloatArray  # (n_joints, 3, 3) S to world
-    joint_position: FloatArray  # (n_joints, 3) origin of S
-    plane: FloatArray  # (n_joints, 3, 3) P to world
-    rate: FloatArray  # (n_joints, 6) v_J in S
-
-
-def frames(problem: Problem) -> Frames:
-    """Return all frames in the world."""
-    system, state = problem.system, problem.state
-    rotation = np.concatenate([body_rotations(state), np.eye(3)[None]])
-    position = np.concatenate([state.position, np.zeros((1, 3))])
-    s, p = system.successor, system.predecessor
-    return Frames(
-        rotation,
-        position,
-        rotation[s] @ system.successor_rotation,
-        position[s] + np.einsum("nij,nj->ni", rotation[s], system.successor_point),
-        rotation[p] @ system.predecessor_rotation,
-        joint_motion(system, state).velocity,
-    )
+    def __init__(self, problem: Problem) -> None:
+        system, state = problem.system, problem.state
+        self.kinds = np.array([joint_type.name for joint_type in system.joint_types])
+        s, p, world = system.successor, system.predecessor, np.eye(3)[None]
+        R = self.rotation = np.concatenate([body_rotations(state), world])  # body to world
+        self.position = np.concatenate([state.position, np.zeros((1, 3))])  # centers of mass
+        self.joint_rotation = R[s] @ system.successor_rotation  # (n_joints, 3, 3) S to world
+        arm = np.einsum("nij,nj->ni", R[s], system.successor_point)
+        self.joint_position = self.position[s] + arm  # (n_joints, 3) origin of S
+        self.plane = R[p] @ system.predecessor_rotation  # (n_joints, 3, 3) P to world
+        self.rate = joint_motion(system, state).velocity  # (n_joints, 6) v_J in S
 
 
 class TreeJoint(NamedTuple):
@@ -74,6 +44,7 @@ class TreeJoint(NamedTuple):
     parent: int  # body, -1 for the world
     body: int
     sign: float
+    is_hinge: bool  # or a ball
 
 
 class Tree(NamedTuple):
@@ -101,7 +72,8 @@ def spanning_tree(problem: Problem, kind: TreeKind) -> Tree:
     joints = []
     for parent, body in nx.dfs_edges(nx.DiGraph(search(graph, -1)), -1):
         j = graph.edges[parent, body]["joint"]
-        joints.append(TreeJoint(j, parent, body, 1.0 if system.successor[j] == body else -1.0))
+        sign = 1.0 if system.successor[j] == body else -1.0
+        joints.append(TreeJoint(j, parent, body, sign, system.joint_types[j].name == "revolute"))
     if len(joints) != system.n_bodies:
         raise UnsupportedError("some bodies hang on the world by no hinge or ball")
     return Tree(joints, sorted({*range(system.n_joints)} - {joint.joint for joint in joints}))
@@ -115,23 +87,23 @@ class TreeModel:
     """
 
     def __init__(self, problem: Problem, kind: TreeKind = "breadth-first") -> None:
-        self.problem, self.frames = problem, frames(problem)
+        self.problem, self.frames = problem, Frames(problem)
         self.tree = spanning_tree(problem, kind)
-        self.kinds = np.array([joint_type.name for joint_type in problem.system.joint_types])
-        axes = self.frames.joint_rotation[self.kinds == "revolute", :, 2]
-        if (self.kinds[self.tree.loops] == "revolute").any() and (
-            "spherical" in self.kinds or np.abs(np.cross(axes, axes[0])).max() > 1e-9
+        kinds = self.frames.kinds
+        axes = self.frames.joint_rotation[kinds == "revolute", :, 2]
+        if (kinds[self.tree.loops] == "revolute").any() and (
+            "spherical" in kinds or np.abs(np.cross(axes, axes[0])).max() > 1e-9
         ):
             raise UnsupportedError("a loop of hinges that are not parallel is not converted")
 
     def fill(self) -> None:
         """Add all bodies with their tree joints, then close the loops."""
         system = self.problem.system
-        on_planes = self.kinds == "point-on-plane"
+        on_planes = self.frames.kinds == "point-on-plane"
         moments = list(zip(*inertias(self.problem, on_planes), strict=True))
         for tree in self.tree.joints:
             rate = tree.sign * self.frames.rate[tree.joint]
-            self.add(tree, moments[tree.body], rate[2:3] if self.is_hinge(tree) else rate[:3])
+            self.add(tree, moments[tree.body], rate[2:3] if tree.is_hinge else rate[:3])
         for j in self.tree.loops:
             other, body = int(system.predecessor[j]), int(system.successor[j])
             if on_planes[j]:
@@ -154,10 +126,6 @@ class TreeModel:
     def close(self, j: int, body: int, other: int) -> None:
         """Hold the point of loop joint j on a body and on the world, another body or a carriage."""
         raise NotImplementedError
-
-    def is_hinge(self, tree: TreeJoint) -> bool:
-        """Tell whether a tree joint is a hinge, and no ball."""
-        return bool(self.kinds[tree.joint] == "revolute")
 
 
 def inertias(problem: Problem, on_planes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -1,5 +1,5 @@
-// The system (8.64) at a state, in ranges of bodies and joints: rows, bodies and vectors, and what fills them, in space
-// and in a plane. Featherstone (2008), (8.10):  T'(a_s - a_p) = gamma = -T'(v_J x v_p) - (dT/dt)' v_J,  v_J = v_s - v_p.
+// The system (8.64) at a state: tables of rows, units of bodies, vectors, and their assembly in ranges of bodies and
+// joints, in space and in a plane. Featherstone (2008), (8.10):  T'(a_s - a_p) = gamma = -T'(v_J x v_p) - (dT/dt)' v_J,  v_J = v_s - v_p.
 //
 // Bodies and joints are numbered by their positions in the elimination order, so that an evaluation walks through memory
 // from one end to the other. Constraint rows that are constant on the successor need no joint frames: they are carried
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "base/array.hpp"
@@ -157,6 +158,20 @@ struct SpatialWorkspace {
   Motion<double> motion_of(Index i, const double* x) const { return unit_of(i).from_unit(Motion<double>::load(x)); }
 };
 
+// ---- Outcome of an evaluation
+
+inline constexpr Index bad_state = -(Index(1) << 62);      // status: numbers that are no state
+inline constexpr Index outside_subgroups = bad_state + 1;  // status: bodies out of the plane, or of their subgroups
+
+struct Refinement {
+  double residual = std::numeric_limits<double>::quiet_NaN();    // relative
+  double correction = std::numeric_limits<double>::quiet_NaN();  // relative size of the last one, or of the next one
+};
+struct EvaluationResult {
+  Index status;  // of the factorization, or one of the above
+  Refinement refinement;
+};
+
 // ---- Assembly, of any workspace
 
 inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
@@ -272,7 +287,7 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
       gamma[k] += in.stabilization[table.user_row[k]];
 }
 
-// The same for all rows of a table.
+// Fills all rows of a table on their predecessors, and gamma, on several threads.
 template <class Workspace>
 void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>& table, const EvaluationInput& in,
                typename Workspace::Scalar* gamma, Index threads) {
@@ -280,7 +295,7 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
              [&](Index first, Index last) { fill_rows(w, table, in, gamma, first, last); });
 }
 
-// Fills rows and right-hand side at a state; returns what is found of the state.
+// Fills rows and right-hand side at a state; returns the checks of the state.
 template <class Workspace>
 typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, Index threads) {
   typename Workspace::Check check;

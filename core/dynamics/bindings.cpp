@@ -56,11 +56,6 @@ EvaluationInput input_of(const E& e, const StateArrays& state, const Terms& term
   return {position, orientation, velocity, terms.load, terms.rows, terms.gamma, stabilization};
 }
 
-Index result(PlanarEvaluation::Status status) { return status; }
-std::tuple<Index, double, double> result(const EvaluationResult& r) {
-  return {r.status, r.refinement.residual, r.refinement.correction};
-}
-
 // The evaluation that assembles rows, and its newest solution.
 const PlanarEvaluation& assembling(const PlanarEvaluation& e) { return e; }
 const SpatialEvaluation& assembling(const SpatialEvaluation& e) { return e; }
@@ -74,7 +69,7 @@ void def_evaluation(nb::class_<E>& type) {
       type,
       [](E& self, const StateArrays& state, const Terms& terms, Values stabilization) {
         const EvaluationInput in = input_of(self, state, terms, stabilization);
-        return Index(unlocked(self.n_bodies(), [&] { return self.assemble(in); }));
+        return unlocked(self.n_bodies(), [&] { return self.assemble(in); });
       },
       "Fill rows and right-hand side at a state; return the status.");
   def<"accelerate(state, terms, stabilization, acceleration, multiplier)">(
@@ -84,9 +79,11 @@ void def_evaluation(nb::class_<E>& type) {
         const EvaluationInput in = input_of(self, state, terms, stabilization);
         if (acceleration.shape() != Table::Shape{self.n_bodies(), 6})
           throw nb::type_error("accelerations are (n_bodies, 6)");
-        return result(unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); }));
+        const auto [status, refinement] =
+            unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); });
+        return std::tuple(status, refinement.residual, refinement.correction);
       },
-      "Assemble, factorize and solve at once; return the status, and unless it is stored how accurate the solution is.");
+      "Assemble, factorize and solve at once; return status, relative residual and that of the last correction.");
   def<"to_user_order(acceleration, multiplier)">(
       type, [](E& self, Table acceleration, Vector multiplier) { self.to_user_order(acceleration, multiplier); },
       "Fill accelerations, and multipliers if there are any, in the user's numbering and units.");
@@ -167,7 +164,7 @@ void bind_spatial_evaluations(nb::module_& m) {
   def<"compute_residual(right)">(spatial, &SpatialEvaluation::compute_residual, "Return the relative residual of x.");
 
   nb::class_<ReducedEvaluation> reduced(m, "ReducedEvaluation",
-                                        "The same of bodies within displacement subgroups about the world.");
+                                        "Forward dynamics of bodies within displacement subgroups about the world.");
   def_keeping<"__init__(unreduced, reduced, freedoms, basis, fixed)">(
       reduced, construct<ReducedEvaluation, SpatialEvaluation&, SpatialEvaluation&, Numbers, Table, Table>);
   def_evaluation(reduced);
@@ -191,11 +188,6 @@ void bind_planar_evaluation(nb::module_& m) {
         new (self) E{{constraints, body, gravity, unit, basis, right}, qr, x, n_coordinates};
       });
   def_assembling(evaluation, &E::qr);
-  evaluation.def_ro("residual", &E::residual, "Relative residual of the newest solution.")
-      .def_ro("row", &E::row, "The row that depends on others.");
-  evaluation.attr("REGULAR") = int(E::regular);
-  evaluation.attr("NOT_FINITE") = int(E::not_finite);
-  evaluation.attr("OUT_OF_PLANE") = int(E::out_of_plane);
   m.attr("WORLD_ROOT") = world_root;
 
   nb::class_<ExtendedPlanarSystem> extended(m, "ExtendedPlanarSystem", "Residuals of 31 digits.");

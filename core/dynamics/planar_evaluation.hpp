@@ -124,36 +124,32 @@ using PlanarWorkspace = PlanarWorkspaceOf<double>;
 // ---- Evaluation
 
 struct PlanarEvaluation {
-  static constexpr double largest_residual = 1e-6;  // of a solution that is one
-  enum Status { regular, not_finite, out_of_plane, dependent_row, inaccurate };
-
   PlanarWorkspace system;
   BlockQR* qr;             // none where other factorizations solve
   View<double> x;          // (3 n + k,) accelerations, and multipliers with opposite signs
   Index n_tracked = 0;     // joint coordinates of a state
   Index threads = 1;       // that an evaluation may use
-  double residual = 0.0;   // relative, of the constraint rows, of the newest solution
-  Index row = 0;           // that depends on others
 
   Index n_bodies() const { return system.n_bodies(); }
   Index n_coordinates() const { return n_tracked; }
   ConstraintRows rows() const { return system.constraints.rows; }
 
-  // Fills rows and right-hand side; returns regular, not_finite or out_of_plane.
-  Status assemble(const EvaluationInput& in) {
+  // Fills rows and right-hand side; returns regular, bad_state or outside_subgroups.
+  Index assemble(const EvaluationInput& in) {
     const PlanarWorkspace::Check check = assemble_all(system, in, threads);
-    return !check.is_sound() ? not_finite : check.is_in_plane() ? regular : out_of_plane;
+    return !check.is_sound() ? bad_state : check.is_in_plane() ? BlockQR::regular : outside_subgroups;
   }
+  Index factorize() { return qr->factorize(rows()); }
   // Assembles, factorizes and solves at once. With multipliers (k_all,) the residual is that of the solution, without,
   // (0,), it may be an estimate.
-  Status accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
-    if (const Status status = assemble(in); status != regular) return status;
+  EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+    Index status = assemble(in);
     BlockQR::Residuals residuals;
-    row = qr->factorize_and_solve(rows(), system.right, !multiplier.empty(), x, residuals);
-    if (row != BlockQR::regular) return dependent_row;
-    residual = residuals.last;
+    if (status == BlockQR::regular)
+      status = qr->factorize_and_solve(rows(), system.right, !multiplier.empty(), x, residuals);
+    if (status != BlockQR::regular) return {status, {}};
     to_user_order(acceleration, multiplier);
-    return residual <= largest_residual ? regular : inaccurate;
+    return {status, {.residual = residuals.last}};
   }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     sparsebody::to_user_order(system, x, acceleration, multiplier, threads);

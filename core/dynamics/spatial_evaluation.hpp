@@ -9,7 +9,6 @@
 #pragma once
 
 #include <atomic>
-#include <limits>
 
 #include "dynamics/schedule.hpp"
 #include "factorization/block_ldl.hpp"
@@ -17,7 +16,6 @@
 namespace sparsebody {
 
 inline constexpr Index margin = 8;  // zeros before and after a solution
-inline constexpr Index bad_state = -(Index(1) << 62);  // status of an evaluation: a state that is none
 
 // Limits of iterative refinement. Higham (2002), ch. 12.
 inline constexpr double sufficient_residual = 1e-9;      // relative; needs no second look once it is corrected
@@ -53,15 +51,6 @@ struct SolutionWorkspace {
   Vec<8> wrenches;  // the largest: rounding of the bodies' residual is relative to them
 
   View<double> x() const { return padded_x.slice(margin, padded_x.size() - margin); }
-};
-
-struct Refinement {
-  double residual = std::numeric_limits<double>::quiet_NaN();    // relative
-  double correction = std::numeric_limits<double>::quiet_NaN();  // relative size of the last one, or of the next one
-};
-struct EvaluationResult {
-  Index status;  // of the factorization, or bad_state
-  Refinement refinement;
 };
 
 struct SpatialEvaluation {
@@ -119,8 +108,6 @@ struct SpatialEvaluation {
 // orthonormal basis Q of what each body can do there. Q is constant in its axes, so that the acceleration is Q times
 // that of the freedoms. Vectors and rows have six numbers for every body, of which the first ones are used; what is
 // saved are the rows outside the subgroups.
-
-inline constexpr Index outside_subgroups = bad_state + 1;  // status of an evaluation: a body is not in its subgroup
 
 struct ReducedEvaluation {
   SpatialEvaluation& unreduced;        // with all freedoms, where rows are assembled

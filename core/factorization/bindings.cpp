@@ -49,7 +49,7 @@ void bind_block_ldl(nb::module_& m) {
   def_kernel<"solve(rows, rhs, share, adds, solution)">(
       factors, &Factors::solve,
       "Fill or add the solution for another right-hand side; return its largest primal entry.");
-  def_kernel<"smallest_pivot(rows, n_primal_rows)">(
+  def_kernel<"smallest_pivot(rows)">(
       factors, &Factors::smallest_pivot,
       "Return the root of the smallest dual pivot relative to its row, and the row.");
 }

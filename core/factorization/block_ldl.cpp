@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/vec.hpp"
 #include "factorization/saddle.hpp"
@@ -693,8 +694,11 @@ double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds
   return result;
 }
 
-std::pair<double, Index> Factors::smallest_pivot(Rows rows, Index n_primal_rows) const {
+std::pair<double, Index> Factors::smallest_pivot(Rows rows) const {
   SmallestPivot smallest;
+  Index n_primal_rows = std::numeric_limits<Index>::max();
+  for (Index j = 0; j < layout.n_pivots(); ++j)
+    if (layout.pivots[j].kind == dual) n_primal_rows = std::min(n_primal_rows, Index(layout.pivots[j].natural));
   for (Index j = 0; j < layout.n_pivots(); ++j) {
     const Pivot& pivot = layout.pivots[j];
     for (Index t = 0; t < (pivot.kind == dual ? Index(pivot.size) : 0); ++t)

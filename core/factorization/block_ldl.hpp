@@ -99,7 +99,7 @@ class Factors {
 
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
   // angle between the row and those eliminated before it.
-  std::pair<double, Index> smallest_pivot(Rows rows, Index n_primal_rows) const;
+  std::pair<double, Index> smallest_pivot(Rows rows) const;
 
  private:
   Array<double> values_, x_;

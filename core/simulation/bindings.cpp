@@ -22,10 +22,11 @@ void bind_steps(nb::module_& m, const char* name) {
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
       type, &Steps::variational_step, "What `step` returns, without errors.");
-  def_kernel<"step(start, tableau, h)">(
+  def_kernel<"step(start, tableau, closes_stages, h)">(
       type, &Steps::step,
       "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
       "smallest pivot and its row, of all stages and of the end; errors of y''.");
+  type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
   type.attr("STOPPED") = int(StepEnd::stopped);
 }
@@ -36,7 +37,8 @@ void bind_simulation_implicit(nb::module_& m);
 
 void bind_simulation(nb::module_& m) {
   bind_simulation_implicit(m);
-  def<"largest(values)">(m, &largest<const double, 1>, "The largest magnitude, zero of nothing; NaN if any is.");
+  def<"largest(values)">(m, +[](View<const double> values) { return largest(values); },
+                         "The largest magnitude, zero of nothing; NaN if any is not finite.");
   def<"pose_derivatives(orientation, velocity, acceleration)">(m, &model::pose_derivatives,
                                                                "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(

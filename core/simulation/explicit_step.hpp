@@ -1,14 +1,16 @@
-// Steps of explicit Runge-Kutta-Nystrom methods, all of whose stages close all joints and obey their rows, to rounding.
+// Steps of explicit Runge-Kutta-Nystrom methods whose ends close all joints and obey their rows, to rounding: projected
+// ones. Hairer, Lubich, Wanner (2006), sec. IV.4.
 //
-// A stage is closed pose first, by Newton steps with the factors of the open pose, or of the stage before at the same
-// time, as long as these do, then velocity, both least in the metric of the inertias; then comes an evaluation of the
-// closed state.
+// The stages are closed as well, unless they are so little open that this would hardly change the end. A state is closed
+// pose first, by Newton steps with the factors of the open pose, or of the stage before at the same time, as long as
+// these do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/vec.hpp"
 #include "dynamics/loads_and_rows.hpp"
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/spatial_evaluation.hpp"
@@ -55,6 +57,10 @@ inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions,
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
+// Where stages may stay open: tolerances of the velocity error of the first one, times the velocity; then those of the end
+// are its power of 5/2. And where the end tells that they should not have: its correction, relative, and the smallest
+// pivot of a step relative to that of other stages.
+inline constexpr double open_stage_tolerance = 5e9, largest_open_correction = 1e-6, steady_pivot = 0.8;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -75,9 +81,6 @@ template <class E>
 bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
-inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == PlanarEvaluation::regular && e.qr->factorize(e.rows()) == BlockQR::regular;
-}
 inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
   return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
 }
@@ -94,10 +97,10 @@ inline void solve(SpatialQR& e, View<const double> right) {
 
 // The smallest pivot of the newest factors, and its row.
 using RowPivot = std::pair<double, Index>;
-inline RowPivot smallest_pivot(const SpatialEvaluation& e, Index n) { return e.factors->smallest_pivot(e.rows(), n); }
-inline RowPivot smallest_pivot(const ReducedEvaluation& e, Index n) { return smallest_pivot(e.reduced, n); }
-inline RowPivot smallest_pivot(const PlanarEvaluation& e, Index) { return e.qr->smallest_pivot(e.rows()); }
-inline RowPivot smallest_pivot(const SpatialQR& e, Index) { return e.qr.smallest_pivot(e.system.rows()); }
+inline RowPivot smallest_pivot(const SpatialEvaluation& e) { return e.factors->smallest_pivot(e.rows()); }
+inline RowPivot smallest_pivot(const ReducedEvaluation& e) { return smallest_pivot(e.reduced); }
+inline RowPivot smallest_pivot(const PlanarEvaluation& e) { return e.qr->smallest_pivot(e.rows()); }
+inline RowPivot smallest_pivot(const SpatialQR& e) { return e.qr.smallest_pivot(e.system.rows()); }
 
 // Fills accelerations at a state; whether they are accurate.
 template <class E>
@@ -105,9 +108,6 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
   const auto [status, refinement] = e.accelerate(in, acceleration, {});
   return status == block_ldl::regular && refinement.residual <= largest_residual &&
          !(refinement.correction > rough_correction);
-}
-inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<double, 2> acceleration) {
-  return e.accelerate(in, acceleration, {}) == PlanarEvaluation::regular;
 }
 inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> acceleration) {
   constexpr double rough = 0.1;  // residual before refinement that is worth a warning
@@ -122,14 +122,22 @@ inline bool accelerate(SpatialQR& e, const EvaluationInput& in, View<double, 2> 
 
 // ---- Steps
 
-// NaN if any is.
-template <class T, int N>
-double largest(View<T, N> values) {
-  double most = 0.0;
-  for (const double value : values)
-    if (!(std::abs(value) <= most) && std::isnan(most = std::abs(value))) break;
-  return most;
+// The largest |s_k v_k|, or |v_k| without s; NaN if any is not finite.
+inline double largest(View<const double> v, View<const double> s = {}) {
+  using Lanes = Vec<8>;
+  const Index n = v.size(), whole = n - n % 8;
+  const auto product = [&](Index k) { return s.empty() ? v[k] : s[k] * v[k]; };
+  Lanes size, sum;
+  for (Index k = 0; k < whole; k += 8) {
+    const Lanes x = Lanes::load(&v[k]), y = s.empty() ? x : x * Lanes::load(&s[k]);
+    size = larger(size, y), sum += y;
+  }
+  double most = 0.0, total = 0.0;
+  for (int k = 0; k < 8; ++k) most = std::max(most, size[k]), total += sum[k];
+  for (Index k = whole; k < n; ++k) most = std::max(most, std::abs(product(k))), total += product(k);
+  return most + (total - total);
 }
+inline double largest(View<const double, 2> v) { return largest(View<const double>(v.data(), v.size())); }
 
 // Of y'' = f(y, y') for poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
 // last row is the end of the step. Hairer, Norsett, Wanner (1993), sec. II.14.
@@ -193,9 +201,10 @@ class ExplicitSteps {
                 const Retraction& retraction, View<const double> tolerance, double creep, View<const Index> kept,
                 Index n_unknowns)
       : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        tolerance_(tolerance), creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()),
+        inverse_tolerance_(tolerance.size()), creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()),
         trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
         twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
+    for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
 
@@ -204,7 +213,7 @@ class ExplicitSteps {
     load_ = Array<double, 2>({e_.n_bodies(), 6});
   }
 
-  StepEnd step(const StepStart& from, const Tableau& tableau, double h) {
+  StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from);
@@ -212,19 +221,30 @@ class ExplicitSteps {
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
+    double best_sine = 0.0;
     for (Index k = 0; k < n_stages; ++k) {
       model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
                                             mean(tableau.rate[k]), tableau.node[k] * h);
       s.position = std::move(open.position), s.orientation = std::move(open.orientation);
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
       to_time(from, k);
-      const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-      if (!close(s, is_near, k + 1 == n_stages)) return failed();
-      if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
+      put_back(s);
+      const bool is_end = k + 1 == n_stages;
+      if (!closes_stages && k == 0 && is_open(s)) return failed();
+      if (closes_stages || is_end) {
+        const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
+        if (!close(s, is_near, is_end)) return failed();
+        if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
+      }
+      if (!fill_acceleration(s)) return failed();
+      s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
-      if (k + 1 < n_stages || tableau.error.size() > 0)
+      best_sine = std::max(best_sine, s.pivot.sine);
+      if (!is_end || tableau.error.size() > 0)
         curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
     }
+    if (!closes_stages && (end.correction > largest_open_correction || end.worst.sine < steady_pivot * best_sine))
+      return failed();
     if (tableau.error.size() > 0) end.error = mean(tableau.error);
     finish(s, end);
     return end;
@@ -266,15 +286,17 @@ class ExplicitSteps {
     return sum;
   }
 
-  // Moves to the nearest closed state, and fills its acceleration; whether that was possible. Where the newest factors
-  // are those of a near pose, they do.
+  // Whether a stage is so far from the constraints that it has to be closed.
+  bool is_open(const StageState& s) {
+    fill_errors(s.bodies(), {}, velocity_error_);
+    return !(in_tolerances(velocity_error_) <= open_stage_tolerance * std::max(largest(s.velocity.view()), creep_));
+  }
+  // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
+  // do.
   bool close(StageState& s, bool is_near, bool is_end) {
-    put_back(s);
     if (!is_near && !factorize(e_, input(s))) return false;
     if (!close_pose(s)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
-    if (!fill_acceleration(s)) return false;
-    s.pivot = smallest();
     return true;
   }
   bool fill_acceleration(StageState& s) {
@@ -294,7 +316,7 @@ class ExplicitSteps {
   }
   Pivot smallest() const {
     if (kept_.size() == 0) return {};
-    const auto [sine, row] = smallest_pivot(e_, right_.size() - kept_.size());
+    const auto [sine, row] = smallest_pivot(e_);
     return {sine, row >= 0 ? kept_[row] : row};
   }
   // Puts bodies back within their subgroups.
@@ -322,11 +344,7 @@ class ExplicitSteps {
     joints_.fill(motions_, delta, velocity);
     if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
-  double relative(View<const double> error) const {
-    double most = 0.0;
-    for (Index k = 0; k < error.size(); ++k) most = std::max(most, std::abs(error[k]) / tolerance_[k]);
-    return most;
-  }
+  double in_tolerances(View<const double> error) const { return largest(error, inverse_tolerance_.view()); }
   // The twists, or changes of velocity, that change the rows by -error.
   void fill_twists(View<const double> error) {
     const Index first = right_.size() - kept_.size();
@@ -337,7 +355,7 @@ class ExplicitSteps {
   // Leaves the velocity errors at the pose that it finds.
   bool close_pose(StageState& s) {
     fill_errors(s.bodies(), delta_, {});
-    double opening = relative(delta_);
+    double opening = in_tolerances(delta_);
     bool has_moved = false;
     contraction_ = 1.0;
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
@@ -346,7 +364,7 @@ class ExplicitSteps {
       retract(retraction_.fixed, trial.position, trial.orientation, trial.position);
       fill_errors({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
                   trial_velocity_error_);
-      const double trial_opening = relative(trial_delta_);
+      const double trial_opening = in_tolerances(trial_delta_);
       if (!(trial_opening < opening)) break;
       contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
       has_moved = true;
@@ -363,18 +381,17 @@ class ExplicitSteps {
   void close_velocity(StageState& s, double n_tolerances) {
     const View<double, 2> v = s.velocity;
     s.correction = s.speed = 0.0;
-    double before = std::numeric_limits<double>::infinity(), expected = contraction_ * relative(velocity_error_);
+    double before = std::numeric_limits<double>::infinity(), expected = contraction_ * in_tolerances(velocity_error_);
     for (int step = 0; step < most_corrections; ++step) {
       fill_twists(velocity_error_);
       const double change = largest(twists_.view());
       if (!(change < before)) break;
-      for (Index i = 0; i < v.rows(); ++i)
-        for (Index a = 0; a < 6; ++a) v(i, a) += twists_(i, a);
+      for (Index k = 0; k < v.size(); ++k) v.data()[k] += twists_.data()[k];
       s.correction += change, before = 0.5 * change;
       s.speed = largest(v);
       if (expected <= n_tolerances * s.speed) break;
       fill_errors(s.bodies(), {}, velocity_error_);
-      if (relative(velocity_error_) <= n_tolerances * s.speed) break;
+      if (in_tolerances(velocity_error_) <= n_tolerances * s.speed) break;
     }
   }
 
@@ -383,7 +400,7 @@ class ExplicitSteps {
   const JointErrors& joints_;
   View<const Index> prescribed_rows_;
   Retraction retraction_;
-  View<const double> tolerance_;
+  Array<double> inverse_tolerance_;
   double creep_;
   View<const Index> kept_;
   Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;

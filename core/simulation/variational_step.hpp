@@ -134,7 +134,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       }
       model::Poses moved = model::displaced(s.position, s.orientation, twists_);
       this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_, {});
-      const double opening = this->relative(trial_delta_);
+      const double opening = this->in_tolerances(trial_delta_);
       const bool is_slow = !(opening < near_singular * before);
       if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {
         for (Index i = 0; i < Index(push_.size()); ++i)

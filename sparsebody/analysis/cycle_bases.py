@@ -12,9 +12,9 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
-from sparsebody.analysis.determined_reactions import successor_frames
+from sparsebody.analysis.determined_reactions import constrained_joints, successor_frames
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.sparse.cycles import (
@@ -66,7 +66,7 @@ class LoopBasisComparison:
 
 def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     """Return the basis; the tree is that of fundamental loops."""
-    joints, ends = _constrained(system)
+    joints, ends = constrained_joints(system)
     freedoms = _freedoms(system)[joints]
     cycles: Cycles | None
     if name in FUNDAMENTAL:
@@ -89,12 +89,6 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
 
 
-def _constrained(system: System) -> tuple[IntArray, IntArray]:
-    """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
-    joints = np.flatnonzero(np.diff(system.first_row) > 0)
-    return joints, np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
-
-
 def _freedoms(system: System) -> IntArray:
     """Return the freedoms (n_joints,) that the rows of each joint leave, drives among them."""
     return np.maximum(6 - np.diff(system.first_row), 0).astype(np.intp)
@@ -105,7 +99,7 @@ def _tree(system: System, name: str, seed: int) -> SpanningTree:
     choice = name.removesuffix(" tree") if name in FUNDAMENTAL else _GENERAL
     if choice != RANDOM_TREE:
         return spanning_tree(system, choice)
-    joints, ends = _constrained(system)
+    joints, ends = constrained_joints(system)
     shuffled = np.random.default_rng(seed).permutation(len(joints))
     tree_joints = shuffled[_united(shuffled, ends, system.n_bodies)]
     names = [system.joint_names[int(j)] for j in joints[tree_joints]]
@@ -141,10 +135,9 @@ def compare_loop_bases(
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     if seed < 0:
         raise ModelError(f"seed is {seed}; give a number that is not negative")
-    unknown = [name for name in names if name not in LOOP_BASES]
-    if unknown:
-        raise UnknownNameError(f"no loop basis {unknown[0]!r}; there are {', '.join(LOOP_BASES)}")
-    joints, ends = _constrained(system)
+    for name in names:
+        check_name(name, LOOP_BASES, "loop basis")
+    joints, ends = constrained_joints(system)
     dimension = int(np.sum(~_united(np.arange(len(joints)), ends, system.n_bodies)))
     if dimension > MOST_LOOPS:
         raise ModelError(

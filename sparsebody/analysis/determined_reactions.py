@@ -1,4 +1,4 @@
-"""Which reactions are determined: components of joint wrenches that rigid bodies leave open.
+"""Determined reactions, and the components of joint wrenches that rigid bodies leave open.
 
 Where constraint rows depend on each other, multipliers are unique only up to the null space of A',
 wrenches that balance on every body. A component of a joint's wrench is unique if none of them
@@ -32,7 +32,7 @@ from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import check_name
 from sparsebody.factorization.unit_factors import analyze_qr
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.names import Names
@@ -85,13 +85,18 @@ def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArr
     return axes, origin
 
 
+def constrained_joints(system: System) -> tuple[IntArray, IntArray]:
+    """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
+    joints = np.flatnonzero(np.diff(system.first_row) > 0)
+    return joints, np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+
+
 def circulations(system: System, state: State, subspace: FloatArray, seed: int = 0) -> Circulations:
     """Return what can circulate in the cycles of a short basis.
 
     `subspace` (n_rows, 6) is T' in S coordinates at this state.
     """
-    constrained = np.flatnonzero(np.diff(system.first_row) > 0)
-    ends = np.stack([system.predecessor[constrained], system.successor[constrained]], axis=1)
+    constrained, ends = constrained_joints(system)
     basis = short_cycles(system.n_bodies, ends)
     cycles = Cycles(basis.start, constrained[basis.edge], basis.sign)
     n, sizes = len(cycles), joint_sizes(system)
@@ -387,8 +392,7 @@ def determined_reactions(
         `certain` is False where the numbers leave doubt: look at the gap then. With "loops" it is
         False too where single loops do not tell everything.
     """
-    if method not in METHODS:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(METHODS)}")
+    check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state
     if dynamics is None or dynamics.rank_decision is None:
         dynamics = ForwardDynamics(system, state, reactions="basic")

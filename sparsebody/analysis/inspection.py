@@ -1,4 +1,4 @@
-"""What is known of a mechanism before it moves: counts, redundancy, how it will be solved."""
+"""Counts, redundancy and choice of solver of a mechanism before it moves."""
 
 from __future__ import annotations
 
@@ -155,15 +155,13 @@ def inspect_mechanism(
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it."""
-    if isinstance(value, ReactionReport):
-        return value.to_dict()
     if isinstance(value, OrderingLine):
         own = value.to_dict()
         return _plain({"name": own["ordering"], "bandwidth": own["scalar_bandwidth"], **own})
+    if isinstance(value, (ReactionReport, Subgroup)):
+        return _plain(value.to_dict())
     if isinstance(value, (ClosedLoops, GenericMobility)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Subgroup):
-        return _plain(value.to_dict())
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -174,8 +172,6 @@ def _plain(value: Any) -> Any:
 
 
 TREE = "breadth-first"  # takes linear time
-
-
 MOST_BODIES = 60  # for which neighbouring and other configurations are looked for
 
 

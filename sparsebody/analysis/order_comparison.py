@@ -1,4 +1,4 @@
-"""What elimination orders cost, ours and other people's, and the algorithms of the literature.
+"""Costs of elimination orders, ours and other people's, and of the literature's algorithms.
 
 An order is admissible if it needs no pivoting (`sparse/elimination_tree.py`); one that is not is
 judged as it is, for factorizations that pivot, and repaired, for those that do not. Algorithms of
@@ -63,13 +63,9 @@ class OrderingLine:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
-        return {
-            "ordering": self.name,
-            **vars(self.metrics),
-            "factorization": self.factorization,
-            "predicted_seconds": self.predicted_seconds,
-            **({"remark": self.remark} if self.remark else {}),
-        }
+        own = {"ordering": self.name, **vars(self.metrics), **vars(self)}
+        left_out = ("name", "metrics", "" if self.remark else "remark")
+        return {key: value for key, value in own.items() if key not in left_out}
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,15 +310,9 @@ class AlgorithmLine:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
-        return {
-            "algorithm": self.name,
-            "summary": self.summary,
-            "source": self.source,
-            **vars(self.metrics),
-            "counted_flops": self.counted_flops,
-            "seconds": self.seconds,
-            "errors": {f"{eps:g}": error for eps, error in self.errors.items()},
-        }
+        errors = {f"{eps:g}": error for eps, error in self.errors.items()}
+        own = {"algorithm": self.name, **vars(self), **vars(self.metrics), "errors": errors}
+        return {key: value for key, value in own.items() if key not in ("name", "metrics")}
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,7 @@ import numpy as np
 
 from sparsebody._core import joints, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.kinematics.joint_motion import (
-    CoordinateMotion,
-    JointMotion,
-    prescribed_motion,
-)
+from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix

@@ -1,4 +1,4 @@
-"""What certificates say: orders of growth by their names, of fronts, entries, work and inertias."""
+"""Certificates of growth: named orders of growth of fronts, entries, work and inertias."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ from sparsebody.certificates.eliminations import (
     Ordering,
     Tree,
     as_growing,
-    automatic_ordering,
     measured_values,
     ordered,
     recursed,
@@ -37,6 +36,7 @@ from sparsebody.certificates.eliminations import (
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import ModelError, OrderingError, ShapeError, check_name
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
@@ -47,7 +47,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study.families import Family, Problem, check_family
 from sparsebody.study.fits import Growth, growth
-from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
+from sparsebody.study.measure import SparsePrepared, timings, tree_prepared
 from sparsebody.study.plan import Settings
 from sparsebody.tree import tree_dynamics
 from sparsebody.tree.tree_choice import (
@@ -126,7 +126,8 @@ def certify(
         )
     automatic: tuple[str, ...] = ()
     if choice == "auto":
-        automatic = tuple(map(automatic_ordering, members))
+        taken = (choose_solver(member.pattern, "auto", "auto") for member in members)
+        automatic = tuple(one.ordering for one in taken)
         choice = automatic[-1]
     eliminate = partial(METHODS[method], choice=choice)
     eliminated = [eliminate(member) for member in members]
@@ -234,7 +235,7 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
             dynamics: Any = ForwardDynamics(system, state, ordering=choice, reactions="basic")
         else:
             dynamics = tree_dynamics(method, system, choice, reactions="basic")
-        of_school: Any = SparsePrepared if method == "sparse" else TreePrepared
+        of_school: Any = SparsePrepared if method == "sparse" else tree_prepared
         prepared = of_school(Problem(system.name, system, state), dynamics)
         return float(timings(prepared, _SETTINGS)["seconds_min"])
 

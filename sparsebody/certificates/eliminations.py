@@ -1,17 +1,15 @@
 """A family of mechanisms by one number: gallery families, or a function of a user's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.gallery import GALLERY
+from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import Checked, order
@@ -90,20 +88,13 @@ class GrowingFamily:
         return least
 
 
-def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Family:
-    """Return a mechanism of the gallery as a family, with parameters that stay."""
-    if name not in GALLERY:
-        raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
-    return Family(name, name, parameters or {})
-
-
 def as_growing(family: FamilyLike) -> GrowingFamily:
     """Return a family, a gallery mechanism by name, or a function of a whole number, as one.
 
     Raises UnknownNameError if the gallery has no such mechanism, ModelError if it does not grow.
     """
     if isinstance(family, str):
-        family = gallery_family(family)
+        family = Family(family, family)
     if isinstance(family, Family):
         check_family(family)
         return GrowingFamily(family.name, family.of_parameter, family.parameter)
@@ -178,11 +169,6 @@ def ordered(member: Member, choice: Ordering) -> Eliminated:
     return Eliminated(member, graph, sizes, kinds, *cost, sequence)
 
 
-def automatic_ordering(member: Member) -> str:
-    """Return the ordering that the automatic choice takes for the whole pattern."""
-    return choose_solver(member.pattern, "auto", "auto").ordering
-
-
 def recursed(member: Member, choice: Tree) -> Eliminated:
     """Return a mechanism as "loops-aba" eliminates it on a tree, by name or as a function.
 
@@ -206,7 +192,7 @@ def system_of(member: Member) -> System:
 
 
 def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, IntArray, IntArray]:
-    """Return the same elimination as one of a graph, with scalar rows and kinds by position.
+    """Return an elimination on a tree as one of a graph, with scalar rows and kinds by position.
 
     Links couple to their parents and to the loops that end at them; a loop follows where
     "loops-aba" closes it.

@@ -11,7 +11,7 @@ from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.kernels import lagrangians, newton_euler
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.operators import SpatialOperators
-from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
+from sparsebody.errors import ModelError, SingularSystemError, check_name
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,13 @@ class Algorithm:
                 "luh-walker-paul"
             )
         motion = arm.motion(q, qd, given, wrench)
-        if self.is_forward:
-            self._check_joints(arm, motion)
         try:
+            if self.is_forward:  # nothing may be without resistance to a joint, to rounding
+                _ = SpatialOperators(arm.links, motion, arm.n - 1, np.eye(6)).articulated
             with np.errstate(over="ignore", invalid="ignore", divide="raise"):
                 result = self.kernel(arm.links, motion)
+        except SingularSystemError as error:
+            raise SingularSystemError(f"{self.name}: {error}") from error
         except (ZeroDivisionError, FloatingPointError) as error:
             raise SingularSystemError(
                 f"{self.name}: the inertia matrix of the {arm.n} links is singular to rounding; "
@@ -66,13 +68,6 @@ class Algorithm:
                 "forces of moderate size"
             )
         return result
-
-    def _check_joints(self, arm: Arm, motion: Motion) -> None:
-        """Raise SingularSystemError if nothing resists a joint, to rounding."""
-        try:
-            _ = SpatialOperators(arm.links, motion, arm.n - 1, np.eye(6)).articulated
-        except SingularSystemError as error:
-            raise SingularSystemError(f"{self.name}: {error}") from error
 
 
 _UICKER_KAHN, _OPERATORS = "Uicker (1965), Kahn (1969)", "Rodriguez, Jain (1992)"
@@ -102,6 +97,5 @@ ALGORITHMS: dict[str, Algorithm] = {line[0]: Algorithm(*line) for line in _TABLE
 
 def algorithm(name: str) -> Algorithm:
     """Return a line of ALGORITHMS; UnknownNameError if there is none."""
-    if name not in ALGORITHMS:
-        raise UnknownNameError(f"no algorithm {name!r}; give one of {', '.join(ALGORITHMS)}")
+    check_name(name, ALGORITHMS, "algorithm")
     return ALGORITHMS[name]

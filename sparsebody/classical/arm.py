@@ -28,12 +28,16 @@ def check_links(
     read = (
         " (whose inertia is row {} of a 3 x 3 array)" if are_diagonals and len(table) == 3 else ""
     )
+    _check_finite(com, "com")
+    _check_finite(table, "table row")
     for i in range(len(table)):
-        who = f"link {i + 1}"
-        for what, row in (("table row", table[i]), ("com", com[i])):
-            if not np.isfinite(row).all():
-                raise ModelError(f"{who}: {what} is {row.tolist()}; every number must be finite")
-        _check_inertia(float(mass[i]), com[i], inertia[i], who + read.format(i + 1))
+        _check_inertia(float(mass[i]), com[i], inertia[i], f"link {i + 1}{read.format(i + 1)}")
+
+
+def _check_finite(rows: FloatArray, what: str) -> None:
+    for i, row in enumerate(rows):
+        if not np.isfinite(row).all():
+            raise ModelError(f"link {i + 1}: {what} is {row.tolist()}; every number must be finite")
 
 
 def _check_inertia(mass: float, com: FloatArray, inertia: FloatArray, who: str) -> None:
@@ -75,17 +79,6 @@ def parents_of(parent: Sequence[int] | None, n: int) -> IntArray:
                 f"it, 0 to {i - 1}"
             )
     return parents.astype(np.intp)
-
-
-def wrenches_on(wrench: ArrayLike, n: int) -> FloatArray:
-    """Return (n, 6) finite numbers."""
-    wrenches = numbers(wrench, "arm", "wrench")
-    if wrenches.shape != (n, 6):
-        raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({n}, 6) numbers")
-    for i, row in enumerate(wrenches):
-        if not np.isfinite(row).all():
-            raise ModelError(f"link {i + 1}: wrench is {row.tolist()}; every number must be finite")
-    return wrenches
 
 
 CONVENTIONS = ("standard", "modified")
@@ -244,12 +237,16 @@ class Arm:
         arm_links.fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
         motion.qd[:] = columns[1]
         motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
-        motion.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
+        wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm", "wrench")
+        if wrenches.shape != (self.n, 6):
+            raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({self.n}, 6) numbers")
+        _check_finite(wrenches, "wrench")
+        motion.wrench[:] = wrenches
         motion.gravity[:] = self.gravity
         return motion
 
     def mechanism(self, name: str = "arm") -> Mechanism:
-        """Return the same as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
+        """Return the arm as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
         mechanism = Mechanism(name, gravity=self.gravity)
         at_rest = np.zeros(self.n)
         zero = self.motion(at_rest, at_rest, at_rest)

@@ -1,4 +1,4 @@
-"""What every algorithm takes: the constants of the links, one instant of motion; and its decorator.
+"""Constants of links and one instant of their motion, which every algorithm takes; its decorator.
 
 Frames are proximal, as in Craig's modified convention: link i turns about the z axis of its
 own frame or slides along it. Arrays hold floats, or as objects numbers of any other kind: kernels
@@ -80,7 +80,7 @@ def fill_transforms(
 def fill_euler_parameters(
     links: Links, cos_half: FloatArray, sin_half: FloatArray, motion: Motion
 ) -> None:
-    """Fill the Euler parameters of the same rotations from (n,) halves of the joint angles."""
+    """Fill the Euler parameters of the rotations from (n,) halves of the joint angles."""
     for i in range(links.parent.size):
         c, s = links.cos_half_twist[i], links.sin_half_twist[i]
         motion.euler[i, 0] = s * cos_half[i]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import resources
@@ -17,7 +17,7 @@ from sparsebody.classical import arm_links
 from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
-from sparsebody.errors import ShapeError, UnknownNameError
+from sparsebody.errors import ShapeError, check_name
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
 _CHECKS = 2  # sizes beyond those that a polynomial is found from
@@ -54,12 +54,6 @@ GEOMETRIES: dict[str, Callable[[int], Arm]] = {
 }
 
 
-def check_geometry(name: str) -> None:
-    """Raise UnknownNameError unless there is such a geometry."""
-    if name not in GEOMETRIES:
-        raise UnknownNameError(f"no geometry {name!r}; give one of {', '.join(GEOMETRIES)}")
-
-
 def count(algorithm: Algorithm, arm: Arm) -> Tally:
     """Return the operations of one run, from the rotations and translations of the joints on."""
     tally = Tally()
@@ -71,7 +65,7 @@ def count(algorithm: Algorithm, arm: Arm) -> Tally:
 
 def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
     """Return the products of cosines and sines that algorithms start from, on an arm of n links."""
-    check_geometry(geometry)
+    check_name(geometry, GEOMETRIES, "geometry")
     tally = Tally()
     *_, rotations = _counted(GEOMETRIES[geometry](n), tally)
     of_euler = tally.multiplications - rotations
@@ -131,7 +125,7 @@ class Counts:
 
 def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
     """Return the counts of an algorithm on arms of a geometry, for n = 3 (or 4) and more hinges."""
-    check_geometry(geometry)
+    check_name(geometry, GEOMETRIES, "geometry")
     arms, many = GEOMETRIES[geometry], algorithm.growth + _CHECKS + 1
     tallies = {n: count(algorithm, arms(n)) for n in range(SMALLEST, SMALLEST + many)}
     try:
@@ -243,18 +237,13 @@ class Published:
     remark: str
 
 
-def _polynomial(coefficients: Sequence[str | int]) -> Polynomial | None:
-    """Of coefficients, the highest power first; None if there are none."""
-    exact = tuple(Fraction(c) for c in reversed(coefficients))
-    return Polynomial(exact) if exact else None
-
-
 def _published() -> Iterator[Published]:
     text = resources.files(__package__).joinpath("published_counts.toml").read_text("utf-8")
     for row in tomllib.loads(text)["published"]:
-        formulas = {key: _polynomial(row.get(key, ())) for key in ("multiplications", "additions")}
-        printed = tuple(row["printed"]) if "printed" in row else None
-        yield Published(**(row | formulas | {"printed": printed}))
+        for key in ("multiplications", "additions"):  # from the highest power on, if known
+            exact = tuple(map(Fraction, reversed(row.get(key, ()))))
+            row[key] = Polynomial(exact) if exact else None
+        yield Published(**(row | {"printed": tuple(row["printed"]) if "printed" in row else None}))
 
 
 PUBLISHED = tuple(_published())

@@ -277,7 +277,8 @@ class SpatialOperators:
         return vector(value, "arm", what, size) if self._is_float else np.asarray(value)
 
     def _one(self, size: int) -> Matrix:
-        return identity(self.storage, size, self.masses.dtype)
+        is_dense = self.storage == "dense"
+        return np.eye(size, dtype=self.masses.dtype) if is_dense else sparse.eye_array(size).tocsr()
 
     def _diagonal(self, blocks: FloatArray) -> Matrix:
         place = np.arange(self.n)
@@ -339,11 +340,6 @@ def assembled(
     j = np.broadcast_to(c * columns[:, None, None] + np.arange(c), blocks.shape)
     is_nonzero = blocks != 0
     return sparse.csr_array((blocks[is_nonzero], (i[is_nonzero], j[is_nonzero])), shape=size)
-
-
-def identity(storage: str, size: int, kind: Any) -> Matrix:
-    """Return the unit matrix."""
-    return np.eye(size, dtype=kind) if storage == "dense" else sparse.eye_array(size, format="csr")
 
 
 def summed_series(eps: Matrix, one: Matrix, n: int) -> Matrix:

@@ -23,7 +23,7 @@ from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, empty_motion, fill_transforms
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, check_name
 from sparsebody.model.columns import numbers
 from sparsebody.spatial import rod_inertia
 
@@ -54,8 +54,7 @@ def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 
     and uniform; `length` [m] and `mass` [kg] of every link. Raises UnknownNameError if there are no
     such bodies, ModelError if none can have that mass.
     """
-    if bodies not in BODIES:
-        raise UnknownNameError(f"no bodies {bodies!r}; give one of {', '.join(BODIES)}")
+    check_name(bodies, BODIES, "bodies")
     center, inertia = length, np.zeros((3, 3))
     if bodies == "rods":
         center, inertia = length / 2.0, rod_inertia(mass, length, [1.0, 0.0, 0.0])

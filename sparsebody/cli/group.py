@@ -13,23 +13,16 @@ from typing import Any, NoReturn
 
 import click
 
-from sparsebody import __version__
+from sparsebody import __version__, errors
 from sparsebody.cli.growth_commands import certify, classical
 from sparsebody.cli.mechanism_commands import gallery, inspect, plot
 from sparsebody.cli.modes_command import modes
 from sparsebody.cli.order_commands import algorithms, loop_bases, order
 from sparsebody.cli.simulate_command import simulate
 from sparsebody.cli.study_commands import corpus, doctor, report, study
-from sparsebody.errors import (
-    ModelError,
-    ShapeError,
-    SimulationOptionError,
-    SparsebodyError,
-    StudyError,
-    UnknownNameError,
-)
 
-BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, StudyError, UnknownNameError)
+BAD_INPUTS: tuple[type[Exception], ...] = (errors.ModelError, errors.ShapeError, errors.StudyError)
+BAD_INPUTS += (errors.SimulationOptionError, errors.UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
 COMMANDS += [report, corpus, classical, doctor]
@@ -53,7 +46,7 @@ class Group(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _say("interrupted")
             sys.exit(INTERRUPTED)
-        except (click.ClickException, SparsebodyError, OSError, MemoryError) as error:
+        except (click.ClickException, errors.SparsebodyError, OSError, MemoryError) as error:
             self._fail(arguments, error)
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -9,49 +9,29 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody import plots
-from sparsebody.cli.arguments import (
-    Source,
-    flag,
-    json_option,
-    overwrite_option,
-    picture_option,
-    quiet_option,
-    sizes_option,
-    source_argument,
-)
-from sparsebody.cli.output import (
-    Column,
-    echo_paths,
-    number,
-    print_columns,
-    print_json,
-    print_table,
-    progress_bar,
-    seconds,
-)
+from sparsebody.cli import arguments as arg
+from sparsebody.cli import output as out
 
 if TYPE_CHECKING:
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Comparison, Counts
 
-METHODS = ("sparse", "loops-aba", "crba")
-
 
 @click.command()
-@source_argument("family")
+@arg.source_argument("family")
 @click.option(
     "--method",
-    type=click.Choice(METHODS),
+    type=click.Choice(("sparse", "loops-aba", "crba")),
     default="sparse",
     help="The whole graph; the recursion with loops on a tree; nonzeros of H on every tree.",
 )
 @click.option("--ordering", metavar="NAME", help="Of method sparse.  [default: auto]")
 @click.option("--tree", metavar="NAME", help="Of method loops-aba.  [default: minimum-fronts]")
 @click.option("--largest", type=click.IntRange(1), help="Bodies of the largest member.")
-@flag("--time", help="Measure the accelerations, too.")
-@json_option
+@arg.flag("--time", help="Measure the accelerations, too.")
+@arg.json_option
 def certify(
-    source: Source,
+    source: arg.Source,
     method: str,
     ordering: str | None,
     tree: str | None,
@@ -81,9 +61,10 @@ def certify(
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
-    from sparsebody.certificates import certifying, eliminations
+    from sparsebody.certificates import certifying
+    from sparsebody.study.families import Family
 
-    family = eliminations.gallery_family(source.name, source.parameters)
+    family = Family(source.name, source.name, source.parameters)
     options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
     certificate = (
         certifying.certify_inertia(family, largest=largest)
@@ -91,10 +72,10 @@ def certify(
         else certifying.certify(family, method=method, largest=largest, time=time, **options)
     )
     if as_json:
-        print_json(certificate.to_dict())
+        out.print_json(certificate.to_dict())
         return
     click.echo("\n".join(certificate.lines()) + "\n")
-    print_table(*certificate.table())
+    out.print_table(*certificate.table())
 
 
 # ---- algorithms of the literature -------------------------------------------------------------
@@ -102,14 +83,14 @@ def certify(
 
 @click.command()
 @click.option("--algorithms", metavar="NAME,...", help="Only these; an unknown name lists them.")
-@sizes_option("joints", "4,8,16", "Joints to measure.  [default: doubled from 4 on]")
+@arg.sizes_option("joints", "4,8,16", "Joints to measure.  [default: doubled from 4 on]")
 @click.option("--geometry", default="general", help="Of the arm: general, right-angled or planar.")
-@flag("--counts", "wants_counts", help="Operation counts only.")
-@flag("--times", "wants_times", help="Times only.")
-@picture_option("figure", "of operations and times over the joints.")
-@overwrite_option
-@quiet_option
-@json_option
+@arg.flag("--counts", "wants_counts", help="Operation counts only.")
+@arg.flag("--times", "wants_times", help="Times only.")
+@arg.picture_option("figure", "of operations and times over the joints.")
+@arg.overwrite_option
+@arg.quiet_option
+@arg.json_option
 def classical(
     algorithms: str | None,
     sizes: tuple[int, ...] | None,
@@ -126,14 +107,15 @@ def classical(
     in the number of joints, and shown beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm, costs, counts
+    from sparsebody.errors import check_name
 
-    counts.check_geometry(geometry)
+    check_name(geometry, counts.GEOMETRIES, "geometry")
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
     chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
     operations: dict[str, Counts] = {}
     measured: list[Cost] = []
-    with progress_bar(len(chosen), quiet or as_json) as moved:
+    with out.progress_bar(len(chosen), quiet or as_json) as moved:
         for done, one in enumerate(chosen):
             moved(f"{one.name}: operations", done)
             operations[one.name] = counts.counted(one, geometry)
@@ -150,7 +132,7 @@ def classical(
     if figure is not None:
         plots.save_figure(plots.plot_costs(costs.cost_panels(measured)), figure)
     if as_json:
-        print_json(
+        out.print_json(
             {
                 "geometry": geometry,
                 "transform_products": products,
@@ -166,7 +148,7 @@ def classical(
         _print_comparisons(published, geometry)
     if shows_times:
         _print_costs(measured)
-    echo_paths(figure)
+    out.echo_paths(figure)
 
 
 def _print_counts(counts: dict[str, Counts], geometry: str, products: dict[str, int]) -> None:
@@ -180,7 +162,7 @@ def _print_counts(counts: dict[str, Counts], geometry: str, products: dict[str, 
         rows.append((name, "x", str(every[0]), str(needed[0])))
         rows.append(("", "+", str(every[1]), str(needed[1])))
     header = ("algorithm", " ", "every one", "but those by known 0 and 1")
-    print_table(header, rows, folded="every one")
+    out.print_table(header, rows, folded="every one")
 
 
 def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None:
@@ -188,7 +170,7 @@ def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None
         f"\nat n = 6, multiplications and additions; counted on the {geometry} arm; ratio to what "
         "is printed or, where nothing is, to the formula"
     )
-    columns: dict[str, Column] = {
+    columns: dict[str, out.Column] = {
         "published as": "{.published.label}",
         "counted": lambda one: _pair(one.counted),
         "0 and 1": _zeros_and_ones,
@@ -196,7 +178,7 @@ def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None
         "printed": lambda one: _pair(one.published.printed),
         "ratio": lambda one: " ".join(f"{x:.2f}" for x in one.ratio or ()) or "-",
     }
-    print_columns(columns, comparisons)
+    out.print_columns(columns, comparisons)
     click.echo()
     if geometry != "general":
         click.echo("What is published, and the figures below, are for arms in general position.")
@@ -225,15 +207,15 @@ def _print_costs(costs: Sequence[Cost]) -> None:
     rows = [
         (
             cost.algorithm,
-            *(number(x, ".2f") for x in cost.exponents.values()),
+            *(out.number(x, ".2f") for x in cost.exponents.values()),
             *(_time(times, end) for times in (cost.python, cost.compiled) for end in (min, max)),
         )
         for cost in costs
     ]
     header = ("algorithm", "ops n^", "compiled n^", "Python n^", "Python (n)", "at most")
-    print_table((*header, "compiled (n)", "at most"), rows)
+    out.print_table((*header, "compiled (n)", "at most"), rows)
 
 
 def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> str:
     """Return the time at the least or the largest number of joints."""
-    return f"{seconds(times[n := choose(times)])} ({n})" if times else "-"
+    return f"{out.seconds(times[n := choose(times)])} ({n})" if times else "-"

@@ -12,29 +12,8 @@ import click
 
 import sparsebody as sb
 from sparsebody import analysis, model, plots
-from sparsebody.cli.arguments import (
-    FILE,
-    Source,
-    check_new,
-    existing_parent,
-    file_option,
-    flag,
-    json_option,
-    new_file_option,
-    overwrite_option,
-    reduction_option,
-    solver_options,
-    source_argument,
-)
-from sparsebody.cli.output import (
-    echo_paths,
-    listed,
-    print_facts,
-    print_json,
-    print_orderings,
-    print_table,
-    seconds,
-)
+from sparsebody.cli import arguments as arg
+from sparsebody.cli import output as out
 from sparsebody.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -48,26 +27,26 @@ _FORMATS = ("png", "svg", "pdf")
 
 
 @click.command()
-@source_argument("name", required=False, default="")
-@new_file_option("--output", help="File (.json) to write it to; its directory is made.")
-@overwrite_option
-@json_option
-def gallery(source: Source, output: Path | None, as_json: bool) -> None:
+@arg.source_argument("name", required=False, default="")
+@arg.new_file_option("--output", help="File (.json) to write it to; its directory is made.")
+@arg.overwrite_option
+@arg.json_option
+def gallery(source: arg.Source, output: Path | None, as_json: bool) -> None:
     """List the mechanisms that can be made, or write mechanism NAME to a file."""
     if source.name:
         facts, text = _described(source, output)
         if as_json:
-            print_json(facts)
+            out.print_json(facts)
         else:
             click.echo(text)
         return
     if source.parameters or output:
         raise click.UsageError("give the NAME of the mechanism to write")
     if as_json:
-        print_json(list(map(_entry, model.GALLERY)))
+        out.print_json(list(map(_entry, model.GALLERY)))
         return
     rows = [(name, _assignments(one.defaults), one.summary) for name, one in model.GALLERY.items()]
-    print_table(("name", "parameters", "what it is"), rows, folded="parameters")
+    out.print_table(("name", "parameters", "what it is"), rows, folded="parameters")
 
 
 def _entry(name: str) -> dict[str, Any]:
@@ -90,7 +69,7 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _described(source: Source, output: Path | None) -> tuple[dict[str, Any], str]:
+def _described(source: arg.Source, output: Path | None) -> tuple[dict[str, Any], str]:
     """Return what a mechanism of the gallery is, or write it to a file and say so."""
     if output is not None and output.suffix.lower() != ".json":
         raise click.UsageError(f"mechanisms are written as .json, not as {output.name}")
@@ -110,14 +89,16 @@ def _described(source: Source, output: Path | None) -> tuple[dict[str, Any], str
 
 
 @click.command()
-@source_argument()
-@solver_options
-@reduction_option
-@flag("--advice", help="Find joints to replace, so that nothing is redundant.")
-@click.option("--save-advised", type=FILE, help="Write the mechanism with these joints as JSON.")
-@json_option
+@arg.source_argument()
+@arg.solver_options
+@arg.reduction_option
+@arg.flag("--advice", help="Find joints to replace, so that nothing is redundant.")
+@click.option(
+    "--save-advised", type=arg.FILE, help="Write the mechanism with these joints as JSON."
+)
+@arg.json_option
 def inspect(
-    source: Source, advice: bool, save_advised: Path | None, as_json: bool, **options: str
+    source: arg.Source, advice: bool, save_advised: Path | None, as_json: bool, **options: str
 ) -> None:
     """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
     mechanism = source.load()
@@ -125,10 +106,10 @@ def inspect(
     is_small = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
     advised = sb.advise(mechanism) if advice or save_advised or is_small else None
     if advised and save_advised:
-        sb.write_mechanism(sb.apply_advice(mechanism, advised), existing_parent(save_advised))
+        sb.write_mechanism(sb.apply_advice(mechanism, advised), arg.existing_parent(save_advised))
     if as_json:
         further = {"advice": advised.to_dict()} if advised else {}
-        print_json(inspection.to_dict() | further)
+        out.print_json(inspection.to_dict() | further)
         return
     _print_inspection(inspection)
     _print_reactions(inspection, advised.remedies if advised else {})
@@ -178,11 +159,11 @@ def _print_inspection(inspection: Inspection) -> None:
         f"up to {inspection.forward_error:.0e} of the largest",
         "ordering": inspection.ordering,
         "factorization": f"{inspection.factorization}, "
-        f"{seconds(inspection.predicted_seconds)} predicted",
+        f"{out.seconds(inspection.predicted_seconds)} predicted",
     }
-    print_facts(facts)
+    out.print_facts(facts)
     if len(inspection.orderings) > 0:
-        print_orderings(inspection.orderings)
+        out.print_orderings(inspection.orderings)
 
 
 def _freedoms(inspection: Inspection) -> str:
@@ -191,7 +172,7 @@ def _freedoms(inspection: Inspection) -> str:
     if not inspection.reduced_bodies:
         return "6 a body"
     kinds = [f"{name} ({count})" for name, count in inspection.reduced_bodies.items()]
-    return f"6 a body, but fewer about the world: {listed(kinds)}"
+    return f"6 a body, but fewer about the world: {out.listed(kinds)}"
 
 
 def _subgroups(inspection: Inspection) -> dict[str, str]:
@@ -209,7 +190,7 @@ def _redundancy(inspection: Inspection) -> str:
         return "0"
     joints = [f"{name} ({count})" for name, count in inspection.redundant_joints.items()]
     certainty = "certain" if inspection.certain else f"NOT certain: {inspection.redundancy_doubt}"
-    return f"{inspection.redundant_rows}, {certainty}; left out at {listed(joints)}"
+    return f"{inspection.redundant_rows}, {certainty}; left out at {out.listed(joints)}"
 
 
 def _generic(inspection: Inspection) -> dict[str, str]:
@@ -243,7 +224,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
         facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
     if loops.configurations is not None:
         ambiguity = "found ambiguous" if loops.configurations > 1 else "no other found"
-        same = f"{loops.configurations} with the same {listed(loops.held)}"
+        same = f"{loops.configurations} with the same {out.listed(loops.held)}"
         facts["configurations"] = f"{same}: {ambiguity}"
     return facts
 
@@ -252,8 +233,8 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 
 
 @click.command()
-@source_argument("trajectory|mechanism")
-@file_option("--output", default=Path("."), help="Picture, or directory for several.")
+@arg.source_argument("trajectory|mechanism")
+@arg.file_option("--output", default=Path("."), help="Picture, or directory for several.")
 @click.option(
     "--kind",
     "kinds",
@@ -265,12 +246,12 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 @click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
 @click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
 @click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
-@flag("--overwrite", help="Replace existing pictures.")
-@flag("--recover", help="Draw what can be read of a damaged trajectory.")
-@solver_options
-@json_option
+@arg.flag("--overwrite", help="Replace existing pictures.")
+@arg.flag("--recover", help="Draw what can be read of a damaged trajectory.")
+@arg.solver_options
+@arg.json_option
 def plot(
-    source: Source,
+    source: arg.Source,
     output: Path,
     kinds: tuple[str, ...],
     suffix: str,
@@ -289,19 +270,19 @@ def plot(
         except SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error
     else:
-        subject = plots.mechanism_subject(source.load(), plots.Options(**options))
+        subject = plots.MechanismPictures(source.load(), plots.Options(**options))
     chosen = subject.kinds(kinds)
     files = _files(output, path.stem, chosen, suffix)
     for file in files:
-        check_new(file, overwrite)
+        arg.check_new(file, overwrite)
     figures = [subject.figure(kind) for kind in chosen]
     for figure, file in zip(figures, files, strict=True):
         plots.save_figure(figure, file)
     if as_json:
         named = zip(chosen, map(str, files), strict=True)
-        print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
+        out.print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
     else:
-        echo_paths(*files)
+        out.echo_paths(*files)
 
 
 def _files(output: Path, stem: str, kinds: Sequence[str], suffix: str) -> list[Path]:

@@ -9,57 +9,38 @@ import click
 
 import sparsebody as sb
 from sparsebody import analysis, plots
-from sparsebody.cli.arguments import (
-    Source,
-    file_option,
-    flag,
-    json_option,
-    names_option,
-    new_file_option,
-    overwrite_option,
-    picture_option,
-    sizes_option,
-    source_argument,
-)
-from sparsebody.cli.output import (
-    Column,
-    echo_paths,
-    number,
-    print_columns,
-    print_facts,
-    print_json,
-    print_orderings,
-    print_table,
-    seconds,
-)
+from sparsebody.cli import arguments as arg
+from sparsebody.cli import output as out
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
 
 @click.command()
-@source_argument()
-@names_option(
+@arg.source_argument()
+@arg.names_option(
     "--ordering", help="Compare this one; may be repeated.  [default: all that are quick]"
 )
 @click.option(
     "--factorization", default="auto", metavar="NAME", help="Of predicted times; auto: the least."
 )
-@file_option(
+@arg.file_option(
     "--blocks", help="Blocks of a matrix (.json of the corpus, or sizes).  [default: rows]"
 )
-@file_option(
+@arg.file_option(
     "--order-file",
     "order_files",
     multiple=True,
     help="Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
 )
-@flag("--positions", help="Order files list positions, not the order.")
-@new_file_option("--save-order", help="File for the best order (text from 0, .mtx from 1, .iperm).")
-@picture_option("spy", "of the matrix before and after the best of them.")
-@overwrite_option
-@json_option
+@arg.flag("--positions", help="Order files list positions, not the order.")
+@arg.new_file_option(
+    "--save-order", help="File for the best order (text from 0, .mtx from 1, .iperm)."
+)
+@arg.picture_option("spy", "of the matrix before and after the best of them.")
+@arg.overwrite_option
+@arg.json_option
 def order(
-    source: Source,
+    source: arg.Source,
     names: tuple[str, ...],
     factorization: str,
     blocks: Path | None,
@@ -110,29 +91,31 @@ def order(
         figure = plots.plot_spy(comparison.pattern, best_order, best, source.name)
         plots.save_figure(figure, spy)
     if as_json:
-        print_json([line.to_dict() for line in comparison.lines])
+        out.print_json([line.to_dict() for line in comparison.lines])
         return
-    print_orderings(comparison.lines)
+    out.print_orderings(comparison.lines)
     click.echo(summary)
     for name, one in read.items():
         click.echo(f"{name}: {one}")
-    echo_paths(save_order, spy)
+    out.echo_paths(save_order, spy)
 
 
 # ---- algorithms as orders of one matrix -------------------------------------------------------
 
 
 @click.command()
-@source_argument()
-@names_option("--algorithm", help="Run this one; may be repeated.  [default: all]")
+@arg.source_argument()
+@arg.names_option("--algorithm", help="Run this one; may be repeated.  [default: all]")
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
-@sizes_option("bodies", "64,256,1024", "Fit the growth of the flops over these numbers of bodies.")
-@picture_option("spy", "of the matrix in every order.")
-@picture_option("growth", "of the flops over the sizes.")
-@overwrite_option
-@json_option
+@arg.sizes_option(
+    "bodies", "64,256,1024", "Fit the growth of the flops over these numbers of bodies."
+)
+@arg.picture_option("spy", "of the matrix in every order.")
+@arg.picture_option("growth", "of the flops over the sizes.")
+@arg.overwrite_option
+@arg.json_option
 def algorithms(
-    source: Source,
+    source: arg.Source,
     names: tuple[str, ...],
     eps: tuple[float, ...],
     sizes: tuple[int, ...] | None,
@@ -164,24 +147,24 @@ def algorithms(
         plots.save_figure(plots.plot_growth(lines, "flops", source.name), growth)
     if as_json:
         compared: dict[str, Any] = {"algorithms": comparison.lines, "growth": grown}
-        print_json({key: [one.to_dict() for one in many] for key, many in compared.items()})
+        out.print_json({key: [one.to_dict() for one in many] for key, many in compared.items()})
         return
 
-    def error(eps: float) -> Column:
-        return lambda line: number(line.errors[eps], ".0e")
+    def error(eps: float) -> out.Column:
+        return lambda line: out.number(line.errors[eps], ".0e")
 
-    columns: dict[str, Column] = {
+    columns: dict[str, out.Column] = {
         "algorithm": "{.name}",
         "flops": "{.metrics.flops:.3g}",
-        "counted": lambda line: number(line.counted_flops),
+        "counted": lambda line: out.number(line.counted_flops),
         "nnz(L)": "{.metrics.nnz_l}",
         "front": "{.metrics.largest_front}",
-        "time": lambda line: seconds(line.seconds),
+        "time": lambda line: out.seconds(line.seconds),
     }
     columns |= {f"eps {value:g}": error(value) for value in comparison.lines[0].errors}
-    print_columns(columns, comparison.lines)
+    out.print_columns(columns, comparison.lines)
     click.echo("below eps: errors of the accelerations, relative; - for a zero pivot or not run\n")
-    print_facts({line.name: f"{line.summary}; {line.source}" for line in comparison.lines})
+    out.print_facts({line.name: f"{line.summary}; {line.source}" for line in comparison.lines})
     if grown:
         header = [f"{n:.0f} bodies" for n in grown[0].n_bodies]
         rows = [
@@ -189,19 +172,19 @@ def algorithms(
             for one in grown
         ]
         click.echo()
-        print_table(("algorithm", *header, "flops grow as"), rows)
-    echo_paths(spy, growth)
+        out.print_table(("algorithm", *header, "flops grow as"), rows)
+    out.echo_paths(spy, growth)
 
 
 # ---- bases of the loops -----------------------------------------------------------------------
 
 
 @click.command("loop-bases")
-@source_argument()
-@names_option("--basis", help="Compare this one; may be repeated.  [default: all]")
+@arg.source_argument()
+@arg.names_option("--basis", help="Compare this one; may be repeated.  [default: all]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random trees.")
-@json_option
-def loop_bases(source: Source, names: tuple[str, ...], seed: int, as_json: bool) -> None:
+@arg.json_option
+def loop_bases(source: arg.Source, names: tuple[str, ...], seed: int, as_json: bool) -> None:
     """Compare bases of the loops of MECHANISM by the nonzeros of loop closure, K qd = 0.
 
     The minimum cycle basis, faces, and what joints close with spanning trees. Every loop has six
@@ -210,7 +193,9 @@ def loop_bases(source: Source, names: tuple[str, ...], seed: int, as_json: bool)
     comparison = sb.compare_loop_bases(source.load(), names, seed=seed)
     if as_json:
         lines = [line.to_dict() for line in comparison.lines]
-        print_json({"loops": comparison.dimension, "planar": comparison.is_planar, "bases": lines})
+        out.print_json(
+            {"loops": comparison.dimension, "planar": comparison.is_planar, "bases": lines}
+        )
         return
     columns = ("joints", "longest", "nnz_k", "nnz_coupling", "nnz_product", "nnz_h", "nnz_tree_k")
     counts = {line.name: [getattr(line, column) for column in columns] for line in comparison.lines}
@@ -218,4 +203,4 @@ def loop_bases(source: Source, names: tuple[str, ...], seed: int, as_json: bool)
     faces = "; no faces, for the graph is not planar" if comparison.is_planar is False else ""
     click.echo(f"{comparison.dimension} loops{faces}; nonzeros of")
     header = ("joints", "longest", "K", "K W K'", "K H^-1 K'", "H", "K of the tree")
-    print_table(("basis", *header), rows)
+    out.print_table(("basis", *header), rows)

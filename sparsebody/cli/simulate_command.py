@@ -11,19 +11,8 @@ from typing import Any
 import click
 
 import sparsebody as sb
-from sparsebody.cli.arguments import (
-    FILE,
-    SECONDS,
-    STEP,
-    Source,
-    existing_parent,
-    flag,
-    json_option,
-    reduction_option,
-    solver_options,
-    source_argument,
-)
-from sparsebody.cli.output import print_json
+from sparsebody.cli import arguments as arg
+from sparsebody.cli import output as out
 from sparsebody.errors import EnergyWarning, InterruptionWarning
 
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
@@ -31,9 +20,9 @@ _INTERRUPTED = 130
 
 
 @click.command()
-@source_argument()
-@click.option("--duration", type=SECONDS, default=1.0)
-@click.option("--step", type=STEP, default=1e-3, help="auto: as long as rtol, atol allow.")
+@arg.source_argument()
+@click.option("--duration", type=arg.SECONDS, default=1.0)
+@click.option("--step", type=arg.STEP, default=1e-3, help="auto: as long as rtol, atol allow.")
 @click.option("--rtol", type=float, default=1e-6, help="Of local errors, with --step auto.")
 @click.option("--atol", type=float, default=1e-9, help="Of local errors, with --step auto.")
 @click.option(
@@ -49,17 +38,17 @@ _INTERRUPTED = 130
 @click.option(
     "--spectral-radius", type=float, default=0.7, help="Of generalized-alpha, at infinity."
 )
-@click.option("--output", type=FILE, help="HDF5 file, written while the run goes on.")
-@flag("--resume", help="Go on with an output that was interrupted.")
-@flag("--overwrite", help="Replace an existing output.")
-@click.option("--record-step", type=SECONDS, help="Default: every step, 0.01 with auto.")
-@flag("--record-reactions", help="Record the wrenches of the joints too.")
-@solver_options
-@reduction_option
-@flag("--quiet", help="Print no summary and show no progress.")
-@json_option
+@click.option("--output", type=arg.FILE, help="HDF5 file, written while the run goes on.")
+@arg.flag("--resume", help="Go on with an output that was interrupted.")
+@arg.flag("--overwrite", help="Replace an existing output.")
+@click.option("--record-step", type=arg.SECONDS, help="Default: every step, 0.01 with auto.")
+@arg.flag("--record-reactions", help="Record the wrenches of the joints too.")
+@arg.solver_options
+@arg.reduction_option
+@arg.flag("--quiet", help="Print no summary and show no progress.")
+@arg.json_option
 def simulate(
-    source: Source,
+    source: arg.Source,
     output: Path | None,
     resume: bool,
     overwrite: bool,
@@ -77,7 +66,7 @@ def simulate(
         if output.exists() and not (resume or overwrite):
             remedy = "give another --output, --resume or --overwrite"
             raise click.UsageError(f"{output} exists; {remedy}")
-        existing_parent(output)
+        arg.existing_parent(output)
     elif resume:
         raise click.UsageError("--resume needs the --output that was interrupted")
     mechanism = source.load()
@@ -106,7 +95,7 @@ def simulate(
         remains = "" if output is None else f"; what was computed is in {output}"
         raise click.ClickException(f"{error}{remains}") from error
     if as_json:
-        print_json(trajectory.summary() | {"output": output and str(output)})
+        out.print_json(trajectory.summary() | {"output": output and str(output)})
     elif not quiet:
         click.echo(str(trajectory.summary()))
         if trajectory.path is not None:

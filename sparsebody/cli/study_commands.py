@@ -15,17 +15,8 @@ from typing import Any
 import click
 
 import sparsebody as sb
-from sparsebody.cli.arguments import (
-    FOLDER,
-    PATH,
-    SECONDS,
-    WORDS,
-    flag,
-    json_option,
-    quiet_option,
-    sizes_option,
-)
-from sparsebody.cli.output import echo_paths, print_json, print_table, progress_bar
+from sparsebody.cli import arguments as arg
+from sparsebody.cli import output as out
 
 OPTIONAL = {  # package: what it is for
     "scikit-sparse": "CHOLMOD: factorizations and orderings of lattices",
@@ -37,8 +28,8 @@ OPTIONAL = {  # package: what it is for
 
 
 @click.command()
-@click.argument("file", type=PATH)
-@click.option("--output", type=FOLDER, help="Of rows and results.  [default: out/NAME of FILE]")
+@click.argument("file", type=arg.PATH)
+@click.option("--output", type=arg.FOLDER, help="Of rows and results.  [default: out/NAME of FILE]")
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -47,13 +38,13 @@ OPTIONAL = {  # package: what it is for
     help="Cases at a time on this machine.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that runs the cases.")
-@click.option("--time-limit", type=SECONDS, help="Of a case [s], instead of the file's.")
+@click.option("--time-limit", type=arg.SECONDS, help="Of a case [s], instead of the file's.")
 @click.option("--memory-limit", type=click.FloatRange(0.0, min_open=True), help="Of a case [MB].")
 @click.option("--format", "file_format", type=click.Choice(("csv", "parquet")), default="csv")
-@click.option("--budget", type=SECONDS, help="After so long, begin no case.")
-@flag("--retry", help="Run again what failed or exceeded a limit.")
-@quiet_option
-@json_option
+@click.option("--budget", type=arg.SECONDS, help="After so long, begin no case.")
+@arg.flag("--retry", help="Run again what failed or exceeded a limit.")
+@arg.quiet_option
+@arg.json_option
 def study(
     file: Path,
     output: Path | None,
@@ -76,7 +67,7 @@ def study(
     rows.check_format(file_format)
     planned = plan.read_study(file).limited(time_limit, memory_limit)
     options |= {"file_format": file_format, "budget": budget or math.inf}
-    with progress_bar(len(planned.cases), quiet or as_json) as moved:
+    with out.progress_bar(len(planned.cases), quiet or as_json) as moved:
 
         def report(case: Any, row: Any, done: int, total: int) -> None:
             moved(f"{case.series.family} {case.size} {case.series.label}: {row['status']}", done)
@@ -86,7 +77,9 @@ def study(
     counts = Counter(str(row["status"]) for row in rows.read_results(target))
     remaining = len(planned.cases) - counts.total()
     if as_json:
-        print_json({"results": str(target), "cases": len(planned.cases), "status": dict(counts)})
+        out.print_json(
+            {"results": str(target), "cases": len(planned.cases), "status": dict(counts)}
+        )
     else:
         listed = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         later = f", {remaining} not begun; the same command goes on" if remaining else ""
@@ -94,12 +87,12 @@ def study(
 
 
 @click.command()
-@click.argument("results", type=PATH)
-@click.option("--output", type=FOLDER, help="Of the report.  [default: report/ beside RESULTS]")
-@flag("--html", help="One file that holds its pictures.")
-@flag("--markdown", help="Text that links to pictures.")
+@click.argument("results", type=arg.PATH)
+@click.option("--output", type=arg.FOLDER, help="Of the report.  [default: report/ beside RESULTS]")
+@arg.flag("--html", help="One file that holds its pictures.")
+@arg.flag("--markdown", help="Text that links to pictures.")
 @click.option("--from", "smallest", type=float, default=128.0, help="Bodies where fits begin.")
-@json_option
+@arg.json_option
 def report(
     results: Path, output: Path | None, smallest: float, as_json: bool, **formats: bool
 ) -> None:
@@ -115,27 +108,27 @@ def report(
     promises = judged_promises(results)
     if as_json:
         judged = {"promises": [asdict(one) for one in promises]} if promises else {}
-        print_json({"files": [str(file) for file in files], **judged})
+        out.print_json({"files": [str(file) for file in files], **judged})
         return
-    echo_paths(*files)
+    out.echo_paths(*files)
     if promises:
         table = [(one.promise, one.limit, one.verdict) for one in promises]
-        print_table(("promise", "limit", "verdict"), table, folded="verdict")
+        out.print_table(("promise", "limit", "verdict"), table, folded="verdict")
 
 
 # ---- matrices ---------------------------------------------------------------------------------
 
 
 @click.command()
-@click.argument("directory", type=FOLDER)
-@click.option("--families", type=WORDS, help="Only these; an unknown name lists them.")
-@sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
-@click.option("--forms", type=WORDS, help="Only these, of kkt, quasi-definite, schur.")
+@click.argument("directory", type=arg.FOLDER)
+@click.option("--families", type=arg.WORDS, help="Only these; an unknown name lists them.")
+@arg.sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
+@click.option("--forms", type=arg.WORDS, help="Only these, of kkt, quasi-definite, schur.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random parameters, velocities.")
-@flag("--overwrite", help="Replace a corpus that is there.")
-@flag("--verify", help="Write nothing: check the files of a corpus.")
-@quiet_option
-@json_option
+@arg.flag("--overwrite", help="Replace a corpus that is there.")
+@arg.flag("--verify", help="Write nothing: check the files of a corpus.")
+@arg.quiet_option
+@arg.json_option
 def corpus(
     directory: Path, overwrite: bool, verify: bool, quiet: bool, as_json: bool, **options: Any
 ) -> None:
@@ -153,14 +146,14 @@ def corpus(
 
     plan = CorpusPlan(**{key: value for key, value in options.items() if value})
     check_directory(directory, plan, overwrite)
-    with progress_bar(len(plan.problems), quiet or as_json) as moved:
+    with out.progress_bar(len(plan.problems), quiet or as_json) as moved:
         index = sb.write_corpus(
             directory, plan, overwrite=overwrite, report=lambda name, done, _: moved(name, done)
         )
     written = sb.read_corpus(directory)
     counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}
     if as_json:
-        print_json({"index": str(index), **counts})
+        out.print_json({"index": str(index), **counts})
     else:
         click.echo(f"{index}: {counts['matrices']} matrices of {counts['problems']} mechanisms")
 
@@ -172,7 +165,7 @@ def _verify(directory: Path, as_json: bool) -> None:
     broken = [str(path) for path in broken_files(directory, index)]
     n_files = sum(len(record["sha256"]) for record in [*index["problems"], *index["matrices"]])
     if as_json:
-        print_json({"files": n_files, "broken": broken})
+        out.print_json({"files": n_files, "broken": broken})
     elif not broken:
         click.echo(f"{directory}: {n_files} files, all as they were written")
     if broken:
@@ -186,7 +179,7 @@ def _verify(directory: Path, as_json: bool) -> None:
 
 
 @click.command()
-@json_option
+@arg.json_option
 def doctor(as_json: bool) -> None:
     """Show the build of the native kernels in use, the BLAS, and optional packages."""
     from sparsebody import _core
@@ -213,7 +206,7 @@ def doctor(as_json: bool) -> None:
         "packages": versions,
     }
     if as_json:
-        print_json(report)
+        out.print_json(report)
         return
     others = ", ".join(name for name in _core.available_levels() if name != _core.level)
     also = f" (also installed: {others}; SPARSEBODY_LEVEL=NAME chooses)" if others else ""
@@ -225,4 +218,4 @@ def doctor(as_json: bool) -> None:
         (name, version or "not installed", OPTIONAL.get(name, "required"))
         for name, version in versions.items()
     ]
-    print_table(("package", "version", "what it is for"), rows)
+    out.print_table(("package", "version", "what it is for"), rows)

@@ -196,10 +196,9 @@ def _write_text(text: str, path: Path) -> None:
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
     """Write A, the kept rows and the graphs; return the names of the files."""
-    endings = ("A.mtx", "kept.mtx", "graph.graphml", "quotient.graph")
-    names = (f"{problem.name}_{ending}" for ending in endings)
-    kinds = ("constraints", "kept_rows", "graph", "quotient_graph")
-    files = dict(zip(kinds, names, strict=True))
+    endings = {"constraints": "A.mtx", "kept_rows": "kept.mtx", "graph": "graph.graphml"}
+    endings["quotient_graph"] = "quotient.graph"
+    files = {kind: f"{problem.name}_{ending}" for kind, ending in endings.items()}
     rows, kept = constraint_matrix(problem.matrix("all")), problem.decision.keep
     what = header(facts, "constraint rows A on the bodies, all of them")
     write_matrix(rows, folder / files["constraints"], what)
@@ -214,23 +213,18 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
 def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
     """Write a matrix and what belongs to it; return its record."""
     name = f"{problem.name}_{form.name}" + ("" if form.rows == "all" else "_kept")
-    endings = {
-        "matrix": ".mtx",
-        "right_hand_side": "_b.mtx",
-        "solution": "_x.mtx",
-        "blocks": "_blocks.json",
-        "coordinates": "_coord.mtx",
+    solution, places = f"{form.reference.kind} solution x of K x = b", problem.positions()
+    contents: dict[str, tuple[str, str, Any]] = {
+        "matrix": (".mtx", FORMS[form.name], form.matrix),
+        "right_hand_side": ("_b.mtx", "right-hand side b of the matrix of this name", form.right),
+        "solution": ("_x.mtx", solution, form.reference.x),
+        "coordinates": ("_coord.mtx", "places x, y, z of the blocks [m]", places[form.blocks]),
     }
-    files = {kind: name + ending for kind, ending in endings.items()}
+    files = {kind: name + ending for kind, (ending, *_) in contents.items()}
+    files["blocks"] = f"{name}_blocks.json"
     record = problems.matrix_record(name, problem, form)
     record |= {"folder": problem.name, "files": files}
-    titled = {
-        "matrix": (FORMS[form.name], form.matrix),
-        "right_hand_side": ("right-hand side b of the matrix of this name", form.right),
-        "solution": (f"{form.reference.kind} solution x of K x = b", form.reference.x),
-        "coordinates": ("places x, y, z of the blocks [m]", problem.positions()[form.blocks]),
-    }
-    for kind, (title, values) in titled.items():
+    for kind, (_, title, values) in contents.items():
         target, what = folder / files[kind], header(record, title)
         if isinstance(values, np.ndarray):
             write_array(values, target, what)

@@ -30,15 +30,9 @@ from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.reductions import classes_of, rank_decision
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
-from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import (
-    SaddleMatrix,
-    constraint_matrix,
-    largest_eigenvalue,
-    saddle_csc,
-)
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, largest_eigenvalue, saddle_csc
 from sparsebody.study.study_references import symmetric_condition
 from sparsebody.tolerances import RANK_TOLERANCE
 
@@ -58,7 +52,6 @@ class CorpusProblem:
     name: str
     entry: CorpusFamily
     parameters: Mapping[str, Any]  # of the mechanism in the gallery
-    mechanism: Mechanism
     system: System
     state: State
     constraint: FloatArray  # (n_rows, 2, 6) A, row by row, on predecessor and successor
@@ -92,8 +85,7 @@ class CorpusProblem:
 def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     """Return the mechanism of a family with `value` for its size parameters, as a linear system."""
     family = entry.family
-    mechanism = family.of_parameter(value, seed)
-    system = mechanism.compile()
+    system = family.of_parameter(value, seed).compile()
     state = family.problem(system, seed).state
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
@@ -105,7 +97,7 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     sides = (_rounded(x.reshape(1, -1)).ravel() for x in (force, constraint.acceleration))
     rows = _rounded(constraint.rows)
     name = f"{family.name}_{system.n_bodies}"
-    return CorpusProblem(name, entry, parameters, mechanism, system, state, rows, *sides)
+    return CorpusProblem(name, entry, parameters, system, state, rows, *sides)
 
 
 def _rounded(rows: FloatArray) -> FloatArray:
@@ -279,7 +271,8 @@ def condition(form: Form) -> tuple[float, str, str]:
         return kappa, "2-norm, eigenvalues", agreed
     if zeros:
         return np.nan, "not computed", "rank"
-    return symmetric_condition(csc_array(form.matrix)), "1-norm, estimated", "rank"
+    matrix = csc_array(form.matrix)
+    return symmetric_condition(matrix, splu(matrix).solve), "1-norm, estimated", "rank"
 
 
 def row_spectrum(problem: CorpusProblem) -> Record:

@@ -8,7 +8,6 @@ Loads, prescribed motions and rows with varying T are native calls of their own:
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -70,18 +69,16 @@ class GeneralRows:
         if not self.is_empty:
             system = with_joints(system, np.flatnonzero(self.is_general))
         self._system = system
-        self._has_coordinates = len(system.coordinates.joint) > 0
         self.native = None if self.is_empty else LoadsAndRows(system)
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
-        """Return the terms at a state with contiguous arrays of the right shapes."""
+        """Return the terms at a state; errors as of check_state, and of each load."""
         load = NO_TERMS.load
         if body_force is not None:
             load = checked_vectors(self._system, body_force, "body_force")
         if self.native is None:
             return NO_TERMS._replace(load=load)
-        if self._has_coordinates:
-            check_state(self._system, state)  # the assembly does not see the coordinates
+        check_state(self._system, state)
         self.native.fill(state)
         if self._has_loads:
             load = np.zeros((self._system.n_bodies, 6)) if body_force is None else load.copy()
@@ -172,8 +169,6 @@ class Assembler:
     right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
     x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
     native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation | dynamics.ReducedEvaluation
-    outside: int  # status of an assembly at a state outside the subgroups
-    invalid: int  # and at none of the system
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
     #   and projections (n_bodies, 6, 6) of twists; or none
@@ -199,7 +194,7 @@ class Assembler:
         )
         self.assembly = object()  # identity of the newest one
         self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
-        self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+        self.loads_and_rows = terms.native  # that the compiled assembly does not compute
 
     def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
         """Copy and pickle the arguments: views of memory can be neither."""
@@ -224,9 +219,9 @@ class Assembler:
 
     def check(self, status: int, state: State) -> None:
         """Raise the error of a status that tells of the state."""
-        if status == self.outside:
+        if status == dynamics.OUTSIDE_SUBGROUPS:
             raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
-        if status == self.invalid:
+        if status == dynamics.BAD_STATE:
             check_state(self.system, state)
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
@@ -236,11 +231,6 @@ class Assembler:
             return 0.0
         terms = self._terms, self._stabilization
         return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
-
-    @property
-    def loads_and_rows(self) -> LoadsAndRows | None:
-        """What fills rows and loads that the compiled assembly does not; None where none are."""
-        return self._general.native
 
     @property
     def has_alternatives(self) -> bool:
@@ -291,7 +281,7 @@ class Assembler:
 
     def renew(self) -> None:
         """Begin assemblies by native code, which leaves general terms of its newest state."""
-        self.assembly, native = object(), self._general.native
+        self.assembly, native = object(), self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
             NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
@@ -307,24 +297,13 @@ class Assembler:
     ) -> Any:
         """Call a native function that assembles; with copies of arrays that it does not take."""
         self.assembly = object()
-        if body_force is None and self._general.is_empty:
-            terms = NO_TERMS
-        else:
-            if not self._is_plain(state):
-                state = self.plain(state)
-            terms = self._general.at(state, body_force)
+        is_empty = body_force is None and self._general.is_empty
+        terms = NO_TERMS if is_empty else self._general.at(state, body_force)
         self._terms, self._stabilization = terms, stabilization
         try:
             return kernel(state_arrays(state), terms, stabilization, *outputs)
         except TypeError:
-            if self._is_plain(state):
-                raise
-        return self.call(kernel, self.plain(state), body_force, stabilization, outputs)
-
-    def _is_plain(self, state: State) -> bool:
-        arrays = state.position, state.orientation, state.velocity, state.coordinate
-        shapes = zip(arrays, self._shapes, strict=True)
-        return all(is_plain(array, shape) for array, shape in shapes) and math.isfinite(state.time)
+            return kernel(state_arrays(self.plain(state)), terms, stabilization, *outputs)
 
     def plain(self, state: State) -> State:
         """Return a checked copy that compiled code takes."""
@@ -364,7 +343,6 @@ class SpatialAssembler(Assembler):
 
     width = 6
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
-    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
 
     def __init__(self, system: System, structure: KKTStructure, solver: Solver) -> None:
         self._arguments = system, structure, solver

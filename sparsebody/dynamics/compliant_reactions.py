@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
@@ -110,21 +109,17 @@ def least_energy(
     for index, root in roots:
         transposed = np.swapaxes(root, 1, 2)
         least[index] = np.linalg.solve(transposed, least[index][:, :, None])[:, :, 0]
-    return _with_right_forces(constraint_matrix(structure.matrix(constraint)), multiplier, least)
-
-
-def _with_right_forces(rows: csc_array, multiplier: FloatArray, least: FloatArray) -> FloatArray:
-    """Return `least`, or where it has lost the forces of `multiplier` give the difference back."""
-    force, lost_force = rows.T @ multiplier, rows.T @ (multiplier - least)
+    matrix = constraint_matrix(structure.matrix(constraint))
+    force, lost_force = matrix.T @ multiplier, matrix.T @ (multiplier - least)
     if np.abs(lost_force).max(initial=0.0) <= FORCE_TOLERANCE * np.abs(force).max(initial=0.0):
         return least
     warnings.warn(
         "compliances differ so much that reactions of least energy are not found accurately; they "
         "balance, but bring the compliances within sixteen decades or so of each other",
         AccuracyWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
-    return least + minimum_norm(rows, multiplier - least)
+    return least + minimum_norm(matrix, multiplier - least)
 
 
 def _roots(

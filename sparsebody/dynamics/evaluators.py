@@ -6,7 +6,6 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,16 +33,17 @@ QR_CORRECTIONS = 4  # of solutions by block QR, at most
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
 
 
-LeastPivot = Callable[[FloatArray], tuple[float, int]] | None
-"""Of rows A: the least sine of the angle of a row to those before it, and the row."""
-
-
 class InaccurateFactors(SingularSystemError):
     """Factors in which rounding hides the softest motions, or that have lost a pivot to it."""
 
     def __init__(self, message: str, time: float) -> None:
         super().__init__(message)
         self.time = time
+
+
+def inaccurate(time: float) -> InaccurateFactors:
+    """Return the error of factors too rough to correct with."""
+    return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
 
 
 class Evaluator(ABC):
@@ -58,7 +58,6 @@ class Evaluator(ABC):
         self.assembler = assembler
         self.symbolic: object = assembler.symbolic
         self._factorized: object = None  # the assembly that the factors are of
-        self._least_pivot: LeastPivot = getattr(assembler.symbolic, "smallest_pivot", None)
 
     def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler]]:
         """Pickle without the factors."""
@@ -107,9 +106,16 @@ class Evaluator(ABC):
         """Take the native factors for those of what was assembled last."""
         self._factorized = self.assembler.assembly
 
-    def accept(self, outcome: Any, state: State) -> float:
+    def accept(self, outcome: tuple[int, float, float], state: State) -> float:
         """Return the relative residual of what `fused` has returned; errors as in `solve`."""
-        raise NotImplementedError
+        status, residual, correction = outcome
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._factorized = self.assembler.assembly
+            return checked(residual, state.time)
+        if status != REGULAR:
+            self.assembler.check(status, state)
+            self._examine(status, state.time)
+        raise inaccurate(state.time)
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma; return the relative residual.
@@ -142,9 +148,9 @@ class Evaluator(ABC):
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
-        if self._least_pivot is None:
+        if not isinstance(self.symbolic, UnitSymbolic):
             return np.nan, -1
-        sine, row = self._least_pivot(self.assembler.values)
+        sine, row = self.symbolic.factors.smallest_pivot(self.assembler.values)
         return sine, int(self.assembler.rows[row]) if row >= 0 else -1
 
     def _examine(self, status: int, time: float) -> None:
@@ -163,10 +169,6 @@ class BlockLDLEvaluator(Evaluator):
         assert isinstance(assembler, SpatialAssembler)
         super().__init__(assembler)
         self._native, self.fused = assembler.native, assembler.native.accelerate
-        assert isinstance(self.symbolic, BlockLDLSymbolic)
-        self._least_pivot = partial(
-            self.symbolic.factors.smallest_pivot, n_primal_rows=assembler.pattern.n_primal_rows
-        )
         self._shifted: object = None  # the newest assembly with a doubtful pivot
 
     def _factorize(self, time: float) -> None:
@@ -179,22 +181,8 @@ class BlockLDLEvaluator(Evaluator):
         is_shifted = self._shifted is self.assembler.assembly
         residual, correction = self._native.solve(right, goal, is_shifted)
         if correction > ROUGH_CORRECTION or (is_shifted and goal == 0.0):
-            raise self._inaccurate(time)
+            raise inaccurate(time)
         return checked(residual, time)
-
-    def accept(self, outcome: Any, state: State) -> float:
-        """See Evaluator."""
-        status, residual, correction = outcome
-        if status == REGULAR and not correction > ROUGH_CORRECTION:
-            self._factorized = self.assembler.assembly
-            return checked(residual, state.time)
-        if status != REGULAR:
-            self.assembler.check(status, state)
-            self._examine(status, state.time)
-        raise self._inaccurate(state.time)
-
-    def _inaccurate(self, time: float) -> InaccurateFactors:
-        return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
 
 
 class BlockQREvaluator(Evaluator):
@@ -207,11 +195,9 @@ class BlockQREvaluator(Evaluator):
         if not isinstance(symbolic, BlockQRSymbolic):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
             symbolic = unit_factors.analyze_qr(assembler.pattern, order)
-        self.symbolic, self.qr = symbolic, symbolic.qr
-        self._least_pivot = self.qr.smallest_pivot
-        self._planar: PlanarAssembler | None = None
+        self.symbolic, self.qr = symbolic, symbolic.factors
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
-            self._planar, self.fused = assembler, assembler.native.accelerate
+            self.fused = assembler.native.accelerate
 
     def _factorize(self, time: float) -> None:
         status = self.qr.factorize(self.assembler.values)
@@ -227,26 +213,6 @@ class BlockQREvaluator(Evaluator):
         if goal == 0.0:
             self.is_inaccurate = self.is_last_resort and first > ROUGH_RESIDUAL
         return checked(residual, time)
-
-    def accept(self, outcome: Any, state: State) -> float:
-        """See Evaluator."""
-        assert self._planar is not None
-        native = self._planar.native
-        if outcome != native.REGULAR:
-            self.assembler.check(outcome, state)
-            if native.row != REGULAR:
-                self._examine(native.row, state.time)
-        self._factorized = self.assembler.assembly
-        return checked(native.residual, state.time)
-
-    def solve_extended(
-        self, state: State, acceleration: FloatArray, multiplier: FloatArray
-    ) -> None:
-        """Correct the newest solution with residuals of 31 digits, in a plane."""
-        if self._planar is not None:
-            multiplier[:] = 0.0
-            self._planar.solve_extended(state)
-            self._planar.native.to_user_order(acceleration, multiplier)
 
 
 class BackendEvaluator(Evaluator):
@@ -286,7 +252,8 @@ class KrylovEvaluator(Evaluator):
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
-        self._factors, self._least_pivot = quasi_definite(assembler.symbolic), None
+        self._factors = quasi_definite(assembler.symbolic)
+        self.symbolic = None  # its pivots are shifted
         self._has_warned = False
 
     def _factorize(self, time: float) -> None:

@@ -15,7 +15,6 @@ from sparsebody.dynamics.assembler import ReductionViolated, is_plain
 from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import (
-    BlockQREvaluator,
     Evaluator,
     InaccurateFactors,
     KrylovEvaluator,
@@ -152,7 +151,7 @@ class ForwardDynamics:
 
     @property
     def rank_decision(self) -> RankDecision | None:
-        """How dependent rows were found; None where all are kept, undecided."""
+        """The independent rows, and how certain they are; None where all are kept, undecided."""
         return self._prepared.own.rank_decision
 
     @property
@@ -406,9 +405,11 @@ class Evaluation(SystemMotion):
             residual = dynamics.run(lambda solver: solver.accelerate(*terms, *output))
         evaluator = dynamics.evaluator
         self._assembly = evaluator.assembler.assembly
-        if dynamics.residuals == "extended" and isinstance(evaluator, BlockQREvaluator):
-            evaluator.solve_extended(state, *output)
-        tree = evaluator.assembler.reaction_tree if multiplier.size > 0 else None
+        assembler = evaluator.assembler
+        if dynamics.residuals == "extended" and evaluator.fused is not None:
+            assert isinstance(assembler, PlanarAssembler)
+            assembler.solve_extended(state, *output)
+        tree = assembler.reaction_tree if multiplier.size > 0 else None
         if tree is not None:
             tree.add_reactions(DesiredMotion(self.system, state, force, output[0]), multiplier)
         if evaluator.is_inaccurate:

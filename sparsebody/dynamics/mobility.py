@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from sparsebody._core import model
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.reductions import rows_in_plane
@@ -47,11 +46,9 @@ def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> M
 def count_loops(system: System) -> int:
     """Return edges - nodes + components of the body-joint graph, joints without a row aside."""
     edges = np.flatnonzero(np.diff(system.first_row) > 0)
-    first, second = system.predecessor[edges], system.successor[edges]
     n = system.n_bodies + 1  # the world is the last node, which -1 means
-    graph = coo_array((np.ones(len(edges)), (first % n, second % n)), shape=(n, n))
-    components, _ = connected_components(graph, directed=False)
-    return int(len(edges) - n + components)
+    ends = system.predecessor[edges] % n, system.successor[edges] % n
+    return int(model.spanning_forest(n, *ends)[1].sum())
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def rows_in_plane(
     evaluated, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
     arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
     status = evaluated.assemble((*arrays, state.time), planar.terms.at(state, None), NO_TERMS.gamma)
-    return table.values if status == dynamics.PlanarEvaluation.REGULAR else None
+    return table.values if status == unit_factors.REGULAR else None
 
 
 class PlanarAssembler(Assembler):
@@ -123,7 +123,6 @@ class PlanarAssembler(Assembler):
 
     width = 3
     native: dynamics.PlanarEvaluation
-    outside, invalid = dynamics.PlanarEvaluation.OUT_OF_PLANE, dynamics.PlanarEvaluation.NOT_FINITE
 
     def __init__(
         self,
@@ -148,7 +147,7 @@ class PlanarAssembler(Assembler):
         inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
-        qr = symbolic.qr if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
+        qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
         self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
         self.values, self.native.threads = kept.values, solver.threads
         self._leave_out(planar.table(bodies, left_out), self.native)
@@ -162,10 +161,14 @@ class PlanarAssembler(Assembler):
         first = np.searchsorted(rows, system.first_row[joint])
         return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
 
-    def solve_extended(self, state: State) -> None:
-        """Correct x, by factors of QR, with residuals of 31 digits made from the newest state."""
+    def solve_extended(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> None:
+        """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
         plain = state_arrays(self.plain(state))
         self._extended.solve(self.native, plain, self._terms, self._stabilization)
+        multiplier[:] = 0.0
+        self.native.to_user_order(acceleration, multiplier)
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import splu
 from sparsebody._core import model
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
-from sparsebody.errors import ConvergenceWarning, ModelError, check_name
+from sparsebody.errors import ConvergenceWarning, ModelError
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
@@ -41,11 +41,6 @@ class Accelerations(BriefRepr):
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
-
-
-def check_reactions(reactions: str, choices: tuple[str, ...] = REACTIONS) -> None:
-    """Raise UnknownNameError unless this is a choice of multipliers."""
-    check_name(reactions, choices, "reactions")
 
 
 def check_baumgarte(time_constant: float | None) -> None:

@@ -14,9 +14,9 @@ from scipy.sparse import coo_array, csr_array
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
-from sparsebody.equations.accelerations import check_reactions, joint_wrenches, minimum_norm
+from sparsebody.equations.accelerations import REACTIONS, joint_wrenches, minimum_norm
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
-from sparsebody.errors import ModelError, MotionError, ShapeError
+from sparsebody.errors import ModelError, MotionError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
@@ -321,7 +321,7 @@ class InverseMethod(ABC):
         reactions: str = "minimum-norm",
         tolerance: float = MOTION_TOLERANCE,
     ) -> None:
-        check_reactions(reactions)
+        check_name(reactions, REACTIONS, "reactions")
         self._unreleased = system
         self.actuators = actuators_of(system, actuated)
         self._released, self._replaced_by = released_coordinates(system, self.actuators)

@@ -10,10 +10,7 @@ import numpy as np
 
 from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import (
-    applied_forces,
-    bias_forces,
-)
+from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import (

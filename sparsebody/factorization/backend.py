@@ -6,6 +6,7 @@ gradients.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -79,9 +80,15 @@ def vanishing_row(pattern: BlockPattern, row: int) -> SingularSystemError:
     return SingularSystemError(f"row {local} of {block} is zero or not finite: {REMEDY}")
 
 
-def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
-    """Raise SingularSystemError if a solution, by a unit diagonal, is larger than a regular one."""
-    growth = np.abs(solve(probe)).max(initial=0.0)
+@lru_cache(maxsize=4)
+def probe_vector(n: int) -> FloatArray:
+    """Return a fixed right-hand side (n,) of signs, unlikely to be orthogonal to a null vector."""
+    return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)
+
+
+def check_regular(solve: Callable[[FloatArray], FloatArray], n: int) -> None:
+    """Raise SingularSystemError if a solution (n,), by a unit diagonal, is too large."""
+    growth = np.abs(solve(probe_vector(n))).max(initial=0.0)
     if not growth < LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
 
@@ -93,11 +100,6 @@ def check_newest(serial: int, newest: int) -> None:
             "these factors were overwritten by a later factorize() of the same Symbolic: "
             "analyze() twice to keep two sets of factors"
         )
-
-
-def probe_vector(n: int) -> FloatArray:
-    """Return a fixed right-hand side (n,) of signs, unlikely to be orthogonal to a null vector."""
-    return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)
 
 
 MOST_ITERATIONS = 4

@@ -93,7 +93,6 @@ class CholmodSymbolic:
 
     layout: layouts.SchurLayout
     factor: CholmodFactor
-    probe: FloatArray
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
@@ -104,7 +103,7 @@ class CholmodSymbolic:
         if pattern.n_dual:
             self.layout.fill(matrix, scale, self.factor.permuted.data)
             serial = self.factor.refactorize()
-            backend.check_regular(self.factor.solve, self.probe)
+            backend.check_regular(self.factor.solve, len(self.layout.order))
         order = self.layout.order
         dual_scale = scale[pattern.n_primal_rows :][order]
         return CholmodNumeric(matrix, order, dual_scale, self.factor, serial)
@@ -118,7 +117,7 @@ def analyze(pattern: BlockPattern, order: IntArray) -> CholmodSymbolic:
     check_order(pattern, order)
     layout = layouts.schur_layout(pattern, order)
     factor = analyzed_factor(layout.columns, "auto")
-    return CholmodSymbolic(layout, factor, backend.probe_vector(len(layout.order)))
+    return CholmodSymbolic(layout, factor)
 
 
 class CholmodLDLNumeric(CholmodNumeric):

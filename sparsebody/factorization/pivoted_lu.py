@@ -54,7 +54,6 @@ class LUSymbolic:
     order: IntArray  # of the scalar rows
     layout: layouts.SaddleLayout
     factors: Callable[[FloatArray], Solve]  # what solves with the matrix of such values
-    probe: FloatArray
 
     def factorize(self, matrix: SaddleMatrix) -> LUNumeric:
         """Factorize; raise SingularSystemError at a zero pivot or a vanishing one."""
@@ -62,7 +61,7 @@ class LUSymbolic:
         scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
         self.layout.fill(matrix, scale, 0.0, values)
         solve = self.factors(values)
-        backend.check_regular(solve, self.probe)
+        backend.check_regular(solve, self.pattern.n_rows)
         return LUNumeric(self.pattern, self.order, scale[self.order], solve)
 
 
@@ -105,7 +104,7 @@ def analyze_dense(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
         raise ShapeError(f"{n} rows are too many for dense ({MOST_ROWS}): use superlu or cholmod")
     layout = layouts.band_layout(pattern, np.arange(pattern.n_blocks), n, 0, n * n)
     factors = partial(_dense_factors, n)
-    return LUSymbolic(pattern, np.arange(n), layout, factors, backend.probe_vector(n))
+    return LUSymbolic(pattern, np.arange(n), layout, factors)
 
 
 def analyze_banded(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
@@ -121,8 +120,7 @@ def analyze_banded(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
         )
     layout = layouts.band_layout(pattern, order, 3 * width, 2 * width, stored)
     factors = partial(_band_factors, n, width)
-    row_order, probe = pattern.scalar_order(order), backend.probe_vector(n)
-    return LUSymbolic(pattern, row_order, layout, factors, probe)
+    return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors)
 
 
 def analyze_superlu(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
@@ -130,5 +128,4 @@ def analyze_superlu(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     check_order(pattern, order)
     layout, columns = layouts.saddle_columns(pattern, order)
     factors = partial(_superlu_factors, columns.matrix(np.zeros(layout.n_values)))
-    probe = backend.probe_vector(pattern.n_rows)
-    return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors, probe)
+    return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors)

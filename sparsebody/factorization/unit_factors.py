@@ -68,6 +68,7 @@ class UnitSymbolic(ABC):
     """What depends only on the pattern, and the newest factors."""
 
     pattern: BlockPattern
+    factors: native.block_ldl.Factors | native.Multifrontal | native.BlockQR = field(init=False)
     newest: int = field(init=False, default=0)
     independent: set[int] = field(init=False, default_factory=set)  # rows with doubtful pivots
 
@@ -86,10 +87,6 @@ class UnitSymbolic(ABC):
     @abstractmethod
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x by the newest factors, both (n_rows,) in coordinates in which D is one."""
-
-    @abstractmethod
-    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return the least sine of the angle of a row of A to those before it, and the row."""
 
     def is_lost(self, rows: FloatArray, row: int) -> bool:
         """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""
@@ -143,28 +140,6 @@ def in_parts(
     return native.partition(pattern.adjacency, pattern.block_sizes, order, fewest)
 
 
-def make_layout(
-    pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
-) -> native.block_ldl.Layout:
-    """Lay L out for an admissible order of small blocks; raise ShapeError if it is too large."""
-    columns = column_structures(pattern, order)
-    n_below = np.diff(columns[0]).astype(float)
-    n_updates = n_below @ (n_below + 1) / 2
-    if n_updates > MOST_UPDATES:
-        raise ShapeError(
-            f"block-ldl would update {n_updates:.0f} pairs of blocks in this order: fronts are too "
-            "large for small blocks; use another ordering, or the factorization cholmod"
-        )
-    if part_starts is None:
-        part_starts = np.zeros(1, dtype=np.intp)
-    try:
-        return native.block_ldl.Layout(
-            columns, pattern.block_sizes, pattern.ends, order, part_starts
-        )
-    except ValueError as error:  # tables of more than 32 bits
-        raise ShapeError(str(error)) from error
-
-
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
     """Return pattern and order with large dual blocks cut; ShapeError for large primal blocks."""
     n, sizes = pattern.n_primal, pattern.block_sizes
@@ -214,10 +189,6 @@ class BlockLDLSymbolic(UnitSymbolic):
         self.factors.solve(rows, rhs, float(has_forces), False, x)
         return x
 
-    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return a sine and its row."""
-        return self.factors.smallest_pivot(rows, self.pattern.n_primal_rows)
-
 
 def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return `order` if it is admissible, so that no pivot is zero, else the repaired one."""
@@ -235,9 +206,20 @@ def analyze_ldl(
     if part_starts is None:
         order, part_starts = in_parts(pattern, safe_order(pattern, order))
     pieces, cut = split(pattern, order)
-    if pieces is not pattern:
-        part_starts = None
-    return BlockLDLSymbolic(pattern, order, make_layout(pieces, cut, part_starts))
+    columns = column_structures(pieces, cut)
+    n_below = np.diff(columns[0]).astype(float)
+    n_updates = n_below @ (n_below + 1) / 2
+    if n_updates > MOST_UPDATES:
+        raise ShapeError(
+            f"block-ldl would update {n_updates:.0f} pairs of blocks in this order: fronts are too "
+            "large for small blocks; use another ordering, or the factorization cholmod"
+        )
+    starts = part_starts if pieces is pattern else np.zeros(1, dtype=np.intp)
+    try:
+        layout = native.block_ldl.Layout(columns, pieces.block_sizes, pieces.ends, cut, starts)
+    except ValueError as error:  # tables of more than 32 bits
+        raise ShapeError(str(error)) from error
+    return BlockLDLSymbolic(pattern, order, layout)
 
 
 @contextmanager
@@ -275,10 +257,6 @@ class MultifrontalSymbolic(UnitSymbolic):
         self.factors.solve(rows, rhs, x)
         return x
 
-    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """See UnitSymbolic."""
-        return self.factors.smallest_pivot(rows)
-
 
 def analyze_multifrontal(pattern: BlockPattern, order: IntArray) -> MultifrontalSymbolic:
     """Find supernodes in the given order, repaired if need be; ShapeError if L is too large."""
@@ -292,18 +270,20 @@ class BlockQRSymbolic(UnitSymbolic):
 
     order: IntArray  # (n_blocks,)
     part_starts: IntArray  # (n_parts + 1,), see dual_parts
-    qr: native.BlockQR = field(init=False)
+    factors: native.BlockQR = field(init=False)
 
     def __post_init__(self) -> None:
         pattern = self.pattern
         duals = self.order[self.order >= pattern.n_primal] - pattern.n_primal
         with _within_memory("block-qr", "another ordering, or the factorization cholmod"):
-            self.qr = native.BlockQR(pattern.block_sizes, pattern.ends, duals, self.part_starts)
+            self.factors = native.BlockQR(
+                pattern.block_sizes, pattern.ends, duals, self.part_starts
+            )
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; a dual row that depends on others is returned, and no delta is taken."""
         assert delta == 0.0
-        return self.qr.factorize(rows)
+        return self.factors.factorize(rows)
 
     def first_row(self, status: int) -> int:
         """Return the dual row among all rows."""
@@ -316,12 +296,8 @@ class BlockQRSymbolic(UnitSymbolic):
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Solve with one correction."""
         x = np.empty(len(rhs))
-        self.qr.solve(rows, rhs, x, accurate=True, corrections=1)
+        self.factors.solve(rows, rhs, x, accurate=True, corrections=1)
         return x
-
-    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return a sine and its row."""
-        return self.qr.smallest_pivot(rows)
 
 
 def analyze_qr(

@@ -66,8 +66,6 @@ class CoordinateMotion:
 def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
     """Return the motion of the tracked coordinates; angles continue those of the state."""
     tracked = system.coordinates
-    if len(tracked.joint) == 0:
-        return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
     value, active_force, drift = motion.coordinates(system, tracked.joint, tracked.index)
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigvalsh, null_space
+from scipy.linalg import eigh, null_space
 from scipy.sparse import csr_array, kron
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
@@ -37,11 +37,13 @@ class Dispersion(BriefRepr):
     wave_vector: FloatArray  # (n, 3) k [rad/m]
     frequency: FloatArray  # (n, n_branches) [Hz], NaN where a motion grows
 
-    def gaps(self) -> list[tuple[float, float]]:
-        """Return the ranges of frequencies [Hz] between branches that no wave here has."""
+    def gaps(self, least: float = 0.01) -> list[tuple[float, float]]:
+        """Return the ranges of frequencies [Hz] that no wave here has, from a relative width on."""
         low, high = np.nanmin(self.frequency, axis=0), np.nanmax(self.frequency, axis=0)
         top = np.maximum.accumulate(high)[:-1]
-        return [(float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > a]
+        return [
+            (float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > (1.0 + least) * a
+        ]
 
     @property
     def distance(self) -> FloatArray:
@@ -119,10 +121,40 @@ class UnitCell:
         x = T @ N
         stretch = motions.equations.stretches @ x
         K = x.conj().T @ (motions.other_stiffness @ x) + stretch.conj().T @ stretch
-        square = eigvalsh((K + K.conj().T) / 2.0, N.conj().T @ (self.mass @ N))
+        K, M = (K + K.conj().T) / 2.0, N.conj().T @ (self.mass @ N)
+        square = eigh(K, M, eigvals_only=True)
         noise = 1e-13 * np.abs(square).max(initial=0.0)
         square = np.where(np.abs(square) < noise, 0.0, square)
         return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
+
+    def sound_speeds(self, direction: ArrayLike, polarizations: ArrayLike) -> FloatArray:
+        """Return the speeds (n,) [m/s] of infinitely long waves, the slowest first.
+
+        From the work per cell of the displacements a (e . x) with the unit vector e `direction`
+        (3,) and the vectors a in the span of `polarizations` (n, 3), the bodies of the cell free to
+        follow: a generalized eigenvalue problem with the mass of the cell.
+
+        Raises ModelError if the joints of the cell do not allow such a displacement.
+        """
+        motions, n = self.motions, len(self._column)
+        along = self._lattice @ np.asarray(direction, dtype=float)
+        basis = np.atleast_2d(np.asarray(polarizations, dtype=float))
+        to_body = rotation_from_quaternion(motions.state.orientation).swapaxes(1, 2)
+        strain = np.zeros((n, 6, len(basis)))
+        strain[:, 3:] = along[:, None, None] * (to_body @ basis.T)
+        affine = strain.reshape(6 * n, -1)
+        T, A = self.phases(np.zeros(3)).real, motions.equations.rows
+        rows = (A @ T).toarray()
+        follow = np.linalg.lstsq(rows, -(A @ affine), rcond=_RANK_TOLERANCE)[0]
+        x = affine + T @ follow
+        if len(rows) and np.abs(A @ x).max() > _PLACE_TOLERANCE * np.abs(affine).max():
+            raise ModelError("the joints of the cell do not allow such displacements")
+        N = T @ null_space(rows, rcond=_RANK_TOLERANCE) if len(rows) else T.toarray()
+        K = motions.energies(np.hstack([x, N]))
+        k = len(basis)
+        relaxed = K[:k, :k] - K[:k, k:] @ np.linalg.lstsq(K[k:, k:], K[k:, :k], rcond=1e-12)[0]
+        mass = float(motions.system.mass[self.bodies].sum()) * (basis @ basis.T)
+        return np.sqrt(np.maximum(0.0, eigh(relaxed, mass, eigvals_only=True)))
 
 
 def dispersion(

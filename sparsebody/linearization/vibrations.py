@@ -273,8 +273,8 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
     values = np.diagonal(motions.energies(shape)).copy()  # as squares: no noise of large ones
     values[np.abs(values) < motions.rounding(shape)] = 0.0
     order = np.argsort(np.abs(values - rate**2), kind="stable")[:n]
-    rate = np.sqrt(np.abs(values[order]))
-    eigenvalue = np.where(values[order] >= 0.0, 1j * rate, rate)
+    rates = np.sqrt(np.abs(values[order]))
+    eigenvalue = np.where(values[order] >= 0.0, 1j * rates, rates)
     return _ordered(motions, eigenvalue, shape.T[order])
 
 

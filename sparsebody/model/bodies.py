@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,10 +39,8 @@ class Frame:
     orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        quaternion = vector(self.orientation, "frame", "orientation", 4)
-        spatial.check_unit_quaternion(quaternion, "frame")
-        object.__setattr__(self, "position", vector(self.position, "frame", "position"))
-        object.__setattr__(self, "orientation", quaternion)
+        put_checked(self, "frame", position=vector, orientation=partial(vector, size=4))
+        spatial.check_unit_quaternion(self.orientation, "frame")
 
     @property
     def origin(self) -> FloatArray:
@@ -88,33 +86,28 @@ class Frames:
         object.__setattr__(self, "orientation", orientation)
 
     @classmethod
-    def trusted(cls, position: FloatArray, orientation: FloatArray) -> Frames:
-        """Frames of read-only arrays (n, 3) and (n, 4) that need no check."""
-        return _trusted(cls, position, orientation)
-
-    @classmethod
     def of(cls, frames: Sequence[Frame]) -> Frames:
         """Frames from one object each."""
         origins = np.array([frame.origin for frame in frames]).reshape(-1, 3)
-        return _trusted(cls, origins, np.reshape([f.orientation for f in frames], (-1, 4)))
+        return trusted(cls, origins, np.reshape([f.orientation for f in frames], (-1, 4)))
 
     @classmethod
     def repeated(cls, frame: Frame, n: int) -> Frames:
         """The same frame n times."""
-        return _trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
+        return trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
 
     @classmethod
     def joined(cls, parts: Sequence[Frames]) -> Frames:
         """The frames of all parts in turn."""
         origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
-        return _trusted(cls, joined(origins), joined(quaternions))
+        return trusted(cls, joined(origins), joined(quaternions))
 
     def __len__(self) -> int:
         return len(self.origins)
 
     def __getitem__(self, index: Any) -> Any:
         position, orientation = self.origins[index], self.quaternions[index]
-        return _trusted(Frame if position.ndim == 1 else Frames, position, orientation)
+        return trusted(Frame if position.ndim == 1 else Frames, position, orientation)
 
     @property
     def origins(self) -> FloatArray:
@@ -132,8 +125,8 @@ class Frames:
         return rotations(self.quaternions)
 
 
-def _trusted(kind: type[Any], position: FloatArray, orientation: FloatArray) -> Any:
-    """Return what needs no check, because it comes from what was checked."""
+def trusted(kind: type[Any], position: FloatArray, orientation: FloatArray) -> Any:
+    """Return a Frame or Frames of arrays that need no check; they become read-only."""
     frame = object.__new__(kind)
     position.flags.writeable = orientation.flags.writeable = False
     object.__setattr__(frame, "position", position)
@@ -211,8 +204,7 @@ class Box:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        put_checked(self, "box", _sides, "sides")
-        put_checked(self, "box", _frame, "frame")
+        put_checked(self, "box", sides=_sides, frame=_frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +217,7 @@ class Cylinder:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        put_checked(self, "cylinder", positive, "radius", "length")
-        put_checked(self, "cylinder", _frame, "frame")
+        put_checked(self, "cylinder", radius=positive, length=positive, frame=_frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +229,7 @@ class Sphere:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        put_checked(self, "sphere", positive, "radius")
-        put_checked(self, "sphere", _frame, "frame")
+        put_checked(self, "sphere", radius=positive, frame=_frame)
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,11 +47,9 @@ def scalar(value: object, who: str, what: str) -> float:
     return number
 
 
-def put_checked(
-    thing: object, who: str, check: Callable[[Any, str, str], Any], *names: str
-) -> None:
-    """Replace attributes of a frozen dataclass by what `check` returns of them."""
-    for name in names:
+def put_checked(thing: object, who: str, **checks: Callable[[Any, str, str], Any]) -> None:
+    """Replace attributes of a frozen dataclass by what their checks return."""
+    for name, check in checks.items():
         checked = check(getattr(thing, name), who, name.replace("_", " "))
         object.__setattr__(thing, name, checked)
 

@@ -33,10 +33,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     """Return the System of a mechanism; `Mechanism.compile` is its public name."""
     if not mechanism.n_bodies:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
-    return _compiled(with_regular_inertias(mechanism))
-
-
-def _compiled(mechanism: Mechanism) -> System:
+    mechanism = with_regular_inertias(mechanism)
     (bodies, declared), forces = mechanism.columns(), mechanism.forces.values()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
     center = _plain(bodies.center_of_mass)  # as kernels read it

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations
+from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations, trusted
 from sparsebody.model.columns import (
     column,
     distinct,
@@ -128,16 +128,11 @@ def joint_columns(
     damping: Any = 0.0,
 ) -> JointColumns:
     """Return the columns of joints that can be."""
-    n = len(names)
     types, type_index = distinct_types(names, joint_type)
-    is_one = not isinstance(prescribed, list | tuple | np.ndarray)
-    motions: Any = [prescribed] * (n * (prescribed is not None)) if is_one else prescribed
-    if not is_one and len(motions) != n:
-        message = f"prescribed has {len(motions)} entries; give one for all, or {n}"
-        raise ModelError(f"{shown('joints', names)}: {message}")
+    motions = objects(prescribed, len(names), shown("joints", names), "prescribed")
     given = {
         j: functions
-        for j, motion in enumerate(motions)
+        for j, motion in enumerate(() if prescribed is None else motions)
         if motion is not None
         if (functions := _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion))
     }
@@ -266,7 +261,7 @@ def frames_of_world(
         to_body = np.swapaxes(rotations(orientation), 1, 2)
         turn = quaternion_from_rotation(distinct(to_body) @ distinct(turned))
         turn = turn if len(turn) == n else repeated(turn[0], n)
-        frames.append(Frames.trusted(np.einsum("nij,nj->ni", to_body, origin - position), turn))
+        frames.append(trusted(Frames, np.einsum("nij,nj->ni", to_body, origin - position), turn))
     return tuple(frames)
 
 

@@ -31,8 +31,7 @@ class JointForce:
 
     def __post_init__(self) -> None:
         who = f"joint force {self.name!r}"
-        put_checked(self, who, scalar, "stiffness", "rest", "damping")
-        put_checked(self, who, time_function, "effort")
+        put_checked(self, who, stiffness=scalar, rest=scalar, damping=scalar, effort=time_function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +54,8 @@ class PointForce:
 
     def __post_init__(self) -> None:
         who = f"point force {self.name!r}"
-        put_checked(self, who, vector, "first_point", "second_point")
-        put_checked(self, who, scalar, "stiffness", "rest_length", "damping")
-        put_checked(self, who, time_function, "effort")
+        put_checked(self, who, first_point=vector, second_point=vector, effort=time_function)
+        put_checked(self, who, stiffness=scalar, rest_length=scalar, damping=scalar)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,9 @@ class ExternalForce:
 
     def __post_init__(self) -> None:
         who = f"external force {self.name!r}"
-        put_checked(self, who, vector, "force", "moment", *(["point"] * (self.point is not None)))
+        put_checked(self, who, force=vector, moment=vector)
+        if self.point is not None:
+            put_checked(self, who, point=vector)
         if self.axes not in ("world", "body"):
             raise ModelError(f"{who}: axes is {self.axes!r}; give 'world' or 'body'")
 
@@ -154,7 +154,7 @@ class Beam:
         who = f"beam {self.name!r}"
         for name in ("length", "E", "G", "A", "I_y", "I_z", "J"):
             object.__setattr__(self, name, positive(getattr(self, name), who, name))
-        put_checked(self, who, scalar, "damping")
+        put_checked(self, who, damping=scalar)
         if self.damping < 0.0:
             raise ModelError(f"{who}: damping is {self.damping}; give a time [s], 0 for none")
 

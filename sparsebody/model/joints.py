@@ -126,7 +126,7 @@ class Helical(JointType, name="helical"):
     pitch: float  # [m/rad]
 
     def __post_init__(self) -> None:
-        put_checked(self, "helical joint", scalar, "pitch")
+        put_checked(self, "helical joint", pitch=scalar)
         if self.pitch == 0.0:
             raise ModelError(f"helical pitch is {self.pitch}; a screw without travel is a Revolute")
 
@@ -197,7 +197,7 @@ class ConstantDistance(JointType, name="constant-distance"):
     length: float  # [m]
 
     def __post_init__(self) -> None:
-        put_checked(self, "constant distance", scalar, "length")
+        put_checked(self, "constant distance", length=scalar)
         if not self.length > 0.0:
             raise ModelError(
                 f"length of a constant distance is {self.length}; it must be positive "

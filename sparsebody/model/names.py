@@ -78,13 +78,11 @@ def numbered(template: str, *numbers: Any) -> Sequence[str]:
         )
     columns = np.broadcast_arrays(*map(np.atleast_1d, numbers))
     n_fields = template.count(FIELD)
-    if any(column.dtype.kind not in "iu" or column.ndim != 1 for column in columns):
-        raise ModelError(f"names {template!r}: give whole numbers, one array for each field {{}}")
-    if len(columns) != n_fields:
-        raise ModelError(
-            f"names {template!r}: give one array of numbers for each of the {n_fields} fields "
-            f"{{}}, not {len(columns)}"
-        )
+    kinds = [f"{column.ndim}-D {column.dtype}" for column in columns]
+    is_whole = all(column.dtype.kind in "iu" and column.ndim == 1 for column in columns)
+    if len(columns) != n_fields or not is_whole:
+        remedy = f"give 1-D arrays of whole numbers, one for each of the {n_fields} fields {{}}"
+        raise ModelError(f"names {template!r}: {remedy}, not {', '.join(kinds) or 'none'}")
     first, n = columns[0][:1], len(columns[0])
     if len(columns) == 1 and n >= MANY and first >= 0 and (np.diff(columns[0]) == 1).all():
         return Counted([(template, int(first[0]))], n)

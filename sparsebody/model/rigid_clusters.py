@@ -18,7 +18,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import BodyColumns, Frame, Frames, rotations
+from sparsebody.model.bodies import BodyColumns, Frame, Frames, rotations, trusted
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
@@ -77,7 +77,7 @@ class Hosts:
         """Return frames on bodies in the frames of their hosts."""
         turn = self.rotation[body]
         origin = self.offset[body] + np.einsum("nij,nj->ni", turn, frames.origins)
-        return Frames.trusted(origin, quaternion_from_rotation(turn @ frames.rotations))
+        return trusted(Frames, origin, quaternion_from_rotation(turn @ frames.rotations))
 
     def point(self, body: int, point: ArrayLike) -> FloatArray:
         """Return a point (3,) on a body in the frame of its host [m]."""

@@ -179,9 +179,7 @@ class System:
         return int(self.first_row[-1])
 
     @property
-    def joint_frames(
-        self,
-    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    def joint_frames(self) -> Any:
         """Predecessors, successors, and the joint frames (rotation, point) on either."""
         return tuple(getattr(self, name) for name in FRAMES)
 

@@ -12,7 +12,7 @@ import numpy as np
 from sparsebody._core import model as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import put_checked, scalar
+from sparsebody.model.columns import positive, put_checked, scalar
 
 
 class TimeFunction(Protocol):
@@ -56,7 +56,8 @@ class Sinusoid:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        put_checked(self, "sinusoid", scalar, "amplitude", "angular_frequency", "phase", "offset")
+        checks = {"amplitude": scalar, "angular_frequency": scalar}
+        put_checked(self, "sinusoid", **checks, phase=scalar, offset=scalar)
 
     def __call__(self, time: float) -> tuple[float, float, float]:
         """Value, first and second derivative."""
@@ -76,9 +77,7 @@ class SmoothStep:
     delay: float = 0.0  # [s]
 
     def __post_init__(self) -> None:
-        put_checked(self, "smooth step", scalar, "start", "end", "duration", "delay")
-        if not self.duration > 0.0:
-            raise ModelError(f"duration of a smooth step is {self.duration}; it must be positive")
+        put_checked(self, "smooth step", start=scalar, end=scalar, duration=positive, delay=scalar)
 
     def __call__(self, time: float) -> tuple[float, float, float]:
         """Value, first and second derivative."""

@@ -185,10 +185,10 @@ def is_installed(package: str | None) -> bool:
     return package is None or find_spec(package) is not None
 
 
-def installed_entry(table: Mapping[str, Ordering], name: str) -> Ordering:
+def installed_entry(table: Mapping[str, Ordering], name: str, what: str = "ordering") -> Ordering:
     """Return the line of a name; errors list the names, or give the package that it needs."""
     if not isinstance(name, str) or name not in table:
-        raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(table)}")
+        raise UnknownNameError(f"no {what} {name!r}; there are {', '.join(table)}")
     needs = table[name].needs
     if not is_installed(needs):
         raise MissingDependencyError(

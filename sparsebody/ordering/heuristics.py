@@ -1,9 +1,10 @@
 """Heuristics: tree parts from the leaves, minimum degree and fill, sweeps, dissection."""
 
 from collections.abc import Callable
+from functools import wraps
 from itertools import pairwise
 from types import ModuleType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -26,29 +27,34 @@ from sparsebody.sparse.pattern import (
     with_primal_blocks,
 )
 
+P = ParamSpec("P")
+CoreOrdering: TypeAlias = Callable[Concatenate[BlockPattern, P], IntArray]
+
 # ---- minimum degree ------------------------------------------------------------------------------
 
 
-def leaves_then(
-    pattern: BlockPattern, order_core: Callable[[BlockPattern, IntArray], IntArray]
-) -> IntArray:
+def leaves_then(order_core: CoreOrdering[P]) -> CoreOrdering[P]:
     """Strip tree parts from the leaves, each outer body and then its joint; then order the core.
 
-    Admissible if the order of the core is: `order_core` takes its pattern, and its blocks in
-    `pattern`. Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    Makes an ordering of whole patterns from one of cores, admissible if that is. Baraff (1996);
+    Featherstone (2008), ch. 7 for the articulated-body algorithm.
     """
-    outer, stripped = tree_parts(pattern)
-    if len(stripped) == 0:
-        return order_core(pattern, np.arange(pattern.n_blocks, dtype=np.intp))
-    joint_of = np.empty(pattern.n_primal, dtype=np.intp)  # of each stripped body
-    joint_of[outer[outer >= 0]] = pattern.n_primal + np.flatnonzero(outer >= 0)
-    parts = np.column_stack([stripped, joint_of[stripped]]).ravel()
-    is_core = np.ones(pattern.n_blocks, dtype=bool)
-    is_core[parts] = False
-    core, n = np.flatnonzero(is_core), np.count_nonzero(is_core[: pattern.n_primal])
-    inner = pattern.part(core[:n], core[n:] - pattern.n_primal)
-    order = np.concatenate([parts, core[order_core(inner, core)]])
-    return postordered(pattern, order)
+
+    @wraps(order_core)
+    def ordering(pattern: BlockPattern, /, *args: P.args, **options: P.kwargs) -> IntArray:
+        outer, stripped = tree_parts(pattern)
+        if len(stripped) == 0:
+            return order_core(pattern, *args, **options)
+        joint_of = np.empty(pattern.n_primal, dtype=np.intp)  # of each stripped body
+        joint_of[outer[outer >= 0]] = pattern.n_primal + np.flatnonzero(outer >= 0)
+        parts = np.column_stack([stripped, joint_of[stripped]]).ravel()
+        core = np.delete(np.arange(pattern.n_blocks), parts)
+        n = pattern.n_primal - len(stripped)
+        inner = pattern.part(core[:n], core[n:] - pattern.n_primal)
+        order = np.concatenate([parts, core[order_core(inner, *args, **options)]])
+        return postordered(pattern, order)
+
+    return ordering
 
 
 def natural(pattern: BlockPattern) -> IntArray:
@@ -73,37 +79,24 @@ def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
     """Return the order by minimum degree in which blocks of a lower `phase` (n_blocks,) come first.
 
     No joint's phase is lower than those of the bodies that it waits for. Constrained minimum
-    degree: Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
+    degree: Liu (1989), SIAM J. Sci. Stat. Comput. 10:1136; Davis (2006), sec. 7.1.
     """
-    outer, _ = tree_parts(pattern)
-    n_ends = np.diff(pattern.adjacency[0])[pattern.n_primal :]
-    return _by_degree(pattern, phase, outer, np.where(outer >= 0, 1, n_ends))
-
-
-def without_waiting(pattern: BlockPattern, phase: IntArray) -> IntArray:
-    """Return the order in which joints wait for lower phases but for no body. Not admissible."""
-    none = np.full(pattern.n_dual, -1, dtype=np.intp)
-    return _by_degree(pattern, phase, none, np.zeros(pattern.n_dual, dtype=np.intp))
-
-
-def _by_degree(
-    pattern: BlockPattern, phase: IntArray, outer: IntArray, n_awaited: IntArray
-) -> IntArray:
-    """Return the order with joints that wait for so many bodies, or for the outer one."""
+    n, outer = pattern.n_primal, tree_parts(pattern)[0]
     awaited = np.zeros(pattern.n_blocks, dtype=np.intp)
-    awaited[pattern.n_primal :] = n_awaited
-    return kernels.minimum_degree(
-        pattern.adjacency, pattern.block_sizes, pattern.n_primal, awaited, outer, phase
-    )
+    awaited[n:] = np.where(outer >= 0, 1, np.diff(pattern.adjacency[0])[n:])
+    blocks = pattern.adjacency, pattern.block_sizes
+    return kernels.minimum_degree(*blocks, n, awaited, outer, phase)
 
 
-def unconstrained_minimum_degree(pattern: Blocks) -> IntArray:
+def unconstrained_minimum_degree(pattern: Blocks, phase: IntArray | None = None) -> IntArray:
     """Eliminate next the block that couples to the fewest scalar rows, of any symmetric pattern.
 
-    No block waits for another. Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
+    No block waits for another, but all for those of a lower `phase` (n_blocks,). Amestoy, Davis and
+    Duff (1996); Davis (2006), sec. 7.1.
     """
     zeros, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    return kernels.minimum_degree(pattern.adjacency, pattern.block_sizes, 0, zeros, none, zeros)
+    phase = zeros if phase is None else phase
+    return kernels.minimum_degree(pattern.adjacency, pattern.block_sizes, 0, zeros, none, phase)
 
 
 def bodies_first(pattern: BlockPattern) -> IntArray:
@@ -115,13 +108,14 @@ def bodies_first(pattern: BlockPattern) -> IntArray:
     return in_phases(pattern, is_joint.astype(np.intp))
 
 
+@leaves_then
 def leaves_first(pattern: BlockPattern) -> IntArray:
     """Strip tree parts from the leaves, each outer body and then its joint; then minimum degree.
 
     Admissible. On a tree no front is larger than a body with one of its joints, or two bodies.
     Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
     """
-    return leaves_then(pattern, lambda core, _: minimum_degree(core))
+    return minimum_degree(pattern)
 
 
 # ---- sweeps: small bandwidth, small profile, few rows in flight, slowest modes -------------------
@@ -158,7 +152,7 @@ def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
 def sloan(pattern: BlockPattern) -> IntArray:
     """Take next, of the bodies near those taken, one that is far from the end and adds little.
 
-    Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
+    Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23:239.
     """
     return better_way(pattern, kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern)))
 
@@ -201,7 +195,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
 
     Edges weigh as many as the joint has rows. Of a multiple eigenvalue, taken is the vector nearest
     to the distances from a body at the periphery. Each joint follows its bodies, in the better
-    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
+    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2:317; Fiedler (1973).
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)
@@ -248,18 +242,15 @@ def _fiedler_vector(weight: csc_array, distance: FloatArray) -> FloatArray:
 # ---- minimum fill, and tree decompositions of NetworkX -------------------------------------------
 
 
+@leaves_then
 def minimum_fill(pattern: BlockPattern) -> IntArray:
     """Eliminate next the joint that couples the fewest entries anew, tree parts leaves first.
 
     Admissible: a body comes right before its first joint. Among equals the one comes first after
-    which a neighbour fills in least, then the one of the smallest front. Tinney and Walker (1967),
-    scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
+    which a neighbour fills in least, then the one of the smallest front, then the one whose bodies
+    are nearest to landmarks. Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998),
+    SIAM J. Matrix Anal. 19:682.
     """
-    return leaves_then(pattern, lambda core, _: _core_order(core))
-
-
-def _core_order(pattern: BlockPattern) -> IntArray:
-    """Return an order of the core, joints sorted by distances of their bodies from landmarks."""
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
     distance = np.pad(landmark_distances(pattern), ((0, 1), (0, 0)))
@@ -272,23 +263,19 @@ def _core_order(pattern: BlockPattern) -> IntArray:
     return postordered(pattern, with_primal_blocks(pattern, joints))
 
 
-Decompose = Callable[[Any], tuple[int, Any]]
-
-
-def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
+@leaves_then
+def by_tree_decomposition(
+    pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]
+) -> IntArray:
     """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
 
-    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208, 3.
+    Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.
     """
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        indptr, indices = (part.tolist() for part in dual_graph(core))
-        slices = pairwise(indptr)
-        graph = nx.Graph({k: indices[first:last] for k, (first, last) in enumerate(slices)})
-        joints = elimination_of(decompose(graph)[1]) if core.n_dual else []
-        return postordered(core, with_primal_blocks(core, np.array(joints, dtype=np.intp)))
-
-    return leaves_then(pattern, order_core)
+    indptr, indices = (part.tolist() for part in dual_graph(pattern))
+    slices = pairwise(indptr)
+    graph = nx.Graph({k: indices[first:last] for k, (first, last) in enumerate(slices)})
+    joints = elimination_of(decompose(graph)[1]) if pattern.n_dual else []
+    return postordered(pattern, with_primal_blocks(pattern, np.array(joints, dtype=np.intp)))
 
 
 def elimination_of(decomposition: Any) -> list[int]:
@@ -315,7 +302,7 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
 
     Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
     joints are cut, against the size of the halves; minimum degree decides within. George (1973);
-    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates; Fiduccia and
+    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16:235, for cuts by coordinates; Fiduccia and
     Mattheyses (1982) for moves of bodies at the cut.
     """
     joint_sizes = pattern.block_sizes[pattern.n_primal :]
@@ -326,20 +313,17 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
     return in_phases(pattern, phase)
 
 
+@leaves_then
 def nested_dissection(pattern: BlockPattern) -> IntArray:
     """Cut the core by distances from bodies far apart, tree parts leaves first. Admissible.
 
     Coordinates are distances in the graph from eight bodies, and their differences. George (1973);
-    George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (without positions).
+    George and Liu (1978), SIAM J. Numer. Anal. 15:1053 (without positions).
     """
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        distance = landmark_distances(core)
-        first, second = np.triu_indices(distance.shape[1], 1)
-        differences = distance[:, first] - distance[:, second]
-        return dissected(core, np.column_stack([differences, distance]))
-
-    return leaves_then(pattern, order_core)
+    distance = landmark_distances(pattern)
+    first, second = np.triu_indices(distance.shape[1], 1)
+    differences = distance[:, first] - distance[:, second]
+    return dissected(pattern, np.column_stack([differences, distance]))
 
 
 def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = None) -> IntArray:
@@ -349,16 +333,14 @@ def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = N
     """
     if positions is None:
         return nested_dissection(pattern)
-
-    def order_core(core: BlockPattern, blocks: IntArray) -> IntArray:
-        return dissected(core, positions[blocks[: core.n_primal]])
-
-    return leaves_then(pattern, order_core)
+    of_core = np.delete(positions, tree_parts(pattern)[1], axis=0)
+    return leaves_then(dissected)(pattern, of_core)
 
 
 # ---- CHOLMOD -------------------------------------------------------------------------------------
 
 
+@leaves_then
 def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     """Order the joints as CHOLMOD would eliminate them, each body right before its first joint.
 
@@ -367,38 +349,31 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     where the mechanism is a large lattice) and "nesdis" (METIS cuts, constrained minimum degree
     orders) look at; "colamd" takes T' P' itself. Chen, Davis, Hager and Rajamanickam (2008).
     """
-    _cholmod(method)
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        if core.n_dual == 0:
-            return np.arange(core.n_primal, dtype=np.intp)
-        joint_of_row = _repeated(core.block_sizes[core.n_primal :])
-        ends = core.ends[joint_of_row]
-        row, side = np.nonzero(ends >= 0)
-        touches = np.ones(len(row)), (row, ends[row, side])
-        matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(core.n_primal, 1))))
-        if method != "colamd":
-            matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
-        return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
-
-    return leaves_then(pattern, order_core)
+    _cholmod(method)  # needed by all patterns alike
+    if pattern.n_dual == 0:
+        return np.arange(pattern.n_primal, dtype=np.intp)
+    joint_of_row = _repeated(pattern.block_sizes[pattern.n_primal :])
+    ends = pattern.ends[joint_of_row]
+    row, side = np.nonzero(ends >= 0)
+    touches = np.ones(len(row)), (row, ends[row, side])
+    matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(pattern.n_primal, 1))))
+    if method != "colamd":
+        matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
+    return with_primal_blocks(pattern, blocks_ordered(matrix, joint_of_row, method))
 
 
+@leaves_then
 def quotient_metis(pattern: BlockPattern) -> IntArray:
     """Dissect the graph of bodies and joints by METIS, then see that bodies precede their joints.
 
     Admissible. Joints move back to the later of their bodies, or bodies forward to their first
     joint, whichever predicts less work. Karypis and Kumar (1998).
     """
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        if core.n_dual == 0:
-            return np.arange(core.n_blocks, dtype=np.intp)
-        blocks = quotient_ordered_by(core, "metis")
-        joints = blocks[blocks >= core.n_primal] - core.n_primal
-        return fewest_flops(core, repair(core, blocks), with_primal_blocks(core, joints))
-
-    return leaves_then(pattern, order_core)
+    if pattern.n_dual == 0:
+        return np.arange(pattern.n_blocks, dtype=np.intp)
+    blocks = quotient_ordered_by(pattern, "metis")
+    joints = blocks[blocks >= pattern.n_primal] - pattern.n_primal
+    return fewest_flops(pattern, repair(pattern, blocks), with_primal_blocks(pattern, joints))
 
 
 def quotient_ordered_by(pattern: Blocks, method: str) -> IntArray:

@@ -10,16 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import ordering as kernels
-from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.errors import UnknownNameError
-from sparsebody.ordering import Ordering, choose
-from sparsebody.ordering.heuristics import (
-    bodies_first,
-    level_sweep,
-    minimum_degree,
-    nested_dissection,
-    without_waiting,
-)
+from sparsebody.arrays import IntArray
+from sparsebody.ordering import Ordering, choose, heuristics, installed_entry
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -28,12 +20,6 @@ class Search(NamedTuple):
 
     sequence: IntArray  # (n_blocks,) as they are reached
     came_from: IntArray  # (n_blocks,) the block that each is reached from, -1 for none
-
-    def tree_joints(self, pattern: BlockPattern) -> BoolArray:
-        """Return which joints (n_dual,) lead to a body that nothing else has led to before."""
-        leads = np.zeros(pattern.n_blocks + 1, dtype=bool)  # the last one is that of roots
-        leads[self.came_from[: pattern.n_primal]] = True
-        return leads[pattern.n_primal : pattern.n_blocks]
 
 
 def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
@@ -51,13 +37,13 @@ def penalty(pattern: BlockPattern) -> IntArray:
     Every pivot of a joint is -eps: in rounding, digits are lost in proportion to 1 / eps.
     """
     is_body = np.arange(pattern.n_blocks) < pattern.n_primal
-    order = without_waiting(pattern, is_body.astype(np.intp))
+    order = heuristics.unconstrained_minimum_degree(pattern, is_body.astype(np.intp))
     return order[np.argsort(is_body[order], kind="stable")]
 
 
 def delassus(pattern: BlockPattern) -> IntArray:
     """Eliminate all bodies, and the joints, which they couple directly then, by minimum degree."""
-    order = bodies_first(pattern)
+    order = heuristics.bodies_first(pattern)
     return order[np.argsort(order >= pattern.n_primal, kind="stable")]
 
 
@@ -84,18 +70,13 @@ def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
     tree = search(pattern, depth_first=False)
     bodies = tree.sequence[tree.sequence < pattern.n_primal][::-1]
     pairs = np.stack([bodies, tree.came_from[bodies]], axis=1).ravel()
-    closing = np.flatnonzero(~tree.tree_joints(pattern)) + pattern.n_primal
-    return pairs[pairs >= 0], closing.astype(np.intp)
+    inwards = pairs[pairs >= 0]
+    return inwards, np.setdiff1d(np.arange(pattern.n_blocks), inwards)
 
 
 def depth_first(pattern: BlockPattern) -> IntArray:
     """Eliminate blocks against the sequence of a depth-first search; they couple to its ways."""
     return search(pattern, depth_first=True).sequence[::-1].copy()
-
-
-def automatic(pattern: BlockPattern) -> IntArray:
-    """Return the order of the package with the fewest predicted flops."""
-    return choose(pattern).order
 
 
 ALGORITHMS = {
@@ -116,12 +97,18 @@ ALGORITHMS = {
     "depth-first": Ordering(
         depth_first, "LDU against a depth-first search", "Brüdigam and Manchester (2020)"
     ),
-    "band": Ordering(level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
-    "dissection": Ordering(nested_dissection, "halves first, cuts last", "George (1973)"),
-    "minimum-degree": Ordering(
-        minimum_degree, "the least coupled block next", "Amestoy, Davis and Duff (1996)"
+    "band": Ordering(heuristics.level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
+    "dissection": Ordering(
+        heuristics.nested_dissection, "halves first, cuts last", "George (1973)"
     ),
-    "auto": Ordering(automatic, "the least predicted work of all orderings", "this package"),
+    "minimum-degree": Ordering(
+        heuristics.minimum_degree, "the least coupled block next", "Amestoy, Davis and Duff (1996)"
+    ),
+    "auto": Ordering(
+        lambda pattern: choose(pattern).order,
+        "the least predicted work of all orderings",
+        "this package",
+    ),
 }
 
 
@@ -130,6 +117,4 @@ def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:
 
     Raises UnknownNameError if there is no algorithm of this name.
     """
-    if not isinstance(name, str) or name not in ALGORITHMS:
-        raise UnknownNameError(f"no algorithm {name!r}; there are {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[name].function(pattern)
+    return installed_entry(ALGORITHMS, name, "algorithm").function(pattern)

@@ -8,13 +8,7 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
-from sparsebody.ordering.heuristics import (
-    fewest_flops,
-    leaves_then,
-    minimum_fill,
-    nested_dissection,
-    pathwidth_sweep,
-)
+from sparsebody.ordering import heuristics
 from sparsebody.sparse.elimination_tree import postordered
 from sparsebody.sparse.pattern import BlockPattern, Blocks, Graph, dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
@@ -42,6 +36,7 @@ _MOST_VISITS = 30_000_000
 _VISITS_AT_ONCE = 200_000  # in about 0.1 s
 
 
+@heuristics.leaves_then
 def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) -> IntArray:
     """Move joints, and runs of joints, as annealing allows. Admissible.
 
@@ -49,19 +44,15 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     The same `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi
     (1983).
     """
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        starts = minimum_fill(core), nested_dissection(core), pathwidth_sweep(core)
-        start = fewest_flops(core, *starts)
-        joints = start[start >= core.n_primal] - core.n_primal
-        if len(joints) < 3:
-            return start
-        size = core.block_sizes[core.n_primal :]
-        budget = min(_VISITS * len(joints) ** 2, _MOST_VISITS) if visits is None else visits
-        best = _anneal(dual_graph(core), size, joints, budget, np.random.default_rng(seed))
-        return postordered(core, with_primal_blocks(core, best))
-
-    return leaves_then(pattern, order_core)
+    tried = heuristics.minimum_fill, heuristics.nested_dissection, heuristics.pathwidth_sweep
+    start = heuristics.fewest_flops(pattern, *(ordering(pattern) for ordering in tried))
+    joints = start[start >= pattern.n_primal] - pattern.n_primal
+    if len(joints) < 3:
+        return start
+    size = pattern.block_sizes[pattern.n_primal :]
+    budget = min(_VISITS * len(joints) ** 2, _MOST_VISITS) if visits is None else visits
+    joints = _anneal(dual_graph(pattern), size, joints, budget, np.random.default_rng(seed))
+    return postordered(pattern, with_primal_blocks(pattern, joints))
 
 
 def _anneal(
@@ -79,19 +70,16 @@ LARGEST_EXACT = 60  # blocks
 _MOST_STATES = 300_000  # partial orders that the search for the least bandwidth looks at
 
 
+@heuristics.leaves_then
 def narrowest_fronts(pattern: BlockPattern) -> IntArray:
     """Return an admissible order whose largest front of a joint has the fewest rows possible.
 
     By the exact treewidth of the graph of the core's joints, weighted by rows. OrderingError beyond
-    60 blocks, or if the search takes too long.
+    60 blocks of the core, or if the search takes too long.
     """
     _check_size(pattern, "width of fronts")
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        joints = exact_width(*dual_graph(core), core.block_sizes[core.n_primal :])[1]
-        return postordered(core, with_primal_blocks(core, joints))
-
-    return leaves_then(pattern, order_core)
+    joints = exact_width(*dual_graph(pattern), pattern.block_sizes[pattern.n_primal :])[1]
+    return postordered(pattern, with_primal_blocks(pattern, joints))
 
 
 def least_bandwidth(pattern: BlockPattern) -> IntArray:
@@ -99,7 +87,7 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
 
     Not admissible: joints stand between their bodies. Orders are built from the left and abandoned
     when too many blocks are due. OrderingError beyond 60 blocks, or if the search takes too long.
-    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
+    Saxe (1980), SIAM J. Algebr. Discrete Methods 1:363; Del Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
     graph = nx.Graph({k: pattern.neighbours(k).tolist() for k in range(pattern.n_blocks)})

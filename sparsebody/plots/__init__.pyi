@@ -4,9 +4,9 @@
 
 # What is drawn, and where to
 from .subjects import (
+    MechanismPictures as MechanismPictures,
     Options as Options,
     Subject as Subject,
-    mechanism_subject as mechanism_subject,
     trajectory_subject as trajectory_subject,
 )
 from .style import check_format as check_format, save_figure as save_figure
@@ -15,6 +15,7 @@ from .style import check_format as check_format, save_figure as save_figure
 from .curves import (
     Line as Line,
     plot_costs as plot_costs,
+    plot_dispersion as plot_dispersion,
     plot_growth as plot_growth,
     plot_joint_forces as plot_joint_forces,
 )

@@ -1,4 +1,4 @@
-"""Quantities of a run over time: energy, constraint errors, positions, joint forces."""
+"""Curves: energy, errors, positions and joint forces over time, costs, dispersion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.plots.style import BLUE, CYCLE, INK, ORANGE, styled
+from sparsebody.plots.style import BLUE, CYCLE, FAINT, INK, ORANGE, styled
 
 
 def time_axes(n_rows: int, height: float = 1.9) -> tuple[Figure, list[Axes]]:
@@ -164,4 +164,30 @@ def plot_costs(panels: Mapping[str, Sequence[Line]]) -> Figure:
         draw_growth(axes, lines)
         axes.set(xlabel="joints", title=quantity)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+    return figure
+
+
+@styled
+def plot_dispersion(
+    distance: FloatArray,
+    frequency: FloatArray,
+    gaps: Sequence[tuple[float, float]] = (),
+    corners: Mapping[str, float] | None = None,
+    title: str = "",
+) -> Figure:
+    """Return frequencies (n, n_branches) [Hz] along a path of wave vectors, gaps shaded.
+
+    `distance` (n,): along the path [rad/m]; `gaps`: lower and upper ends [Hz]; `corners`: where
+    named wave vectors are.
+    """
+    figure = Figure(figsize=(5.0, 3.6))
+    axes = figure.add_subplot()
+    axes.plot(distance, frequency, color=BLUE, linewidth=1.0)
+    for low, high in gaps:
+        axes.axhspan(low, high, color=FAINT, linewidth=0.0)
+    if corners:
+        axes.set_xticks(list(corners.values()), list(corners))
+        axes.grid(axis="x")
+    axes.set(xlim=(distance[0], distance[-1]), xlabel="wave vector [rad/m]")
+    axes.set(ylim=(0.0, None), ylabel="frequency [Hz]", title=title)
     return figure

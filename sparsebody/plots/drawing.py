@@ -44,10 +44,6 @@ class View:
         """Return the picture coordinates (..., 2 or 3) of points (..., 3)."""
         return np.asarray(points @ self.axes.T)
 
-    def flipped(self) -> View:
-        """Return the same plane with its axes exchanged."""
-        return View(self.axes[::-1], self.labels[::-1])
-
 
 SPACE = View(np.eye(3), ("x [m]", "y [m]", "z [m]"))
 
@@ -255,7 +251,7 @@ def _side_by_side(
     """Draw a long mechanism lying, instant over instant, and below a close-up of its start."""
     across, up = np.ptp(view(snapshots[0]), axis=0)
     is_upright = bool(up > across)
-    lying = view.flipped() if is_upright else view
+    lying = View(view.axes[::-1], view.labels[::-1]) if is_upright else view
     flat = lying(np.concatenate(snapshots))
     low, high = flat.min(axis=0), flat.max(axis=0)
     window = low - 0.15 * (high[1] - low[1]), high + 0.15 * (high[1] - low[1])

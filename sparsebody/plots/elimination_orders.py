@@ -15,7 +15,7 @@ from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.model.system import State
 from sparsebody.plots.outline import joint_points
 from sparsebody.plots.style import BLUE, FAINT, INK, ORANGE, TIME_COLORS, styled
-from sparsebody.sparse.elimination_tree import elimination_tree, postorder
+from sparsebody.sparse.elimination_tree import elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
 
 _MOST_NUMBERS = 80  # blocks up to which their places in the order are written beside them
@@ -88,7 +88,7 @@ def tree_layout(parent: IntArray) -> tuple[FloatArray, IntArray]:
     n = len(parent)
     low, high = np.full(n, np.inf), np.full(n, -np.inf)
     leaves = 0
-    for node in postorder(parent):
+    for node in kernels.postorder(parent):
         if low[node] > high[node]:
             low[node] = high[node] = leaves
             leaves += 1
@@ -104,7 +104,7 @@ def plot_elimination_tree(pattern: BlockPattern, order: IntArray, title: str = "
 
     `order` (n_blocks,): elimination order.
     """
-    parent = elimination_tree(pattern, order)
+    parent = elimination(pattern, order).parent
     across, depth = tree_layout(parent)
     figure = Figure(figsize=(5.6, 4.0))
     axes = figure.add_subplot()

@@ -1,4 +1,4 @@
-"""What is drawn of a mechanism: lines, solids and joints, each point fixed in a body."""
+"""Outlines of mechanisms: lines, solids and joints, each point fixed in a body."""
 
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -58,7 +58,9 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
     on_body = _joint_points(system)
     for i, body in enumerate(map(mechanism.body, system.body_names)):
         if body.shape is None:
-            lines += [(i, ends, False) for ends in _star(on_body[i])]
+            joints = on_body[i]  # a line from joint to joint, or from the center to each
+            stars = [joints] if len(joints) == 2 else [[np.zeros(3), point] for point in joints]
+            lines += [(i, np.stack(ends), False) for ends in stars]
             continue
         solid = not isinstance(body.shape, Polyline)
         ends = _edges(body.shape) - system.center_of_mass[i]
@@ -93,13 +95,6 @@ def _joint_points(system: System) -> list[list[FloatArray]]:
             if i >= 0:
                 on_body[i].append(point)
     return on_body
-
-
-def _star(points: list[FloatArray]) -> list[FloatArray]:
-    """Return lines of a body without a shape: joint to joint, or from the center to each."""
-    if len(points) == 2:
-        return [np.stack(points)]
-    return [np.stack([np.zeros(3), point]) for point in points]
 
 
 def _edges(shape: Shape) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How figures look, and how they are written to files."""
+"""Colors and settings of figures, and their files."""
 
 from collections.abc import Callable
 from functools import wraps

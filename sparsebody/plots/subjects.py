@@ -1,4 +1,4 @@
-"""What a picture is made of: a trajectory or a mechanism, and the figures of each."""
+"""Figures of a trajectory or a mechanism, by kinds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -163,11 +163,6 @@ class TrajectoryPictures(Subject):
     def spy(self) -> Figure:
         """Return the matrix at the first state."""
         return self.model.spy()
-
-
-def mechanism_subject(mechanism: Mechanism, options: Options) -> Subject:
-    """Return what can be drawn of a mechanism."""
-    return MechanismPictures(mechanism, options)
 
 
 def trajectory_subject(path: Path, options: Options, *, recover: bool = False) -> Subject:

@@ -1,9 +1,12 @@
 """Explicit steps: as one native call, and variational ones where the equations need Python.
 
-The call evaluates, closes the joints of all stages, and takes loads, drives and control.
+The call evaluates, closes joints, and takes loads, prescribed motions and control. The stages of a
+step stay open where closing them would hardly change its end, Hairer, Lubich, Wanner (2006), sec.
+IV.4; there another method, with smaller errors, takes the place of the one asked for.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,10 +44,26 @@ _NATIVE: dict[type, Any] = {
     dynamics.ReducedEvaluation: simulation.ReducedSteps,
     dynamics.PlanarEvaluation: simulation.PlanarSteps,
 }
+Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
+"""The nodes of a method, and a step of it by native steps, from a start, of h [s]."""
+
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
+_LAST_NODE = 1.0 - 1e-12  # but for rounding
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
 _SINGULAR_CONTRACTION = 0.3  # of an opening that a correction leaves: rows change much in a step
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
+
+
+def _attempt(method: Tableau, closes_stages: bool, is_adaptive: bool) -> Attempt:
+    error = method.error if is_adaptive else _NOTHING
+    tableau = method.node, method.pose, method.rate, error
+    return method.node, lambda native, start, h: native.step(start, tableau, closes_stages, h)
+
+
+def _composition(scheme: Composition, system: System) -> Attempt:
+    parts, inertias = scheme.parts, (system.inertia, system.mass)
+    nodes = np.cumsum(parts)
+    return nodes, lambda native, start, h: native.variational_step(start, inertias, parts, h)
 
 
 class ExplicitSteps:
@@ -58,12 +77,18 @@ class ExplicitSteps:
         control: Control | None,
         is_adaptive: bool,
     ) -> None:
-        self._scheme, self._small, self._is_adaptive = scheme, small, is_adaptive
+        self._small, self._is_adaptive = small, is_adaptive
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
-        self._inertias = system.inertia, system.mass
-        nodes = np.cumsum(scheme.parts) if isinstance(scheme, Composition) else scheme.node
-        self._nodes = [*nodes[:-1].tolist(), 1.0]
+        if isinstance(scheme, Composition):
+            self._attempts = [_composition(scheme, system)]
+        else:
+            methods = (scheme.open_stages, False), (scheme, True)
+            self._attempts = [
+                _attempt(method, closes_stages, is_adaptive)
+                for method, closes_stages in methods
+                if method is not None
+            ]
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
@@ -83,13 +108,12 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        start = poses, state.coordinate, acceleration, *self._functions(evaluator, state.time, time)
-        h, scheme = time - state.time, self._scheme
-        if isinstance(scheme, Composition):
-            reached = native.variational_step(start, self._inertias, scheme.parts, h)
-        else:
-            error = scheme.error if self._is_adaptive else _NOTHING
-            reached = native.step(start, (scheme.node, scheme.pose, scheme.rate, error), h)
+        for nodes, attempt in self._attempts:
+            times_and_functions = self._functions(evaluator, state.time, time, nodes)
+            start = poses, state.coordinate, acceleration, *times_and_functions
+            reached = attempt(native, start, time - state.time)
+            if reached[0] != native.OPEN:
+                break
         status, x, q, v, coordinate, a, correction, worst, last, error = reached
         if status != native.CLOSED:
             if status == native.STOPPED and self._control is not None:
@@ -101,22 +125,23 @@ class ExplicitSteps:
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
 
     def _functions(
-        self, evaluator: Evaluator, start: float, end: float
+        self, evaluator: Evaluator, start: float, end: float, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the times of stages (s,), and functions then (s, n_functions, 3) if needed."""
         terms = evaluator.assembler.loads_and_rows
         n_functions = 0 if terms is None else len(terms.functions)
         if self._control is None and n_functions == 0:
             return _NOTHING, _NO_VALUES
-        times = [start + node * (end - start) if node < 1.0 else end for node in self._nodes]
+        times = start + nodes * (end - start)
+        times[nodes > _LAST_NODE] = end
         values = np.empty((len(times), n_functions, 3))
         if terms is not None and n_functions > 0:
-            for k, time in enumerate(times):
+            for k, time in enumerate(times.tolist()):
                 if k > 0 and time == times[k - 1]:
                     values[k] = values[k - 1]
                 else:
                     terms.fill_functions(time, values[k])
-        return np.array(times), values
+        return times, values
 
     def _of(self, solver: ForwardDynamics) -> Native | None:
         evaluator, system, small = solver.evaluator, solver.system, self._small

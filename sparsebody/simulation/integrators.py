@@ -49,6 +49,7 @@ class Tableau:
     pose: FloatArray  # (s, s)
     rate: FloatArray  # (s, s)
     error: FloatArray  # (s + 1,) weights of all y'', and of that at the end, in the error of y' / h
+    open_stages: Tableau | None = None  # the method that takes its place where stages may be open
 
     def step(self, stage: Stage, state: State, acceleration: FloatArray, h: float) -> State:
         """Return the state a time h [s] later.
@@ -228,6 +229,17 @@ def semi_implicit_euler_step(
     return moved(state, rate, still, still, h).with_(velocity=faster.velocity)
 
 
+KUTTA_38 = Tableau(
+    node=np.array([1 / 3, 2 / 3, 1, 1]),
+    pose=np.array([[4, 0, 0, 0], [1, 3, 0, 0], [1, 2, 1, 0], [1, 2, 1, 0]]) / 4,
+    rate=np.array([[8, 0, 0, 0], [-4, 12, 0, 0], [8, -8, 8, 0], [1, 3, 3, 1]]) / 8,
+    error=np.array([1, -3, 3, 3, -4]) / 24,
+)
+"""Order 4 for second-order equations, with small errors where stages stay open. Velocities are
+those of Kutta's 3/8 rule, and the error that of its embedded formula: Hairer, Norsett, Wanner
+(1993), eq. (II.4.9). The last stage has the pose of the end; the second one makes up for the error
+of the first, of order 3."""
+
 RK4 = Tableau(
     node=np.array([1 / 2, 1 / 2, 1, 1]),
     pose=np.array(
@@ -235,6 +247,7 @@ RK4 = Tableau(
     ),
     rate=np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [1 / 6, 1 / 3, 1 / 3, 1 / 6]]),
     error=np.array([0, 0, 0, 1 / 6, -1 / 6]),
+    open_stages=KUTTA_38,
 )
 """Order 4 for second-order equations. Velocities are those of the classical method; poses of stages
 use the accelerations as well: they are off the motion by h^3 and h^4 instead of h^2, and joints

@@ -76,10 +76,9 @@ class OuterStepper:
         """Its accelerations (n_bodies, 6)."""
         return self._inner.acceleration
 
-    @property
-    def multiplier(self) -> FloatArray | None:
-        """Those of compliant joints at the end of the newest step; None where they are rigid."""
-        return self._inner.multiplier
+    def multiplier_at(self, time: float) -> FloatArray | None:
+        """Return those of compliant joints (n_rows,) in the newest step; None of rigid ones."""
+        return self._inner.multiplier_at(time)
 
     @property
     def rank(self) -> RankWatch:

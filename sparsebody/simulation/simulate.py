@@ -365,7 +365,7 @@ class _Run:
 
     def _record(self) -> None:
         stepper = self.stepper
-        multiplier = stepper.multiplier if self._is_under_way else None
+        multiplier = stepper.multiplier_at(self._state.time) if self._is_under_way else None
         wrench = stepper.joint_wrench if self._options.record_reactions else None
         self.recorder.append(sample(self._system, self._state, multiplier, wrench))
         self._recorded_at = self._state.time

@@ -280,11 +280,11 @@ class Stepper:
     """Takes steps with a ForwardDynamics, also past poses where its rows lose rank.
 
     All stages of a step are stabilized, as its end is, so that accelerations are smooth up to a
-    singular pose. Where a pivot is so small that even rounding counts, the step is tried in uneven
-    parts, whose stages lie elsewhere. If it is the end of the step that lies badly, the state
-    there is given out, but the motion goes on from the state before, over it. Only where the rows
-    are dependent whatever is tried, they are chosen anew at the pose itself, and again later until
-    the rank is as large as before.
+    singular pose; but for those of short regular steps, see `ExplicitSteps`. Where a pivot is so
+    small that even rounding counts, the step is tried in uneven parts, whose stages lie elsewhere.
+    If it is the end of the step that lies badly, the state there is given out, but the motion goes
+    on from the state before, over it. Only where the rows are dependent whatever is tried, they are
+    chosen anew at the pose itself, and again later until the rank is as large as before.
 
     Rows that are dependent where a motion begins may not be so later: then those that were left
     out are violated, and rows are chosen anew at the nearest pose that closes all joints. Rows
@@ -308,7 +308,6 @@ class Stepper:
 
     error_order = 4  # of local errors
     memory_size = 1
-    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     @property
     def memory(self) -> FloatArray:
@@ -321,6 +320,9 @@ class Stepper:
             return []
         message = f"{self._n_others} steps near singular poses were those of rk4"
         return [Event(time, "other steps", message)]
+
+    def multiplier_at(self, time: float) -> None:
+        """Return the multipliers of compliant joints: these are rigid."""
 
     @property
     def rank(self) -> RankWatch:

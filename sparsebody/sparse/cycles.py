@@ -78,7 +78,7 @@ def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
     A cycle of a least basis is made of the shortest ways from any of its nodes to the ends of one
     of its edges. These, the lightest first, are taken if they are no sum of others; none is heavier
     than the heaviest of any other basis, so that ways are followed only so far. Weights are not
-    negative. Horton (1987), SIAM J. Comput. 16, 2.
+    negative. Horton (1987), SIAM J. Comput. 16:358.
     """
     known = short_cycles(n_nodes, ends)
     both = (weight * (len(ends) + 1) + 1).tolist()  # weights, then numbers of edges
@@ -90,7 +90,7 @@ def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
         beside[b].append((e, a))
     candidates: dict[int, int] = {}
     for root in range(n_nodes + 1):
-        _add_cycles_through(root, beside, both, most, candidates)
+        candidates |= _cycles_through(root, beside, both, most)
     independent: dict[int, int] = {}
     chosen: list[int] = []
     for bits in sorted(candidates, key=lambda bits: (candidates[bits], bits)):
@@ -101,15 +101,11 @@ def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
     return _as_cycles([_around(bits, at) for bits in chosen], at)
 
 
-def _add_cycles_through(
-    root: int,
-    beside: Sequence[Sequence[tuple[int, int]]],
-    weight: Sequence[int],
-    most: int,
-    candidates: dict[int, int],
-) -> None:
-    """Add the cycles of two shortest ways from a root, disjoint but for it, and an edge."""
-    distance, way, branch = {}, {root: 0}, {root: -1}
+def _cycles_through(
+    root: int, beside: Sequence[Sequence[tuple[int, int]]], weight: Sequence[int], most: int
+) -> dict[int, int]:
+    """Return the weights of cycles of an edge and two shortest ways from a root to its ends."""
+    cycles, distance, way, branch = dict[int, int](), dict[int, int](), {root: 0}, {root: -1}
     queue = [(0, root, -1, root)]  # distance, node, edge to it, node before it
     while queue:
         d, node, edge, before = heapq.heappop(queue)
@@ -124,9 +120,10 @@ def _add_cycles_through(
                 whole = d + distance[other] + weight[e]
                 is_simple = branch[node] != branch[other] and not way[node] >> e & 1
                 if is_simple and whole <= most:
-                    candidates[way[node] | way[other] | 1 << e] = whole
+                    cycles[way[node] | way[other] | 1 << e] = whole
             elif 2 * (d + weight[e]) <= most + weight[e]:
                 heapq.heappush(queue, (d + weight[e], other, e, node))
+    return cycles
 
 
 def _around(bits: int, at: Sequence[Sequence[int]]) -> list[int]:

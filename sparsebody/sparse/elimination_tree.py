@@ -26,11 +26,14 @@ def ordered_adjacency(pattern: Blocks, order: IntArray) -> Graph:
 
 
 class Elimination(NamedTuple):
-    """Adjacency, elimination tree and postorder in one order, from which costs follow quickly."""
+    """Adjacency, elimination tree and postorder in one order, from which costs follow quickly.
+
+    Liu (1986), with path compression; Davis (2006), sec. 4.1.
+    """
 
     graph: Graph  # the pattern's adjacency, by position
-    parent: IntArray  # of the elimination tree
-    sequence: IntArray  # a postorder of it
+    parent: IntArray  # (n_blocks,) of every position in the elimination tree, -1 for a root
+    sequence: IntArray  # (n_blocks,) a postorder: every node after all of its descendants
 
 
 def elimination(pattern: Blocks, order: IntArray) -> Elimination:
@@ -41,20 +44,7 @@ def elimination(pattern: Blocks, order: IntArray) -> Elimination:
 def elimination_of(graph: Graph) -> Elimination:
     """Return adjacency, elimination tree and postorder of any graph, numbered by position."""
     parent = kernels.elimination_tree(graph)
-    return Elimination(graph, parent, postorder(parent))
-
-
-def elimination_tree(pattern: Blocks, order: IntArray) -> IntArray:
-    """Return the parent (n_blocks,) of every position in the elimination tree, -1 for a root.
-
-    Liu (1986), with path compression; Davis (2006), sec. 4.1.
-    """
-    return kernels.elimination_tree(ordered_adjacency(pattern, order))
-
-
-def postorder(parent: IntArray) -> IntArray:
-    """Return the nodes (n,) of the forest, every node after all of its descendants."""
-    return kernels.postorder(parent)
+    return Elimination(graph, parent, kernels.postorder(parent))
 
 
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:

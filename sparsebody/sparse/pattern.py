@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import graph as kernels
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ShapeError
 
 Graph: TypeAlias = tuple[IntArray, IntArray]
@@ -56,7 +56,7 @@ class BlockPattern:
     @cached_property
     def offsets(self) -> IntArray:
         """First scalar row of each block in natural order, and the total: (n_blocks + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.block_sizes)]).astype(np.intp)
+        return offsets(self.block_sizes)
 
     @property
     def primal_sizes(self) -> IntArray:

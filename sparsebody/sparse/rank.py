@@ -1,4 +1,4 @@
-"""Which constraint rows depend on the others, and can be left out.
+"""Decision on constraint rows that depend on others, and can be left out.
 
 Rows are equilibrated, so that units, sizes and masses do not matter, and the decision is made in
 each biconnected component of the graph by itself. That is exact for mechanisms: suppose A' y = 0,
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody import tolerances
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import BoolArray, offsets
 from sparsebody.sparse import row_choices
 from sparsebody.sparse.pattern import biconnected_components
 from sparsebody.sparse.row_choices import PartOfRows, RowChoice, Rows, agree
@@ -57,11 +57,6 @@ class RankDecision:
         return self.certain and self.n_dependent == 0
 
 
-def rank(matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE) -> int:
-    """Return the rank of A; see `independent_rows`."""
-    return independent_rows(matrix, tolerance).rank
-
-
 LeastSingularValue = Callable[[PartOfRows], float | None]
 """Of the rows of a part, of unit norm; None where it would take too long."""
 
@@ -97,8 +92,8 @@ def independent_rows(
     pattern = matrix.pattern
     component = biconnected_components(pattern)
     by_component = np.argsort(component, kind="stable").astype(np.intp)
-    start = _sums(np.bincount(component) if len(component) else component)
-    sizes = np.diff(_sums(pattern.block_sizes[pattern.n_primal + by_component])[start])
+    start = offsets(np.bincount(component) if len(component) else component)
+    sizes = np.diff(offsets(pattern.block_sizes[pattern.n_primal + by_component])[start])
     small = sizes <= row_choices.MOST_NATIVE_ROWS
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
@@ -107,7 +102,7 @@ def independent_rows(
         member = by_component[np.repeat(small, np.diff(start))]
         part = row_choices.part_of_rows(matrix, member, label, threads=threads)
         row_choices.equilibrate(part, threads)
-        choice = row_choices.small_choice(part, _sums(np.diff(start)[small]), tolerance)
+        choice = row_choices.small_choice(part, offsets(np.diff(start)[small]), tolerance)
         keep[part.index] = choice.keep
         decision = _decision(choice, choice.doubt)
     for c in np.flatnonzero(~small):
@@ -125,11 +120,6 @@ def independent_rows(
             decision.doubt or large.doubt,
         )
     return replace(decision, keep=keep)
-
-
-def _sums(values: IntArray) -> IntArray:
-    """Return the sums of the values before each one, and of all."""
-    return np.concatenate([[0], np.cumsum(values)]).astype(np.intp)
 
 
 def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecision:

@@ -197,11 +197,6 @@ def row_remainders(
     return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
 
 
-def remainder_flops(pattern: BlockPattern, parts: PartTree) -> float:
-    """Return about how many operations `row_remainders` takes."""
-    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
-
-
 class Fronts(NamedTuple):
     """A joint enters at the first of its bodies, and is decided at the last one."""
 
@@ -225,11 +220,6 @@ def schur_pivots(
 ) -> FloatArray:
     """Return the pivots (n_rows,) of LDL' of A A' + delta, rows at the last of their bodies."""
     return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
-
-
-def largest_gap(pivots: FloatArray, delta: float = tolerances.SCHUR_SHIFT) -> tuple[float, float]:
-    """Return a threshold and the ratio of pivots on its sides; to delta if none is dropped."""
-    return kernels.largest_gap(pivots, delta)
 
 
 def generic_bars(ends: IntArray, bars: IntArray, n_bodies: int, k: int = 6) -> IntArray:
@@ -344,7 +334,7 @@ def by_halves(
 ) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
     parts = halves(bisected(part.pattern, elsewhere))
-    if remainder_flops(part.pattern, parts) > MOST_FLOPS:
+    if kernels.remainder_flops(parts, part.pattern.ends, part.pattern.dual_offsets) > MOST_FLOPS:
         return []
     remainders = row_remainders(part.pattern, part.rows, parts, tolerance, threads)
     return [_by_remainders(remainders, tolerance, HALVES + " cut elsewhere" * elsewhere)]
@@ -361,7 +351,7 @@ def _by_remainders(remainders: FloatArray, tolerance: float, method: str) -> Row
 def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
     """Rows to keep by the pivots of the Schur complement."""
     pivots = schur_pivots(part.pattern, part.rows, sweep)
-    threshold, ratio = largest_gap(pivots)
+    threshold, ratio = kernels.largest_gap(pivots, tolerances.SCHUR_SHIFT)
     return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
 
 

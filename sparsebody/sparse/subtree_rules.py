@@ -155,7 +155,7 @@ class Rule(NamedTuple):
         )
 
     def moved(self, t: int, period: int) -> Rule:
-        """Return the same rule with another start."""
+        """Return the rule with its start `t` periods later."""
         return Rule(self.start + t * period, self.at(t), self.steps)
 
 
@@ -280,11 +280,11 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
 
 def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
     """Return rules for as many as possible of the largest sizes of a class, none if for few."""
-    sizes, rules = sorted(by_size, reverse=True), list[Rule]()
+    by_size, rules = dict(sorted(by_size.items(), reverse=True)), list[Rule]()
     begin, n_rules = -1, 0
-    for m in sizes:
+    for m in by_size:
         known = {rule.at((m - rule.start) // period) for rule in rules if m >= rule.start}
-        own = [_best_rule(by_size, sizes, m, node, period) for node in sorted(by_size[m] - known)]
+        own = [_best_rule(by_size, m, node, period) for node in sorted(by_size[m] - known)]
         if None in own:
             break
         rules += [rule for rule in own if rule is not None]
@@ -294,15 +294,11 @@ def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tu
 
 
 def _best_rule(
-    by_size: Mapping[int, frozenset[Derivation]],
-    sizes: list[int],
-    m: int,
-    node: Derivation,
-    period: int,
+    by_size: Mapping[int, frozenset[Derivation]], m: int, node: Derivation, period: int
 ) -> Rule | None:
-    """Return the rule through a derivation that most sizes have; None if they are few."""
+    """Return the rule through a derivation that most sizes, descending, have; None if few do."""
     best, most = None, _LEAST_SUBTREES - 1
-    for other in islice((size for size in sizes if size < m), _NEIGHBOURS):
+    for other in islice((size for size in by_size if size < m), _NEIGHBOURS):
         times = (m - other) // period
         for before in by_size[other]:
             if before.production != node.production:
@@ -312,7 +308,7 @@ def _best_rule(
             if any(rise < 0 or rise % times for rise in rises):
                 continue
             rule = Rule(m, node, tuple([rise // times for rise in rises]))
-            its = [size for size in sizes if rule.at((size - m) // period) in by_size[size]]
+            its = [size for size in by_size if rule.at((size - m) // period) in by_size[size]]
             if len(its) > most:
                 best, most = rule.moved((its[-1] - m) // period, period), len(its)
     return best

@@ -17,16 +17,13 @@ from .inertia import (
     transform_inertia as transform_inertia,
 )
 
-from .subspace import (
-    orthogonal_complement as orthogonal_complement,
-)
-
 from .transform import (
     check_unit_quaternion as check_unit_quaternion,
     force_cross as force_cross,
     force_transform as force_transform,
     inverse_transform as inverse_transform,
     motion_cross as motion_cross,
+    orthogonal_complement as orthogonal_complement,
     plucker_parts as plucker_parts,
     plucker_transform as plucker_transform,
     quaternion_conjugate as quaternion_conjugate,

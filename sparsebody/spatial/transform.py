@@ -1,4 +1,4 @@
-"""Rotations, unit quaternions, Plücker transforms and the cross operators v x and v x*.
+"""Rotations, unit quaternions, Plücker transforms, the operators v x and v x*, and subspaces.
 
 A quaternion is (w, x, y, z) and turns body into world coordinates, and so does the rotation matrix
 made from it: p_world = R p_body. A Plücker transform X_BA holds the opposite kind of matrix, the
@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody._core import model as kernels
 from sparsebody.arrays import ArrayLike, FloatArray, floats, leading_shape, model_array
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.tolerances import UNIT_TOLERANCE
+from sparsebody.tolerances import SUBSPACE_TOLERANCE, TIE_TOLERANCE, UNIT_TOLERANCE
 
 
 def skew(vector: ArrayLike) -> FloatArray:
@@ -188,16 +188,7 @@ def _motion_transform(transform: ArrayLike) -> FloatArray:
     return X
 
 
-# --- checks of what a user gives ---
-
-
-def check_unit_quaternion(quaternion: ArrayLike, who: str) -> None:
-    """Raise ModelError, naming `who`, unless it is one unit quaternion (4,) to within 1e-6."""
-    q = model_array(quaternion, (4,), f"{who}: the quaternion (w, x, y, z)")
-    norm = np.linalg.norm(q)
-    if abs(norm - 1.0) > UNIT_TOLERANCE:
-        remedy = "divide it by its norm" if norm > 0.0 else "use (1, 0, 0, 0) for no rotation"
-        raise ModelError(f"{who}: quaternion {q.tolist()} has norm {norm:.9g}, not 1; {remedy}")
+# --- cross operators and subspaces ---
 
 
 def motion_cross(velocity: ArrayLike) -> FloatArray:
@@ -218,3 +209,46 @@ def force_cross(velocity: ArrayLike) -> FloatArray:
     [[w x, u x], [0, w x]] with w the angular and u the linear part. RBDA eq. (2.32).
     """
     return -np.swapaxes(motion_cross(velocity), -2, -1)
+
+
+def orthogonal_complement(subspace: ArrayLike) -> FloatArray:
+    """Return T (6, 6 - n), orthonormal, with T' S = 0: forces that constrain motions, or back.
+
+    T depends on what S (6, n) spans, not on the basis, and is made of unit vectors where S is.
+    RBDA sec. 3.2, table 3.1.
+    """
+    S = np.asarray(subspace, dtype=float)
+    if S.ndim != 2 or S.shape[0] != 6 or S.shape[1] > 6:
+        raise ShapeError(f"subspace must have shape (6, n) with n <= 6, got {S.shape}")
+    if not np.all(np.isfinite(S)):
+        raise ShapeError(f"subspace must hold finite numbers, got {S.tolist()}")
+    norms = np.linalg.norm(S, axis=0)
+    S = S / np.where(norms > 0.0, norms, 1.0)
+    values = np.linalg.svd(S, compute_uv=False)
+    if np.any(values <= SUBSPACE_TOLERANCE * np.max(values, initial=0.0)):
+        raise ShapeError(
+            f"the {S.shape[1]} columns of subspace depend on each other; leave out the "
+            "redundant ones"
+        )
+    basis, rows = np.zeros_like(S), np.any(S != 0.0, axis=1)  # zero in the rows where S is
+    basis[rows] = np.linalg.qr(S[rows])[0]
+    projector = np.eye(6) - basis @ basis.T
+    complement = np.empty((6, 6 - basis.shape[1]))
+    for column in complement.T:  # Cholesky with diagonal pivoting; each pivot is at least 1/6
+        diagonal = np.diagonal(projector)
+        pivot = int(np.argmax(diagonal >= np.max(diagonal) - TIE_TOLERANCE))
+        column[:] = projector[pivot] / np.sqrt(diagonal[pivot])
+        projector -= np.outer(column, column)
+    return complement
+
+
+# --- checks of what a user gives ---
+
+
+def check_unit_quaternion(quaternion: ArrayLike, who: str) -> None:
+    """Raise ModelError, naming `who`, unless it is one unit quaternion (4,) to within 1e-6."""
+    q = model_array(quaternion, (4,), f"{who}: the quaternion (w, x, y, z)")
+    norm = np.linalg.norm(q)
+    if abs(norm - 1.0) > UNIT_TOLERANCE:
+        remedy = "divide it by its norm" if norm > 0.0 else "use (1, 0, 0, 0) for no rotation"
+        raise ModelError(f"{who}: quaternion {q.tolist()} has norm {norm:.9g}, not 1; {remedy}")

@@ -70,9 +70,9 @@ class Family:
         if ":" in self.mechanism:
             mechanism = function_named(self.mechanism)(**parameters)
         else:
-            if "seed" in GALLERY[self.mechanism].defaults:
-                parameters = {"seed": seed, **parameters}
-            mechanism = build(self.mechanism, **parameters)
+            entry = GALLERY.get(self.mechanism)
+            random = {"seed": seed} if entry and "seed" in entry.defaults else {}
+            mechanism = build(self.mechanism, **random | parameters)
         return shuffled(mechanism, seed) if self.shuffled else mechanism
 
     @cached_property
@@ -145,7 +145,7 @@ def _in_plane(system: System, velocity: FloatArray) -> FloatArray:
 
 
 def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
-    """Return the same mechanism with bodies and joints declared in a random order."""
+    """Return a mechanism with its bodies and joints declared in a random order."""
     rng = np.random.default_rng((seed, 1))
     bodies, joints = mechanism.columns()
     order, joint_order = rng.permutation(len(bodies)), rng.permutation(len(joints))

@@ -1,4 +1,4 @@
-"""What a time depends on besides the program: processor, BLAS, Python; and memory in use."""
+"""Processor, BLAS and Python, on which times depend besides the program; and memory in use."""
 
 import json
 import os

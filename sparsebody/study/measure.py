@@ -8,8 +8,9 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +18,10 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.methods import SPARSE
 from sparsebody.study import machine
+from sparsebody.study import study_references as references
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import AUTO, PEER, Case, Series, Settings, Study
 from sparsebody.study.rows import Row, blank_row
-from sparsebody.study.study_references import (
-    TRUSTED,
-    load_reference,
-    problem_of,
-    reference_solution,
-    relative_error,
-    store_reference,
-    store_state,
-)
 from sparsebody.tree import TreeDynamics, tree_dynamics
 
 _TURNS = 60  # of two methods that are compared, each shorter than a time slice
@@ -44,22 +37,18 @@ _MESSAGE = 300  # characters
 # ---- methods in one shape: prepared once, evaluated many times --------------------------------
 
 
-class Prepared(Protocol):
-    """A mechanism at a state, and all that a method prepares once.
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A mechanism at a state, and all that a method prepares once; engines in studies return it."""
 
-    `evaluate`, which is timed, computes all accelerations; `accelerations` returns them (n_bodies,
-    6), spatial, body coordinates, angular first. Engines outside the package may have `measure`
-    instead of `evaluate`, which returns CPU and wall time [s] of one evaluation; `detail`, a line
-    that a reader should know; and `predicted`, a dict of other columns.
-    """
-
-    def evaluate(self) -> object: ...  # noqa: D102
-
-    def accelerations(self) -> FloatArray: ...  # noqa: D102
+    evaluate: Callable[[], Any]  # computes all accelerations, and is timed
+    accelerations: Callable[[], FloatArray]  # (n_bodies, 6) body coordinates, angular first
+    detail: str = ""  # a line that a reader should know
+    times_itself: bool = False  # `evaluate` returns the CPU time of one evaluation [s]
 
 
 class SparsePrepared:
-    """The body-level system, analyzed."""
+    """The body-level system, analyzed: a Prepared with its phases and more columns."""
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
         self.problem, self.dynamics = problem, dynamics
@@ -100,30 +89,16 @@ class SparsePrepared:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class TreePrepared:
-    """A method in joint coordinates, its tree chosen."""
-
-    problem: Problem
-    dynamics: TreeDynamics
-
-    def evaluate(self) -> None:
-        """Compute the accelerations of all bodies."""
-        self.dynamics.acceleration(self.problem.state)
-
-    def accelerations(self) -> FloatArray:
-        """Return them."""
-        return self.dynamics.acceleration(self.problem.state)
-
-    @property
-    def detail(self) -> str:
-        """The tree in use."""
-        tree = self.dynamics.tree
-        return f"{tree.choice} tree, {tree.n_inertia_nonzeros} nonzeros of H"
+def tree_prepared(problem: Problem, dynamics: TreeDynamics) -> Prepared:
+    """Return a method in joint coordinates, its tree chosen."""
+    accelerations = partial(dynamics.acceleration, problem.state)
+    tree = dynamics.tree
+    detail = f"{tree.choice} tree, {tree.n_inertia_nonzeros} nonzeros of H"
+    return Prepared(accelerations, accelerations, detail)
 
 
 def prepare(study: Study, series: Series, problem: Problem) -> Any:
-    """Analyze a problem by the method of a series; a Prepared."""
+    """Analyze a problem by the method of a series: a Prepared, or what has its attributes."""
     if series.method == PEER:
         return study.peers[series.peer].load()(problem)
     if series.method == SPARSE:
@@ -135,7 +110,7 @@ def prepare(study: Study, series: Series, problem: Problem) -> Any:
             reactions="basic",
         )
         return SparsePrepared(problem, dynamics)
-    return TreePrepared(problem, tree_dynamics(series.method, problem.system, reactions="basic"))
+    return tree_prepared(problem, tree_dynamics(series.method, problem.system, reactions="basic"))
 
 
 # ---- CPU times of warm evaluations, and ratios of two methods measured in turn ----------------
@@ -143,11 +118,11 @@ def prepare(study: Study, series: Series, problem: Problem) -> Any:
 
 def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
     """Return least and median CPU time of one warm evaluation over some repeats, as columns."""
-    times_itself = hasattr(prepared, "measure")
+    times_itself = getattr(prepared, "times_itself", False)
 
     def one(calls: int) -> float:
         if times_itself:
-            return float(prepared.measure()[0])
+            return float(prepared.evaluate())
         return cpu_seconds(prepared.evaluate, calls)
 
     calls = 1
@@ -238,7 +213,7 @@ def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     middle = time.perf_counter()
     system = built.compile()
     spent = {"build_seconds": middle - start, "compile_seconds": time.perf_counter() - middle}
-    problem = problem_of(study, case, system, folder)
+    problem = references.problem_of(study, case, system, folder)
     gc.collect()
     return problem, {**spent, "system_mb": machine.memory() - before}
 
@@ -269,9 +244,9 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
         columns["auto_ratio"] = ratio
     if study.violation is not None and study.has_reference(case):
         columns["violation"] = study.violation.load()(problem, acceleration)
-    exact = load_reference(case, folder)
-    if exact is not None and exact.error < TRUSTED:
-        columns["error"] = relative_error(acceleration, exact)
+    exact = references.load_reference(case, folder)
+    if exact is not None and exact.error < references.TRUSTED:
+        columns["error"] = references.relative_error(acceleration, exact)
         columns |= {"reference_error": exact.error, "kappa": exact.kappa}
     return blank_row(
         case,
@@ -291,7 +266,7 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     """Make and store the state of a case, and its reference if it is to have one."""
     problem, _ = _set_up(study, case, folder)
-    store_state(study, case, problem.state, folder)
+    references.store_state(study, case, problem.state, folder)
     if study.has_reference(case):
-        store_reference(reference_solution(study, problem), case, folder)
+        references.store_reference(references.reference_solution(study, problem), case, folder)
     return blank_row(case)

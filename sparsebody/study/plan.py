@@ -123,7 +123,7 @@ class Study:
             importlib.import_module(name)
 
     def limited(self, time_limit: float | None, memory_limit: float | None) -> Study:
-        """Return the same study with other limits of all cases [s, MB], where they are given."""
+        """Return the study with other limits of all cases [s, MB], where they are given."""
         limits = {"time_limit": time_limit, "memory_limit": memory_limit}
         given: dict[str, Any] = {name: n for name, n in limits.items() if n is not None}
         runs = [{k: v for k, v in run.items() if k not in given} for run in self.document["runs"]]

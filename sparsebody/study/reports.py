@@ -14,13 +14,8 @@ from matplotlib.figure import Figure
 from sparsebody.analysis.order_comparison import compared
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import StudyError
+from sparsebody.plots import elimination_orders as orders
 from sparsebody.plots.curves import Line, plot_growth
-from sparsebody.plots.elimination_orders import (
-    graph_places,
-    plot_elimination,
-    plot_elimination_tree,
-    plot_fill,
-)
 from sparsebody.plots.spy import plot_spy
 from sparsebody.plots.style import save_figure
 from sparsebody.study.families import Family
@@ -340,7 +335,7 @@ class _Report:
             nnz_l, flops = (
                 {row["ordering"]: row[key] for row in others} for key in ("nnz_l", "flops")
             )
-            figure = plot_fill(nnz_l, flops, f"{name}, {n} bodies")
+            figure = orders.plot_fill(nnz_l, flops, f"{name}, {n} bodies")
             yield self._save(figure, f"{name}-{n}-fill", f"fill against ordering, {name}, {n}")
 
 
@@ -460,5 +455,6 @@ def pattern_figures(family: Family, n_bodies: int = BODIES) -> Iterator[tuple[st
     order = comparison.orders[best]
     title = f"{family.name}, {system.n_bodies} bodies: {best}"
     yield "spy", plot_spy(pattern, order, best, family.name)
-    yield "tree", plot_elimination_tree(pattern, order, title)
-    yield "order", plot_elimination(pattern, order, graph_places(structure, state), title)
+    yield "tree", orders.plot_elimination_tree(pattern, order, title)
+    places = orders.graph_places(structure, state)
+    yield "order", orders.plot_elimination(pattern, order, places, title)

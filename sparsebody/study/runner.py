@@ -5,9 +5,8 @@ import math
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from functools import partial
 from heapq import heappop, heappush
 from pathlib import Path
 
@@ -83,11 +82,12 @@ def run_study(
             forget_missing(folder)
         if len(known) < len(study.cases):
             record_environment(folder)
+            place = folder.resolve()
             with executor(jobs, scheduler) as pool:
-                run = partial(_submitted, pool, study, folder.resolve())
                 at_once = jobs if scheduler is None else len(study.cases)
                 progress = Progress(study, folder, known, time.monotonic() + budget)
-                for case, row in progress.rows(run, at_once):
+                submit: Submit = lambda *job: pool.submit(run_job, study, place, *job)  # noqa: E731
+                for case, row in progress.rows(submit, at_once):
                     journal.add(case, row)
                     known[case] = row
                     if report is not None:
@@ -101,10 +101,6 @@ JOBS: dict[str, Callable[[Study, Case, Path], Row]] = {
     "measure": measure,
     "reference": solve_reference,
 }
-
-
-def _submitted(pool: Executor, study: Study, folder: Path, job: str, case: Case) -> Future[Row]:
-    return pool.submit(run_job, study, folder, job, case)
 
 
 def run_job(study: Study, folder: Path, job: str, case: Case) -> Row:

@@ -1,11 +1,11 @@
 """States and reference accelerations, solved once for all methods and stored beside the results."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csc_array, diags_array
+from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
@@ -40,23 +40,24 @@ def pivoted(problem: Problem) -> Reference:
 
 
 def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
-    """Estimate the 1-norm condition number of [D A'; A 0], scaled.
-
-    D has a unit diagonal then, and the rows of A unit norm.
-    """
+    """Estimate the 1-norm condition number of [D A'; A 0], scaled."""
     constraint = dynamics.evaluate(problem.state).constraint
     K = saddle_csc(dynamics.structure.matrix(constraint))
-    n = dynamics.structure.pattern.n_primal_rows
-    scale = np.ones(K.shape[0])
-    scale[:n] = 1.0 / np.sqrt(K.diagonal()[:n])
-    lengths = np.sqrt((K[n:, :n].power(2) @ diags_array(scale[:n] ** 2)).sum(axis=1))
-    scale[n:] = 1.0 / np.asarray(lengths).ravel()
-    return symmetric_condition((diags_array(scale) @ K @ diags_array(scale)).tocsc())
+    scaled = scaled_saddle(K, dynamics.structure.pattern.n_primal_rows)[1]
+    return symmetric_condition(scaled, splu(scaled).solve)
 
 
-def symmetric_condition(K: csc_array) -> float:
-    """Estimate the 1-norm condition number of a symmetric matrix."""
-    solve = splu(K).solve
+def scaled_saddle(K: csc_array | csr_array, n_primal: int) -> tuple[FloatArray, csc_array]:
+    """Return scales s, and s K s with ones on the diagonal of D and rows of A of unit norm."""
+    inverse_root = 1.0 / np.sqrt(np.abs(K.diagonal()[:n_primal]))
+    A = K[n_primal:, :n_primal] @ diags_array(inverse_root)
+    norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+    scale = np.concatenate([inverse_root, 1.0 / norm])
+    return scale, csc_array(diags_array(scale) @ K @ diags_array(scale))
+
+
+def symmetric_condition(K: csc_array, solve: Callable[[FloatArray], FloatArray]) -> float:
+    """Estimate the 1-norm condition number of a symmetric matrix with what solves it."""
     return float(abs(K).sum(axis=0).max()) * largest_row_sum(solve, solve, K.shape[0])
 
 

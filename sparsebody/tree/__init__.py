@@ -63,13 +63,15 @@ from sparsebody.tree.explicit_constraints import (
 # Methods, by name, and as a function for integrators
 from sparsebody.tree.joint_space import (
     JointSpace as JointSpace,
+    ProjectedInverse,
+    RecursiveNewtonEuler,
     StateSpace as StateSpace,
+    TreeInverseMethod,
     joint_space as joint_space,
 )
 from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.method import ArticulatedBody, CompositeRigidBody, TreeDynamics as TreeDynamics
-from sparsebody.tree.tree_inverse import ProjectedInverse, RecursiveNewtonEuler, TreeInverseMethod
 
 TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,

@@ -74,8 +74,8 @@ class LoopClosure:
         if len(prescribed):
             joint = int(tree.system.coordinates.joint[prescribed[0]])
             raise ModelError(
-                f"joint {tree.system.joint_names[joint]!r} has a drive; leave it out where "
-                "independent variables tell the motion"
+                f"joint {tree.system.joint_names[joint]!r} has a prescribed motion; leave it "
+                "out where independent variables tell the motion"
             )
         self.tree = tree
         self.gamma, self.jacobian, self.bias, self.rates = gamma, jacobian, bias, rates
@@ -144,7 +144,7 @@ class LoopClosure:
         return self.closed_state(self(y, v), time)
 
     def closed_state(self, motion: ExplicitMotion, time: float = 0.0) -> State:
-        """Return the same for what a call has returned."""
+        """Return poses and velocities at q and qd; raise ModelError where a loop stays open."""
         tree, system = self.tree, self.tree.system
         state = tree_state(tree, motion.q, motion.qd, time=time)
         error = SystemMotion(system, state).position_error
@@ -243,7 +243,7 @@ class ExplicitDynamics:
         """
         tree, motion = self.tree, self.closure(y, v)
         problem = TreeProblem(tree, self.closure.closed_state(motion, time), body_force)
-        H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, problem.motion))
+        H = recursions.dense_inertia(tree, problem.motion)
         C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
         inertia, bias = projected_system(H, C, motion.G, motion.g)
         tau = np.zeros(tree.n_velocities) if tau is None else tau

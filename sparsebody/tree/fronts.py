@@ -20,14 +20,15 @@ support it, and closes where its ends meet at no cost.
 """
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError
-from sparsebody.tree.spanning_tree import SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 LANES = 4  # rows of fronts are multiples of this many numbers
 
@@ -132,20 +133,24 @@ class Step(NamedTuple):
 
 def front_plan(steps: list[Step]) -> FrontPlan:
     """Return the tables of an elimination, fronts placed where earlier ones are no longer used."""
-    sizes = _place_fronts(steps)
-    table: list[tuple[int, ...]] = []
-    joins: list[tuple[int, ...]] = []
-    rows: list[tuple[int, int]] = []
+    free: dict[int, list[tuple[int, int]]] = defaultdict(list)  # bases and sides, by stride
+    table, joins, rows = list[tuple[int, ...]](), list[tuple[int, ...]](), list[tuple[int, int]]()
     entries: list[tuple[int, int, int, int, bool]] = []
-    pivots, factor = 0, 0
+    numbers, side, pivots, factor = 0, 0, 0, 0
     for step in steps:
         front = step.front
+        if step.is_new and free[front.stride]:
+            front.base, front.side = free[front.stride].pop()
+        elif step.is_new:
+            front.base, front.side = numbers, side
+            numbers, side = numbers + front.stride**2, side + front.stride
         place = front.base, front.stride, step.width, step.slot, step.parent_slot
         first = len(joins), len(entries), pivots, factor
         table.append((step.kind, step.node, *place, step.is_new, front.side, *first))
         for other, pairs in step.joins:
             joins.append((other.base, other.stride, other.side, len(rows)))
             rows += pairs
+            free[other.stride].append((other.base, other.side))
         entries += step.entries
         pivots += step.n_pivots
         factor += step.n_numbers
@@ -156,27 +161,8 @@ def front_plan(steps: list[Step]) -> FrontPlan:
         np.array(joins, dtype=np.intp),
         np.array(rows, dtype=np.intp).reshape(-1, 2),
         np.array(entries, dtype=np.intp).reshape(-1, 5),
-        np.array([*sizes, factor], dtype=np.intp),
+        np.array([numbers, side, factor], dtype=np.intp),
     )
-
-
-def _place_fronts(steps: list[Step]) -> tuple[int, int]:
-    """Say where fronts and their right-hand sides are; return how many numbers they take."""
-    free: dict[int, list[tuple[int, int]]] = {}
-    numbers, side = 0, 0
-    for step in steps:
-        front = step.front
-        if step.is_new:
-            spare = free.get(front.stride)
-            if spare:
-                front.base, front.side = spare.pop()
-            else:
-                front.base, front.side = numbers, side
-                numbers += front.stride**2
-                side += front.stride
-        for other, _ in step.joins:
-            free.setdefault(other.stride, []).append((other.base, other.side))
-    return numbers, side
 
 
 class Fronts(NamedTuple):

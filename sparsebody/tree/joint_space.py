@@ -1,24 +1,30 @@
-"""Joint-space equations H qdd + C = tau of a spanning tree, and their first-order form."""
+"""Joint-space equations H qdd + C = tau of a spanning tree, first-order form, inverse dynamics.
 
+Featherstone (2008), secs. 3.1, 5.3, 8.3 and 8.12.
+"""
+
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
+from sparsebody.assembly.body_forces import add_joint_wrenches
+from sparsebody.equations import inverse
+from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion
 from sparsebody.errors import ShapeError
 from sparsebody.model.system import State, System
+from sparsebody.tolerances import SINGULAR_TOLERANCE
+from sparsebody.tree import recursions
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
-from sparsebody.tree.method import TreeDynamics
-from sparsebody.tree.recursions import (
-    joint_coordinates,
-    joint_space_bias_force,
-    joint_space_inertia,
-    position_rates,
-    symmetric,
-    tree_state,
-)
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.loops_projection import explicit_at
+from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, accelerations_of
+from sparsebody.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.tree.tree_choice import spanning_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +52,14 @@ def joint_space(
 ) -> JointSpace:
     """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
-    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if the packed H is too
-    large; H itself is dense.
+    At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H, which is
+    dense, is too large.
     """
     dynamics = LoopsArticulatedBody(system, tree)
     problem, tree = dynamics.problem(state), dynamics.tree
-    H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
-    C = joint_space_bias_force(tree, problem.motion, problem.force)
-    q, qd = joint_coordinates(tree, state)
+    H = recursions.dense_inertia(tree, problem.motion)
+    C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
+    q, qd = recursions.joint_coordinates(tree, state)
     return JointSpace(tree, q, qd, dynamics.solve(problem).qdd, H, C)
 
 
@@ -70,17 +76,19 @@ class StateSpace:
 
     def pack(self, state: State) -> FloatArray:
         """Return x (n_positions + n_velocities,) of a state."""
-        return np.concatenate(joint_coordinates(self.tree, state))
+        return np.concatenate(recursions.joint_coordinates(self.tree, state))
 
     def unpack(self, x: FloatArray, time: float = 0.0) -> State:
         """Return the state of x."""
-        return tree_state(self.tree, *self._parts(x), time=time)
+        return recursions.tree_state(self.tree, *self._parts(x), time=time)
 
     def __call__(self, time: float, x: FloatArray) -> FloatArray:
         """Return dx/dt = (Q(q) qd, qdd)."""
         q, qd = self._parts(x)
-        problem = self.dynamics.problem(tree_state(self.tree, q, qd, time=time))
-        return np.concatenate([position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd])
+        problem = self.dynamics.problem(recursions.tree_state(self.tree, q, qd, time=time))
+        return np.concatenate(
+            [recursions.position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd]
+        )
 
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = self.tree.n_positions
@@ -90,3 +98,114 @@ class StateSpace:
                 f"{self.tree.n_velocities} velocities"
             )
         return x[:n], x[n:]
+
+
+class TreeInverseMethod(inverse.InverseMethod):
+    """Inverse dynamics by a spanning tree, of TREE_CHOICES; parameters as in InverseMethod.
+
+    Actuators may be on loop joints. ModelError if the method takes trees only and a joint closes a
+    loop.
+    """
+
+    takes_loops: ClassVar[bool]
+
+    def __init__(self, system: System, tree: str = "minimum-nonzeros", **options: Any) -> None:
+        super().__init__(system, **options)
+        self.tree = spanning_tree(self.system, tree)
+        if self.tree.n_loops and not self.takes_loops:
+            raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
+
+    def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
+        """Return the balance from tau_ID of the tree."""
+        problem = TreeProblem(self.tree, desired.state, desired.body_force)
+        qdd = recursions.joint_accelerations(self.tree, problem.motion, desired.acceleration)
+        tau = recursions.inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
+        force, loop_multiplier, actuation = self.forces(problem, tau, actuators)
+        system, joint = self.system, self.actuators.joint
+        load = np.zeros((system.n_bodies, 6))
+        if desired.body_force is not None:
+            load += desired.body_force
+        add_joint_wrenches(
+            system, desired.joints, joint, actuators.active_force * force[:, None], load
+        )
+        acted = TreeProblem(self.tree, desired.state, load)
+        acted_on = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
+        return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)
+
+    @abstractmethod
+    def forces(
+        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
+    ) -> tuple[FloatArray, FloatArray, Actuation]:
+        """Return u, multipliers (n_rows,) of loop rows, and the classification, from tau_ID."""
+
+
+class RecursiveNewtonEuler(TreeInverseMethod):
+    """Trees in O(n): u is tau_ID. Featherstone (2008), sec. 5.3. Parameters: TreeInverseMethod."""
+
+    name = "rnea"
+    takes_loops = False
+
+    def forces(
+        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
+    ) -> tuple[FloatArray, FloatArray, Actuation]:
+        """Pick the actuated coordinates; what the others would need stays unbalanced."""
+        tree, p = self.tree, len(self.actuators)
+        first = tree.first_velocity[tree.tree_index[self.actuators.joint]]
+        actuation = Actuation(p, p, tree.n_velocities - len(tree.prescribed.velocity))
+        return tau[first + self.actuators.coordinate], np.zeros(self.system.n_rows), actuation
+
+
+class ProjectedInverse(TreeInverseMethod):
+    """Loops by G_u' u = G' tau_ID. Featherstone (2008), (8.63). Parameters: TreeInverseMethod."""
+
+    name = "loops-projection"
+    takes_loops = True
+
+    def forces(
+        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
+    ) -> tuple[FloatArray, FloatArray, Actuation]:
+        """Solve (8.63), then tau_ID - tau = K' lambda."""
+        explicit, tree = explicit_at(problem), problem.tree
+        H = recursions.dense_inertia(tree, problem.motion)
+        link, wrench = tree.ends(self.actuators.joint), actuators.rows.copy()
+        native.rows_to_links(tree.links, problem.motion, link, wrench)
+        rates = recursions.powers(tree, problem.motion, link, wrench)  # at unit velocities
+        G = explicit.G  # K G = 0, (8.41)
+        if len(tree.is_prescribed):
+            G = G[:, ~tree.is_prescribed[explicit.independent]]
+        scale = 1.0 / inverse.freed_norms(self.system, self.actuators.joint, actuators.rows)
+        force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
+        multiplier = np.zeros(self.system.n_rows)
+        multiplier[explicit.clusters.row] = explicit.multipliers(tau - rates.T @ force)
+        return force, multiplier, Actuation(len(force), rank, G.shape[1])
+
+
+def actuator_forces(
+    rates: FloatArray,
+    G: FloatArray,
+    H: FloatArray,
+    tau: FloatArray,
+    weights: FloatArray,
+    scale: FloatArray,
+) -> tuple[FloatArray, int]:
+    """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u. (8.63).
+
+    G_u = rates @ G of `rates` (p, n) for unit velocities of the tree, G (n, m). What actuators
+    cannot balance of `tau` (n,) is least in the metric of H (n, n); `scale` (p,) makes rates about
+    one.
+    """
+    p, m = len(rates), G.shape[1]
+    if m == 0 or p == 0:
+        return np.zeros(p), 0
+    L = cholesky(H, lower=True)
+    motions = qr(L.T @ G, mode="economic")[0]
+    whole = solve_triangular(L, rates.T, lower=True)
+    U, singular, Vt = svd(scale[:, None] * (whole.T @ motions))
+    rank = int(np.count_nonzero(singular > SINGULAR_TOLERANCE))
+    right = motions.T @ solve_triangular(L, tau, lower=True)
+    force = U[:, :rank] @ (Vt[:rank] @ right / singular[:rank])
+    null, stiff = U[:, rank:], weights * scale**2
+    if rank < p:
+        square = null.T @ (stiff[:, None] * null)
+        force -= null @ cho_solve((cholesky(square, lower=True), True), null.T @ (stiff * force))
+    return scale * force, rank

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import link_accelerations
-from sparsebody.tree.spanning_tree import SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 
 class BlockLayout(NamedTuple):
@@ -135,16 +135,22 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
 def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockLayout:
     n_clusters = len(first_row) - 1
     velocity_cluster = np.repeat(joint_cluster, tree.freedoms)
-    column = np.argsort(velocity_cluster, kind="stable")
-    column = column[np.count_nonzero(velocity_cluster < 0) :]
-    n_columns = np.bincount(velocity_cluster[column], minlength=n_clusters)[:n_clusters]
-    first_column = offsets(n_columns)
-    local = np.full(tree.n_velocities, -1, dtype=np.intp)
-    local[column] = np.arange(len(column)) - np.repeat(first_column[:-1], n_columns)
-    n_rows = np.diff(first_row)
-    row_cluster = np.repeat(np.arange(n_clusters), n_rows)
-    starts = offsets(n_columns[row_cluster])[:-1]
+    column, first_column, local = members(velocity_cluster, n_clusters)
+    row_cluster = np.repeat(np.arange(n_clusters), np.diff(first_row))
+    starts = offsets(np.diff(first_column)[row_cluster])[:-1]
     return BlockLayout(starts, local, row_cluster, velocity_cluster, first_column, column)
+
+
+def members(owner: IntArray, n_owners: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return items by owner, where each owner's begin (n_owners + 1,), and the slot of each item.
+
+    `owner` (n,) is -1 for items that have none; so is their slot.
+    """
+    item = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
+    first = offsets(np.bincount(owner[item], minlength=n_owners)[:n_owners])
+    slot = np.full(len(owner), -1, dtype=np.intp)
+    slot[item] = np.arange(len(item)) - first[owner[item]]
+    return item, first, slot
 
 
 def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
@@ -154,7 +160,7 @@ def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
 
 
 class LoopRows(NamedTuple):
-    """The rows of the loop joints, drives among them, on the links at their ends."""
+    """The rows of loop joints, prescribed motions among them, on the links at their ends."""
 
     row: IntArray  # (m,) numbers in the system
     link: IntArray  # (m, 2) the tree's numbers of predecessor and successor, -1 for the world
@@ -227,7 +233,7 @@ class LoopEquations:
     """The loop constraints K x = k on x = qdd - prescribed_qdd, the accelerations of the tree."""
 
     clusters: LoopClusters
-    values: FloatArray  # of K, packed as clusters.layout says; columns of drives are zero
+    values: FloatArray  # of K, packed as clusters.layout says; prescribed columns are zero
     right: FloatArray  # (m,) k + k_stab, rows in the order of clusters.row
     size: FloatArray  # (m,) lengths that rows of K L^-1, H = L' L, would have were the bodies free
 

@@ -13,14 +13,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, check_name, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
 from sparsebody.tree import loop_constraints
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
-from sparsebody.tree.spanning_tree import SpanningTree, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 
 class LoopDynamics(TreeDynamics):
@@ -187,13 +187,9 @@ def coupled_groups(clusters: loop_constraints.LoopClusters, keep: BoolArray) -> 
     first_row = np.searchsorted(row_group, np.arange(n_groups + 1)).astype(np.intp)
     local = np.arange(len(row)) - first_row[row_group]
     owner, low, high = native.coordinate_groups(tree.expanded_parent, last[row], row_group, local)
-    coordinate = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
-    sizes = np.bincount(owner[coordinate], minlength=n_groups)[:n_groups]
-    first_coordinate = offsets(sizes)
-    row_of_x = np.full(tree.n_velocities, -1, dtype=np.intp)
-    row_of_x[coordinate] = np.arange(len(coordinate)) - first_coordinate[owner[coordinate]]
+    coordinate, first_coordinate, row_of_x = loop_constraints.members(owner, n_groups)
     n_rows = np.diff(first_row)
-    start, start_product = offsets(sizes * n_rows), offsets(n_rows**2)
+    start, start_product = offsets(np.diff(first_coordinate) * n_rows), offsets(n_rows**2)
     if max(start[-1], start_product[-1]) > MOST_ENTRIES:
         raise ModelError(
             f"K H^-1 K' of {tree.system.name!r} has {start_product[-1]:.2g} entries, its factor "

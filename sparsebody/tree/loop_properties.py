@@ -16,21 +16,16 @@ from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
 from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
+from sparsebody.tree import recursions
 from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
 from sparsebody.tree.loops_projection import LoopsProjection, explicit_at
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import (
-    body_accelerations,
-    joint_coordinates,
-    link_accelerations,
-    tree_state,
-)
-from sparsebody.tree.spanning_tree import N_POSITIONS, N_SCALARS, N_VELOCITIES, SpanningTree
+from sparsebody.tree.spanning_tree import FIRST_SCALAR, N_SURPLUS, SpanningTree
 
 
 @dataclass(frozen=True)
 class LoopProperties:
-    """Counts of a mechanism at one pose; what drives prescribe is no freedom."""
+    """Counts of a mechanism at one pose; a prescribed motion is no freedom."""
 
     freedoms: int  # n, of the spanning tree
     loops: int  # N_L, loop joints with constraints
@@ -104,8 +99,8 @@ def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
     """Return the state with velocity coordinates (n_velocities,) acting for unit time, at rest."""
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
-    of_links = link_accelerations(tree, motion, change)  # at rest, J change
-    return displaced(state, body_accelerations(tree, motion, of_links))
+    of_links = recursions.link_accelerations(tree, motion, change)  # at rest, J change
+    return displaced(state, recursions.body_accelerations(tree, motion, of_links))
 
 
 MOST_STEPS = 50
@@ -131,7 +126,7 @@ def assemblies(
     """
     search, rng = _Configurations(tree, state, list(independent)), np.random.default_rng(seed)
     at_rest = state.with_(velocity=np.zeros_like(state.velocity))
-    q, states = joint_coordinates(tree, at_rest)[0], [at_rest]
+    q, states = recursions.joint_coordinates(tree, at_rest)[0], [at_rest]
     for _ in range(tries if not search.is_fixed.all() else 0):
         trial = search.closed(search.shuffled(q, rng))
         if trial is not None and not any(search.is_same(trial, other) for other in states):
@@ -156,10 +151,10 @@ class _Configurations:
             raise ModelError(f"the independent coordinates given leave {names} open; give more")
         joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
         local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
-        before = tree.first_position[joint] + (N_POSITIONS - N_VELOCITIES)[kind]
-        self.position = before + local  # (n_velocities,) the one beside each velocity
+        # (n_velocities,) the one beside each velocity
+        self.position = tree.first_position[joint] + N_SURPLUS[kind] + local
         own = np.flatnonzero(self.is_fixed & in_loop)
-        is_scalar = (local >= (N_VELOCITIES - N_SCALARS)[kind])[own]
+        is_scalar = (local >= FIRST_SCALAR[kind])[own]
         if not is_scalar.all():
             raise ModelError(
                 f"{tree.velocity_name(int(own[np.argmin(is_scalar)]))} is no position by itself; "
@@ -174,7 +169,7 @@ class _Configurations:
         """Return q with random values of all joints that are not fixed."""
         tree, q, free = self.tree, q.copy(), np.flatnonzero(~self.is_fixed)
         joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
-        has_quaternion = (N_POSITIONS > N_VELOCITIES)[tree.kind[joint]]
+        has_quaternion = N_SURPLUS[tree.kind[joint]] > 0
         scalars = self.position[free[~has_quaternion]]
         q[scalars] += rng.uniform(-np.pi, np.pi, size=len(scalars))
         for i in np.unique(joint[has_quaternion]):
@@ -188,7 +183,7 @@ class _Configurations:
         """Return the state with closed loops that Gauss-Newton steps lead to, None if to none."""
         tree, is_free, keep = self.tree, ~self.is_fixed, self.has_fixed_position
         fixed, nothing = q[keep], np.zeros(tree.n_velocities)
-        state = tree_state(tree, q, nothing)
+        state = recursions.tree_state(tree, q, nothing)
         for _ in range(MOST_STEPS):
             problem = TreeProblem(tree, state)
             error = problem.position_error[self.clusters.row]
@@ -198,9 +193,9 @@ class _Configurations:
             change = nothing.copy()
             change[is_free] = np.linalg.lstsq(K, -error, rcond=1e-8)[0]
             change *= min(1.0, LONGEST_STEP / np.abs(change).max())
-            q = joint_coordinates(tree, moved(tree, state, change))[0]
+            q = recursions.joint_coordinates(tree, moved(tree, state, change))[0]
             q[keep] = fixed
-            state = tree_state(tree, q, nothing)
+            state = recursions.tree_state(tree, q, nothing)
         return None
 
     def is_same(self, one: State, other: State) -> bool:

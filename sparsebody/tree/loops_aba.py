@@ -90,7 +90,10 @@ class LoopsArticulatedBody(TreeDynamics):
         }
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
-        self._compliance = self._row_compliance()
+        problem = self.problem(system.initial_state)  # A I^-1 A' of every loop row, of its bodies
+        at_ends = tree.loop_rows, joint_ends(system, system.row_joint[tree.loop_rows])
+        lengths = problem.constraint.rows, *at_ends, system.inverse_inertia
+        self._compliance = native.free_lengths(*lengths) ** 2
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
         self._is_plain = not system.has_loads and len(system.coordinates.joint) == 0
@@ -107,14 +110,6 @@ class LoopsArticulatedBody(TreeDynamics):
         self._rows = LoopRows(tree.loop_rows, link, np.zeros((n_rows, 2, 6)), np.zeros(n_rows))
         self._at_rest = np.zeros(tree.n_velocities)
         self.iterations, self.factorizations, self.last_step = 0, 0, 0.0
-
-    def _row_compliance(self) -> FloatArray:
-        """Return A I^-1 A' (m,) of every loop row, of its two bodies alone."""
-        problem = self.problem(self.system.initial_state)
-        row = self.tree.loop_rows
-        ends = joint_ends(self.system, self.system.row_joint[row])
-        rows, inverse = problem.constraint.rows, self.system.inverse_inertia
-        return native.free_lengths(rows, row, ends, inverse) ** 2
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers."""

@@ -50,7 +50,6 @@ def explicit_form(
     k: FloatArray,
     *,
     independent: Sequence[int] = (),
-    mask: BoolArray | None = None,
     weight: FloatArray | None = None,
     row_size: FloatArray | None = None,
     tolerance: float = RANK_TOLERANCE,
@@ -58,10 +57,10 @@ def explicit_form(
     """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
 
     K (m, n) may have dependent rows; k (m,) is in its range. `independent` are entries of x that
-    must be among y; complete pivoting chooses the others, among the columns in `mask` (n,), of
-    which the others are zero. `weight` (n,) are natural sizes of the entries of x, which take units
-    out of the choice of pivots, and `row_size` (m,) those of the rows of K times `weight`; default:
-    the largest entry of all. A pivot below `tolerance`, relative to the size of its row, is zero.
+    must be among y; complete pivoting chooses the others. `weight` (n,) are natural sizes of the
+    entries of x, which take units out of the choice of pivots, and `row_size` (m,) those of the
+    rows of K times `weight`; default: the largest entry of all. A pivot below `tolerance`, relative
+    to the size of its row, is zero.
 
     Raises ShapeError if k does not fit K, ModelError if `independent` entries are not.
     """
@@ -69,26 +68,22 @@ def explicit_form(
     m, n = K.shape
     if np.shape(k) != (m,):
         raise ShapeError(f"K is {K.shape} and k is {np.shape(k)}; k must be ({m},)")
-    column = np.arange(n) if mask is None else np.flatnonzero(mask)
     size = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
     is_required = np.zeros(n, dtype=bool)
     is_required[list(independent)] = True
-    work = K[:, column] * size[column]
+    work = K * size
     largest = np.full(m, np.abs(work).max(initial=0.0) or 1.0) if row_size is None else row_size
     work, right = np.ascontiguousarray(work / largest[:, None]), k / largest
-    row_order, order = np.arange(m), np.arange(len(column))
-    r = native.eliminate(work, right, is_required[column], tolerance, row_order, order)
+    row_order, order = np.arange(m), np.arange(n)
+    r = native.eliminate(work, right, is_required, tolerance, row_order, order)
     if r < 0:
         raise ModelError(
             f"the entries {list(independent)} of x are not independent: K x = k joins them"
         )
-    dependent = column[order[:r]]
-    is_free = np.ones(n, dtype=bool)
-    is_free[dependent] = False
-    free = np.flatnonzero(is_free)
+    dependent, others = order[:r], order[r:]
+    free = np.sort(others)
     G, g = np.zeros((n, len(free))), np.zeros(n)
     G[free, np.arange(len(free))] = 1.0
-    others = column[order[r:]]
     entries = -size[dependent, None] * work[:r, r:] / size[others]
     G[dependent[:, None], np.searchsorted(free, others)] = entries
     g[dependent] = size[dependent] * right[:r]
@@ -159,7 +154,6 @@ def explicit_blocks(
     equations: LoopEquations,
     weight: FloatArray,
     is_given: BoolArray | None = None,
-    tolerance: float = RANK_TOLERANCE,
 ) -> ExplicitBlocks:
     """Return G and g of K x = k, see explicit_form; ModelError for dependent given coordinates."""
     clusters = equations.clusters
@@ -167,7 +161,7 @@ def explicit_blocks(
     values, right = equations.values.copy(), equations.right.copy()
     rows = clusters.layout, clusters.first_row
     failed, rank, row_order, column_order = native.eliminate_blocks(
-        *rows, is_required, weight, equations.size, tolerance, values, right
+        *rows, is_required, weight, equations.size, RANK_TOLERANCE, values, right
     )
     if failed >= 0:
         own = [clusters.tree.velocity_name(k) for k in clusters.columns(failed) if is_required[k]]

@@ -16,7 +16,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations import accelerations
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
-from sparsebody.errors import SingularSystemError
+from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.sparse.saddle import constraint_matrix
@@ -63,7 +63,7 @@ class TreeProblem(SystemMotion):
 
     @cached_property
     def free_motion(self) -> recursions.TreeMotion:
-        """The same with zeros in place of the motion subspaces of driven coordinates."""
+        """`motion` with zeros in place of the motion subspaces of prescribed coordinates."""
         is_prescribed = self.tree.is_prescribed
         if len(is_prescribed) == 0:
             return self.motion
@@ -93,7 +93,7 @@ class TreeProblem(SystemMotion):
 
     @cached_property
     def force(self) -> FloatArray:
-        """(n_bodies, 6) the same on the links, or (0, 6) for none; world axes, links' origins."""
+        """(n_bodies, 6) `load` on the links, or (0, 6) for none; world axes, links' origins."""
         if self.load is None:
             return np.zeros((0, 6))
         return recursions.link_forces(self.tree, self.motion, self.load)
@@ -144,7 +144,7 @@ class TreeDynamics(ABC):
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
     ) -> None:
-        accelerations.check_reactions(reactions)
+        check_name(reactions, accelerations.REACTIONS, "reactions")
         accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
@@ -252,7 +252,7 @@ def _residual(
 
 
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
-    """Return H (packed) and tau - C for x = qdd - prescribed_qdd; driven rows are those of one."""
+    """Return H (packed) and tau - C for x = qdd - prescribed_qdd; prescribed rows are of one."""
     tree, motion = problem.tree, problem.motion
     H = recursions.joint_space_inertia(tree, motion)
     right = -recursions.inverse_dynamics(tree, motion, problem.prescribed_qdd, problem.force)

@@ -15,13 +15,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, body_arrays, check_state
-from sparsebody.tree.spanning_tree import (
-    N_POSITIONS,
-    N_SCALARS,
-    N_VELOCITIES,
-    BranchPattern,
-    SpanningTree,
-)
+from sparsebody.tree.spanning_tree import FIRST_SCALAR, N_SURPLUS, BranchPattern, SpanningTree
 
 NO_FORCE = np.zeros((0, 6))
 NONE_PRESCRIBED = np.zeros(0, dtype=np.bool_)
@@ -201,6 +195,17 @@ def empty_inertia(tree: SpanningTree) -> FloatArray:
     return np.empty(n_entries)
 
 
+def dense_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
+    """Return H (n_velocities, n_velocities); ModelError if it is too large."""
+    n = tree.n_velocities
+    if n**2 > MOST_ENTRIES:
+        raise ModelError(
+            f"the joint-space inertia of {tree.system.name!r} has {n} rows, too many for a dense "
+            "matrix; take the packed one of tree.joint_space_inertia, or method 'sparse'"
+        )
+    return symmetric(tree.pattern, joint_space_inertia(tree, motion))
+
+
 def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
     """Return the dense symmetric matrix (n, n) of a packed lower triangle, such as H."""
     dense = native.lower_triangle(pattern, values)
@@ -366,8 +371,7 @@ def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
     joint, index = coordinates.joint, coordinates.index
     kind, of_tree = system.joint_kind[joint], tree.tree_index[joint]
     is_declared = system.coordinate_types[0][joint] == kind  # no compliant rows
-    is_scalar = index >= (N_VELOCITIES - N_SCALARS)[kind]
-    items = np.flatnonzero((of_tree >= 0) & is_declared & is_scalar)
-    before = (N_POSITIONS - N_VELOCITIES)[kind[items]]  # of a quaternion, if any
-    index_in_q = tree.first_position[of_tree[items]] + before + index[items]
+    items = np.flatnonzero((of_tree >= 0) & is_declared & (index >= FIRST_SCALAR[kind]))
+    first = tree.first_position[of_tree[items]] + N_SURPLUS[kind[items]]  # after a quaternion
+    index_in_q = first + index[items]
     return items, index_in_q, np.flatnonzero(coordinates.is_angle[items])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import INFO
@@ -22,6 +22,7 @@ from sparsebody.model.system import System
 N_POSITIONS, N_VELOCITIES, N_SCALARS = np.array(  # of joint types; scalar positions come last
     [(info.n_positions, info.n_velocities, info.n_scalars) for info in INFO], dtype=np.intp
 ).T
+N_SURPLUS, FIRST_SCALAR = N_POSITIONS - N_VELOCITIES, N_VELOCITIES - N_SCALARS
 
 # Columns of `constants`
 NEAR, NEAR_POINT = 0, 9  # near frame to the parent link's axes, and its origin there
@@ -241,11 +242,6 @@ def _links(tree: SpanningTree) -> Links:
     indices[:n, :4] = np.stack([tree.parent, tree.kind, tree.direction, tree.body], axis=1)
     indices[:, 4], indices[:, 5] = tree.first_velocity, tree.first_position
     return Links(indices, constants, np.array(system.gravity, dtype=float))
-
-
-def offsets(sizes: IntArray) -> IntArray:
-    """Return the sums of the sizes before each one, and of all."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
 
 def loop_error(tree: SpanningTree, method: str, others: Iterable[str]) -> ModelError:

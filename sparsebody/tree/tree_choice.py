@@ -1,21 +1,21 @@
-"""Which joints are in the spanning tree, and how its bodies are numbered."""
+"""Choice of the joints of a spanning tree, numbering of its bodies, least nonzeros of any H."""
 
 from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components, csgraph_from_dense, dijkstra
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError, check_name
 from sparsebody.model.joints import Free
 from sparsebody.model.system import System
 from sparsebody.tree.fronts import least_fronts
-from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, SpanningTree, offsets
+from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, SpanningTree
 
 BREADTH_FIRST, DEPTH_FIRST, LEAST_DEPTH = 0, 1, 2
 VIRTUAL = -1  # the joint of a body that no joint leads to
@@ -38,8 +38,8 @@ def spanning_tree(
 ) -> SpanningTree:
     """Return a spanning tree of a mechanism. Featherstone (2008), sec. 8.6.
 
-    Joints with springs, dampers, efforts or drives go into the tree as far as they can, so that
-    loop joints are passive; free joints serve only where no other joint leads to a body.
+    Joints with springs, dampers, efforts or prescribed motions go into the tree as far as they can,
+    so that loop joints are passive; free joints serve only where no other joint leads to a body.
 
     Parameters
     ----------
@@ -72,16 +72,8 @@ def spanning_tree(
     return least_fronts(chain(sweeps, others))
 
 
-def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
-    """Return the tree of a choice that grows."""
-    graph = _joint_graph(system)
-    tree_joint = _tree_joints(system, graph, choice, root, required)
-    body, parent = graph.preorder(tree_joint)
-    return _numbered(system, choice, tree_joint, body, parent)
-
-
 def _sweep(system: System) -> list[int]:
-    """Return the joints of the sweep from the world, those with forces or drives before all."""
+    """Return the joints of the sweep from the world, active ones before all."""
     graph, is_free = _joint_graph(system), system.joint_kind == Free.kind
     sweep = graph.sweep(~is_free)
     active = np.unique(system.coordinates.joint)
@@ -139,10 +131,11 @@ def joint_freedoms(system: System) -> IntArray:
     return N_VELOCITIES[system.joint_kind]
 
 
-def _numbered(
-    system: System, choice: str, tree_joint: IntArray, body: IntArray, parent: IntArray
-) -> SpanningTree:
-    """Return the tree with everything in its own numbering."""
+def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
+    """Return the tree of a choice that grows, with everything in its own numbering."""
+    graph = _joint_graph(system)
+    tree_joint = _tree_joints(system, graph, choice, root, required)
+    body, parent = graph.preorder(tree_joint)
     joint = tree_joint[body]
     kind = np.append(system.joint_kind, Free.kind)[joint]
     is_loop = np.ones(system.n_joints + 1, dtype=bool)
@@ -172,7 +165,6 @@ def _numbered(
 
 MOST_BODIES = 2_000  # in a part whose distances are all looked at
 _FREE = 6  # freedoms of a virtual joint
-_TRACE = 2.0**-30  # what a joint is longer than its freedoms: zeros are no edges
 
 
 class NonzeroBound(NamedTuple):
@@ -231,14 +223,9 @@ def _bound_of_part(
 
 def _distances(node: IntArray, length: IntArray, n: int) -> FloatArray:
     """Return the lengths (n, n) of shortest paths."""
-    first, second = node.min(axis=1), node.max(axis=1)
-    sequence = np.lexsort((length, second, first))
-    pairs = np.stack([first, second], axis=1)[sequence]
-    keep = np.ones(len(pairs), dtype=bool)  # of parallel joints that with the fewest freedoms
-    keep[1:] = (np.diff(pairs, axis=0) != 0).any(axis=1)
-    a, b = pairs[keep].T
-    graph = csr_array(coo_array((length[sequence][keep] + _TRACE, (a, b)), shape=(n, n)))
-    return np.floor(dijkstra(graph, directed=False))
+    shortest = np.full((n, n), np.inf)
+    np.minimum.at(shortest, tuple(node.T), length)  # of parallel joints the one of fewest freedoms
+    return dijkstra(csgraph_from_dense(shortest, null_value=np.inf), directed=False)
 
 
 def _widest_layer(distances: FloatArray) -> int:

@@ -100,14 +100,6 @@ def test_nothing_is_run_that_is_predicted_to_take_too_long():
     assert np.isnan([line.counted_flops, line.seconds, *line.errors.values()]).all()
 
 
-def test_lines_are_plain_numbers():
-    (line,) = sb.compare_algorithms(sb.build("pendulum"), ("auto",), eps=(1e-8,)).lines
-    document = line.to_dict()
-    assert document["algorithm"] == "auto"
-    assert document["flops"] == document["counted_flops"]
-    assert list(document["errors"]) == ["1e-08"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -184,7 +184,7 @@ def test_the_same_seed_gives_the_same_random_tree():
 
 
 def test_unknown_bases_and_too_many_loops_are_told(monkeypatch):
-    with pytest.raises(UnknownNameError, match=r"no loop basis 'mcb'; there are minimum, short"):
+    with pytest.raises(UnknownNameError, match="loop basis is 'mcb'; give one of minimum, short"):
         sb.compare_loop_bases(sb.build("ladder"), ("mcb",))
     with pytest.raises(ModelError, match="seed is -1; give"):
         sb.compare_loop_bases(sb.build("ladder"), seed=-1)

@@ -3,13 +3,7 @@ import pytest
 from patterns import ladder
 
 import sparsebody as sb
-from sparsebody.analysis.order_comparison import (
-    compare_orderings,
-    compare_pattern,
-    compared,
-    judge_order,
-    judge_order_of_mechanism,
-)
+from sparsebody.analysis import order_comparison as orders
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import OrderingError, ShapeError
@@ -21,14 +15,14 @@ from sparsebody.sparse.pattern import symmetric_pattern
 
 def test_orderings_that_give_up_or_grow_exponentially_are_left_out_unless_asked_for(monkeypatch):
     tube = sb.build("tube", rings=4, rails=4)
-    names = {line.name for line in compare_orderings(tube).lines}
+    names = {line.name for line in orders.compare_orderings(tube).lines}
     assert not names & {"exact-treewidth", "exact-bandwidth"}
     monkeypatch.setattr(treewidth, "_MOST_SETS", 3)
     squares = sb.build("lattice", rows=3, columns=3, layers=1)
-    names = {line.name for line in compare_orderings(squares).lines}
+    names = {line.name for line in orders.compare_orderings(squares).lines}
     assert names & {"exact-treewidth", "exact-bandwidth"} == {"exact-bandwidth"}
     with pytest.raises(OrderingError, match="more than 3 sets"):
-        compare_orderings(squares, ["exact-treewidth"])
+        orders.compare_orderings(squares, ["exact-treewidth"])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +32,7 @@ def scissor():
 
 @pytest.fixture(scope="module")
 def comparison(scissor):
-    return compare_orderings(scissor, ["natural"])
+    return orders.compare_orderings(scissor, ["natural"])
 
 
 def line(comparison, name):
@@ -48,17 +42,19 @@ def line(comparison, name):
 def test_an_admissible_order_is_judged_like_ours():
     pattern = ladder(4)
     given = order(pattern, "leaves-first")
-    (judged,) = judge_order(pattern, given, "theirs")
+    (judged,) = orders.judge_order(pattern, given, "theirs")
     assert judged.metrics == ordering_metrics(pattern, given)
     assert judged.remark == "admissible"
-    ours = line(compared(pattern, ["leaves-first"]), "leaves-first")
+    ours = line(orders.compared(pattern, ["leaves-first"]), "leaves-first")
     assert judged.factorization == ours.factorization
 
 
 def test_an_order_with_early_joints_is_judged_as_it_is_and_repaired():
     pattern = ladder(4)
     given = np.arange(pattern.n_blocks)[::-1]
-    as_it_is, repaired = judge_order(pattern, given, "theirs", joints=[f"j{k}" for k in range(10)])
+    as_it_is, repaired = orders.judge_order(
+        pattern, given, "theirs", joints=[f"j{k}" for k in range(10)]
+    )
     assert not is_admissible(pattern, given)
     assert as_it_is.metrics == ordering_metrics(pattern, given)
     assert as_it_is.factorization in ("superlu", "banded", "dense")
@@ -70,8 +66,8 @@ def test_an_order_with_early_joints_is_judged_as_it_is_and_repaired():
 def test_orders_of_a_mechanism_are_those_of_its_blocks_or_rows(scissor, comparison):
     pattern = comparison.structure.pattern
     given = order(pattern, "leaves-first")
-    blocks = judge_order_of_mechanism(comparison, given, "theirs")
-    rows = judge_order_of_mechanism(comparison, pattern.scalar_order(given), "theirs")
+    blocks = orders.judge_order_of_mechanism(comparison, given, "theirs")
+    rows = orders.judge_order_of_mechanism(comparison, pattern.scalar_order(given), "theirs")
     assert line(blocks, "theirs") == line(rows, "theirs")
     assert line(blocks, "theirs").metrics == ordering_metrics(pattern, given)
     assert line(blocks, "natural") == line(comparison, "natural")
@@ -80,27 +76,27 @@ def test_orders_of_a_mechanism_are_those_of_its_blocks_or_rows(scissor, comparis
 def test_orders_of_all_rows_serve_the_kept_ones_too():
     system = sb.build("bricard").compile()
     dynamics = sb.ForwardDynamics(system, formulation=SPATIAL)
-    comparison = compare_orderings(system, ["natural"])
+    comparison = orders.compare_orderings(system, ["natural"])
     whole = kkt_structure(system).pattern
     given = np.arange(whole.n_blocks)
-    judged = judge_order_of_mechanism(comparison, whole.scalar_order(given), "theirs")
+    judged = orders.judge_order_of_mechanism(comparison, whole.scalar_order(given), "theirs")
     assert line(judged, "theirs").metrics == line(comparison, "natural").metrics
     assert whole.n_rows > dynamics.structure.pattern.n_rows
 
 
 def test_an_order_that_fits_nothing_is_told_what_does(comparison):
     with pytest.raises(ShapeError, match="3 entries, but scissor has 6 bodies and 9 joints"):
-        judge_order_of_mechanism(comparison, np.arange(3), "theirs")
-    bare = compared(ladder(2), ["natural"])
+        orders.judge_order_of_mechanism(comparison, np.arange(3), "theirs")
+    bare = orders.compared(ladder(2), ["natural"])
     with pytest.raises(ShapeError, match="without a mechanism"):
-        judge_order_of_mechanism(bare, np.arange(8), "theirs")
+        orders.judge_order_of_mechanism(bare, np.arange(8), "theirs")
 
 
 def test_orders_of_matrices_come_back_in_the_blocks_of_the_file():
     """Joint first, then its bodies."""
     row, column = np.array([1, 2, 1, 2]), np.array([1, 2, 0, 0])
     pattern = symmetric_pattern(row, column, np.array([1, 1, 1]))
-    comparison = compare_pattern(pattern, ["natural"])
+    comparison = orders.compare_pattern(pattern, ["natural"])
     assert "[D A'; A 0] of 2 bodies and 1 joints" in comparison.description
     np.testing.assert_array_equal(comparison.order("natural"), [1, 2, 0])
     judged = comparison.judged(comparison.order("natural"), "theirs")
@@ -114,7 +110,7 @@ def test_orders_of_matrices_come_back_in_the_blocks_of_the_file():
 def test_matrices_of_other_kinds_have_general_orderings():
     n = 30
     pattern = symmetric_pattern(np.arange(1, n), np.arange(n - 1), np.ones(n, dtype=np.intp))
-    comparison = compare_pattern(pattern, ["natural", "minimum-degree"])
+    comparison = orders.compare_pattern(pattern, ["natural", "minimum-degree"])
     assert "not a matrix of bodies and joints" in comparison.description
     assert {one.metrics.nnz_l for one in comparison.comparison.lines} == {2 * n - 1}
     judged = comparison.judged(np.arange(n)[::-1], "theirs")

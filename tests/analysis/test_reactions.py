@@ -1,4 +1,4 @@
-"""Which reactions are determined, against the dense null space."""
+"""Determined reactions against the dense null space."""
 
 import json
 

@@ -1,8 +1,6 @@
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
-from random_arms import Instant, PinocchioArm, random_arm
+from random_arms import Case, Instant, random_arm
 
 from sparsebody.classical import ALGORITHMS, Arm, algorithm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
@@ -13,29 +11,13 @@ from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
 WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    arm: Arm
-    at: Instant
-    tau: np.ndarray  # by Pinocchio's rnea
-    loaded: np.ndarray  # with wrenches on the links
-    qdd: np.ndarray  # by its aba from tau
-
-
-def case(rng, n, *, tree, convention):
-    arm = random_arm(rng, n, convention=convention, tree=tree)
-    at, theirs = Instant.random(rng, n), PinocchioArm(arm)
-    tau = theirs.rnea(at)
-    return Case(arm, at, tau, theirs.rnea(at, at.wrench), theirs.aba(at, tau))
-
-
 @pytest.fixture(scope="module")
 def cases():
     """Serial arms of both conventions, then trees."""
     rng, kinds = np.random.default_rng(7), ("standard", "modified")
-    arms = [case(rng, 1 + k % 12, tree=False, convention=kinds[k // 12 % 2]) for k in range(200)]
+    arms = [Case.random(rng, 1 + k % 12, convention=kinds[k // 12 % 2]) for k in range(200)]
     rng = np.random.default_rng(8)
-    trees = [case(rng, 2 + k % 11, tree=True, convention="modified") for k in range(60)]
+    trees = [Case.random(rng, 2 + k % 11, tree=True) for k in range(60)]
     return arms, trees
 
 
@@ -128,5 +110,5 @@ def test_a_result_out_of_the_range_of_numbers_is_an_error():
 
 
 def test_an_unknown_algorithm_is_an_error_that_lists_the_known():
-    with pytest.raises(UnknownNameError, match=r"no algorithm 'newton'; give one of .*luh-walker"):
+    with pytest.raises(UnknownNameError, match=r"algorithm is 'newton'; give one of .*luh-walker"):
         algorithm("newton")

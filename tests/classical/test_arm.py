@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from random_arms import Instant, random_arm, random_table
+from random_arms import Instant, random_arm, random_table, tip_pose
 
 from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.errors import ModelError
@@ -29,13 +29,7 @@ def test_standard_parameters_put_the_tip_where_a_textbook_has_it():
     moved = rows.copy()
     moved[arm.revolute, 0] += q[arm.revolute]
     moved[~arm.revolute, 1] += q[~arm.revolute]
-    R, x = np.eye(3), np.zeros(3)
-    motion = arm.motion(q, q, q)
-    for A, r in zip(motion.rotation, motion.translation, strict=True):
-        R, x = R @ A, x + R @ r
-    expected = standard_pose(moved)
-    tip = R @ rotation_about([1, 0, 0], arm.tip_twist), x + arm.tip_length * R[:, 0]
-    for result, value in zip(tip, expected, strict=True):
+    for result, value in zip(tip_pose(arm, q), standard_pose(moved), strict=True):
         np.testing.assert_allclose(result, value, atol=1e-14)
 
 

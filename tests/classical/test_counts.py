@@ -149,5 +149,5 @@ def test_the_lagrangians_leading_terms_are_the_published_ones():
 
 
 def test_an_unknown_geometry_is_an_error_that_lists_the_known():
-    with pytest.raises(UnknownNameError, match=r"no geometry 'round'; give one of general"):
+    with pytest.raises(UnknownNameError, match=r"geometry is 'round'; give one of general"):
         counted(ALGORITHMS["kane"], "round")

@@ -1,12 +1,11 @@
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from random_arms import Instant, PinocchioArm, random_arm
+from random_arms import Case, Instant, random_arm, tip_pose
 
-from sparsebody.classical import ALGORITHMS, Arm
+from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.counting import interpreted, lifted, lifted_array
 from sparsebody.classical.counts import counted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
@@ -16,17 +15,8 @@ from sparsebody.tree import spanning_tree, tree_state
 from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    arm: Arm
-    at: Instant
-    theirs: PinocchioArm
-
-
-def case(seed, n, *, tree=False, convention="modified"):
-    rng = np.random.default_rng(seed)
-    arm = random_arm(rng, n, tree=tree, convention=convention)
-    return Case(arm, Instant.random(rng, n), PinocchioArm(arm))
+def case(seed, n, **kind):
+    return Case.random(np.random.default_rng(seed), n, **kind)
 
 
 def cases(count):
@@ -122,15 +112,6 @@ def test_the_jacobian_is_how_the_tip_of_the_table_moves():
         spin = [turn[2, 1], turn[0, 2], turn[1, 0]]
         result = np.concatenate([spin, R.T @ (ahead[1] - behind[1]) / (2 * step)])
         np.testing.assert_allclose(result, J[:, j], atol=1e-8)
-
-
-def tip_pose(arm, q):
-    motion = arm.motion(q, q, q)
-    R, x = np.eye(3), np.zeros(3)
-    for turn, shift in zip(motion.rotation, motion.translation, strict=True):
-        R, x = R @ turn, x + R @ shift
-    c, s = np.cos(arm.tip_twist), np.sin(arm.tip_twist)
-    return R @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]]), x + arm.tip_length * R[:, 0]
 
 
 def test_sparse_operators_hold_what_is_not_zero_and_serve_long_arms():

@@ -72,7 +72,7 @@ def test_the_torque_at_the_base_after_one_second(bodies, torque):
 
 
 def test_bodies_that_cannot_be_are_errors():
-    with pytest.raises(UnknownNameError, match="no bodies 'balls'; give one of points, rods"):
+    with pytest.raises(UnknownNameError, match="bodies is 'balls'; give one of points, rods"):
         six_revolute_arm("balls")
     with pytest.raises(ModelError, match="link 1: mass 0"):
         six_revolute_arm(mass=0.0)

@@ -1,4 +1,4 @@
-"""What people read: the words of every command that prints a text."""
+"""The words of every command that prints a text for people."""
 
 import dataclasses
 import shlex

@@ -39,8 +39,7 @@ def test_mechanisms_share_loads_like_bodies_on_bushings(name, parameters):
     dynamics = sb.ForwardDynamics(system, state, reactions=sb.LeastEnergy(compliance))
     result = dynamics(state)
     T = dynamics.evaluate(state).constraint.subspace
-    n = 6 * system.n_bodies
-    A = assemble(system, state).matrix.toarray()[n:, :n]
+    A = assemble(system, state).rows
     stiffness = np.zeros((system.n_rows, system.n_rows))
     for j in range(system.n_joints):
         rows = system.rows(j)
@@ -56,8 +55,7 @@ def scattered_compliances(decades):
     system, state = at_start(sb.build("scissor", pairs=20, gravity=(1.0, -2.0, 3.0)))
     rng, half = np.random.default_rng(5), decades / 2
     compliance = {name: 10.0 ** rng.uniform(-half, half, 6) for name in system.joint_names}
-    n = 6 * system.n_bodies
-    A = assemble(system, state).matrix.toarray()[n:, :n]
+    A = assemble(system, state).rows
     return system, state, compliance, A, oracles.gauss_accelerations(system, state)[1]
 
 

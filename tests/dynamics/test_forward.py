@@ -8,7 +8,7 @@ import oracles
 import pytest
 from linkages import at_start
 from oracles import relative_gap
-from overconstrained import n_four_bar_state
+from overconstrained import OVERCONSTRAINED, TILTED, n_four_bar_state, state_of
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, copied, random_loops, random_tree
 
@@ -104,11 +104,6 @@ def test_random_loops_obey_gauss_principle(seed):
     assert_obeys_gauss(mechanism.compile())
 
 
-def state_of(system):
-    """A consistent state, at a time when drives are moving."""
-    return sb.consistent_state(system, system.initial_state.with_(time=1.3))
-
-
 def assert_obeys_gauss(system):
     """Accelerations, smallest multipliers, rank and balance against the pseudo-inverse."""
     state = state_of(system)
@@ -117,27 +112,13 @@ def assert_obeys_gauss(system):
     acceleration, multiplier = oracles.gauss_accelerations(system, state)
     assert dynamics.rank == oracles.rank(system, state)
     assert relative_gap(result.acceleration, acceleration) < 1e-9
-    assert relative_gap(result.multiplier, multiplier) < 1e-8
+    assert relative_gap(result.multiplier, multiplier) < 1e-9
     assert result.residual < 1e-12
     assert result.dropped_residual < 1e-9
     assert_balanced(system, state, result)
 
 
 # ---- overconstrained mechanisms ---------------------------------------------------------------
-
-OVERCONSTRAINED = {
-    "four-bar": lambda: sb.build("four-bar", speed=3.0),
-    "n-four-bar": lambda: sb.build("n-four-bar", loops=5),
-    "scissor": lambda: sb.build("scissor", pairs=5, drive=True),
-    "free scissor": lambda: sb.build("scissor", pairs=4),
-    "bricard": lambda: sb.build("bricard"),
-    "hinged ring": lambda: sb.build("ring", bodies=7, joint="revolute", gravity=(1.0, -2.0, 3.0)),
-    "rotating-squares": lambda: sb.build("rotating-squares", rows=3, columns=3),
-    "andrews": lambda: sb.build("andrews"),
-    "stewart": lambda: sb.build("stewart", drive=True),
-    "governor": lambda: sb.build("governor"),
-    "slider-crank": lambda: sb.build("slider-crank"),
-}
 
 
 @pytest.mark.parametrize("name", OVERCONSTRAINED)
@@ -191,9 +172,7 @@ def comparison_systems():
         systems[f"random {seed}"] = mechanism.compile()
     for name in ("four-bar", "scissor", "hinged ring", "bricard"):
         systems[name] = OVERCONSTRAINED[name]().compile()
-    systems["ladder"] = sb.build(
-        "ladder", rungs=6, disorder=0.1, gravity=(1.0, -2.0, 3.0)
-    ).compile()
+    systems["ladder"] = sb.build("ladder", rungs=6, disorder=0.1, gravity=TILTED).compile()
     return systems
 
 
@@ -226,8 +205,8 @@ def test_every_ordering_with_every_factorization_gives_the_same_accelerations(
 SHUFFLED = {
     "scissor": lambda: sb.build("scissor", pairs=8, drive=True),
     "bricard": lambda: sb.build("bricard"),
-    "ladder": lambda: sb.build("ladder", rungs=12, disorder=0.1, gravity=(1.0, -2.0, 3.0)),
-    "lattice": lambda: sb.build("lattice", rows=4, columns=5, gravity=(1.0, -2.0, 3.0)),
+    "ladder": lambda: sb.build("ladder", rungs=12, disorder=0.1, gravity=TILTED),
+    "lattice": lambda: sb.build("lattice", rows=4, columns=5, gravity=TILTED),
     "rotating-squares": lambda: sb.build("rotating-squares", rows=3, columns=3),
     "tree": lambda: random_tree(np.random.default_rng(0), 20),
     "loops": lambda: random_loops(np.random.default_rng(2), 15, 5, MOBILE, moving=True),
@@ -269,10 +248,8 @@ def test_stabilization_asks_for_the_terms_of_baumgarte():
     plain, dynamics = sb.ForwardDynamics(system), sb.ForwardDynamics(system, baumgarte=T)
     evaluation = dynamics.evaluate(state)
     change = evaluation.acceleration() - plain.evaluate(state).acceleration()
-    n = 6 * system.n_bodies
-    A = oracles.assemble(system, state).matrix.toarray()[n:, :n]
-    to_world = np.linalg.inv(oracles.assemble(system, state).world_to_body)
-    along_rows = A @ np.einsum("nij,nj->ni", to_world, change).ravel()
+    book = oracles.assemble(system, state)
+    along_rows = book.rows @ np.linalg.solve(book.world_to_body, change[:, :, None]).ravel()
     expected = -2.0 / T * evaluation.velocity_error - evaluation.position_error / T**2
     np.testing.assert_allclose(along_rows, expected, atol=1e-10)
 
@@ -351,7 +328,7 @@ def test_options_that_cannot_be_are_refused(options, error, message):
 
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_dependent_rows_that_are_kept_are_refused_or_do_no_harm(factorization):
-    system, state = at_start(sb.build("four-bar", speed=3.0, gravity=(1.0, -2.0, 3.0)))
+    system, state = at_start(sb.build("four-bar", speed=3.0, gravity=TILTED))
     dynamics = sb.ForwardDynamics(system, state, redundancy="keep", factorization=factorization)
     assert len(dynamics.redundant_rows) == 0
     if factorization == "cholmod-ldl":  # regularized, and refined

@@ -49,25 +49,17 @@ def dense(system, state):
     )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    seed: int
-    family: str
-    error: float
-    limit: float
-    complaint: str
-
-
-def outcome(seed, given):
-    system = given.system
+def complaints(seed):
+    """What is wrong with one mechanism."""
+    given = planted(seed)
+    system, n_dependent = given.system, given.n_dependent
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         state = sb.consistent_state(system)
         dynamics = sb.ForwardDynamics(system, state)
-        result = dynamics(state)
+        result = dynamics(state).acceleration
     expected = dense(system, state)
     complaints = [str(warning.message) for warning in heard]
-    n_dependent = given.n_dependent
     if n_dependent is not None and system.n_rows - expected.rank != n_dependent:
         complaints.append(f"by singular values {system.n_rows - expected.rank} are dependent")
     if dynamics.rank != expected.rank:
@@ -76,15 +68,15 @@ def outcome(seed, given):
         complaints.append(f"not certain, smallest singular value {expected.smallest:.1e}")
     size = np.abs(expected.acceleration).max()
     size = size if size > HELD * expected.unbound else expected.unbound
-    error = float(np.abs(result.acceleration - expected.acceleration).max() / size)
-    limit = max(1e-9, 10.0 * expected.kappa * EPS)
-    return Outcome(seed, given.family, error, limit, "; ".join(complaints))
+    error = float(np.abs(result - expected.acceleration).max() / size)
+    if not error <= max(1e-9, 10.0 * expected.kappa * EPS):
+        complaints.append(f"the accelerations are off by {error:.1e}")
+    return [f"{given.family} {seed}: {complaint}" for complaint in complaints]
 
 
 @pytest.mark.parametrize("first", range(0, MECHANISMS, BATCH))
 def test_no_planted_mechanism_gets_wrong_accelerations_or_a_false_alarm(first):
-    outcomes = [outcome(seed, planted(seed)) for seed in range(first, first + BATCH)]
-    assert [o for o in outcomes if o.complaint or not o.error <= o.limit] == []
+    assert [text for seed in range(first, first + BATCH) for text in complaints(seed)] == []
 
 
 def test_every_plant_occurs_alone_and_three_eighths_are_regular():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, in_motion
 from oracles import relative_gap
 from overconstrained import scissor_with_pendulum
 from planted_loops import plant, planted
@@ -14,6 +14,7 @@ from benchmarks.cases import problem
 from sparsebody.dynamics import preparation
 from sparsebody.dynamics.preparation import SPATIAL, choose_solver
 from sparsebody.dynamics.reductions import SubgroupAssembler
+from sparsebody.equations.inverse import body_matrix
 from sparsebody.model.subgroups.ground_motion import planar_motion
 
 
@@ -130,29 +131,16 @@ def always(monkeypatch):
     monkeypatch.setattr(preparation, "reduction_pays", lambda *_, **__: True)
 
 
-def moving(system, seed):
-    """A consistent state at random velocities."""
-    state = sb.consistent_state(system)
-    twist = np.random.default_rng(seed).normal(size=state.velocity.shape)
-    evaluation = sb.ForwardDynamics(system, state, formulation=SPATIAL).evaluate(
-        state.with_(velocity=twist)
-    )
-    return state.with_(velocity=twist + evaluation.velocity_correction())
-
-
 def wrenches(dynamics, state, multiplier):
     """What multipliers exert on the bodies (n_bodies, 6)."""
     system, rows = dynamics.system, dynamics.evaluate(state).constraint.rows
-    total = np.zeros((system.n_bodies + 1, 6))
-    for side, body in enumerate((system.predecessor, system.successor)):
-        np.add.at(total, body[system.row_joint], rows[:, side] * multiplier[:, None])
-    return total[:-1]
+    return (body_matrix(system, system.row_joint, rows).T @ multiplier).reshape(-1, 6)
 
 
 @pytest.mark.parametrize("seed", range(80))
 def test_planted_loops_move_as_with_six_freedoms(seed, always):
     system = planted(seed).compile()
-    state = moving(system, seed)
+    state = in_motion(system, seed)
     force = np.random.default_rng(seed).normal(size=(system.n_bodies, 6))
     dynamics = sb.ForwardDynamics(system, state)
     evaluator = dynamics.evaluator
@@ -163,7 +151,7 @@ def test_planted_loops_move_as_with_six_freedoms(seed, always):
 @pytest.mark.parametrize("seed", range(25))
 def test_basic_reactions_balance_every_body(seed, always):
     system = planted(seed).compile()
-    state = moving(system, seed)
+    state = in_motion(system, seed)
     dynamics = sb.ForwardDynamics(system, state, reactions="basic")
     result, expected = (
         d(state) for d in (dynamics, sb.ForwardDynamics(system, state, formulation=SPATIAL))
@@ -175,7 +163,7 @@ def test_basic_reactions_balance_every_body(seed, always):
 @pytest.mark.parametrize("ordering", ["auto", "natural", "level-sweep", "minimum-degree"])
 def test_a_planar_part_of_a_mechanism_is_reduced_in_any_order(ordering):
     system = scissor_with_pendulum().compile()
-    state = moving(system, 0)
+    state = in_motion(system, 0)
     dynamics = sb.ForwardDynamics(system, state, ordering=ordering)
     assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     assert len(dynamics.structure.rows) < 0.6 * dynamics.rank
@@ -191,7 +179,7 @@ def test_a_factorization_by_name_asks_for_all_freedoms():
 @pytest.mark.parametrize("factorization", ["superlu", "dense", "block-qr"])
 def test_other_factorizations_of_fewer_rows_give_the_same(factorization, monkeypatch):
     system = scissor_with_pendulum().compile()
-    state = moving(system, 0)
+    state = in_motion(system, 0)
 
     def chosen(pattern, ordering, *_):
         return choose_solver(pattern, ordering, factorization)

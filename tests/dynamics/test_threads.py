@@ -5,7 +5,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
-from linkages import at_start
+from linkages import at_start, in_motion
 from random_mechanisms import random_tree
 
 import sparsebody as sb
@@ -13,29 +13,11 @@ import sparsebody as sb
 N_THREADS, N_ROUNDS = 3, 20
 
 
-def states(system):
-    """As many states in motion as there are threads."""
-    state = sb.consistent_state(system)
-    twists = np.random.default_rng(0).normal(size=(N_THREADS, *state.velocity.shape))
-    dynamics = sb.ForwardDynamics(system, state, reactions="basic")
-    moving = [state.with_(velocity=twist) for twist in twists]
-    changes = [dynamics.evaluate(start).velocity_correction() for start in moving]
-    return [
-        state.with_(velocity=start.velocity + change)
-        for start, change in zip(moving, changes, strict=True)
-    ]
-
-
-def ladder():
-    return sb.build("ladder", rungs=60, gravity=(1.0, -2.0, -9.0)).compile()
-
-
-def scissor():
-    return sb.build("scissor", pairs=40).compile()
-
-
-def universals():
-    return random_tree(np.random.default_rng(0), 60, ("universal",)).compile()
+MECHANISMS = {
+    "ladder": lambda: sb.build("ladder", rungs=60, gravity=(1.0, -2.0, -9.0)),
+    "scissor": lambda: sb.build("scissor", pairs=40),
+    "universals": lambda: random_tree(np.random.default_rng(0), 60, ("universal",)),
+}
 
 
 def acceleration(dynamics, state):
@@ -49,13 +31,13 @@ def reactions(dynamics, state):
 
 
 @pytest.mark.parametrize("ask", [acceleration, reactions])
-@pytest.mark.parametrize("make", [ladder, scissor, universals])
+@pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("factorization", ["auto", "block-ldl"])
 @pytest.mark.parametrize("shared", [True, False])
-def test_threads_get_what_one_gets_alone(make, ask, factorization, shared):
+def test_threads_get_what_one_gets_alone(name, ask, factorization, shared):
     """Several threads at once, with one ForwardDynamics or with one each."""
-    system = make()
-    given = states(system)
+    system = MECHANISMS[name]().compile()
+    given = [in_motion(system, seed) for seed in range(N_THREADS)]
     options = {"reactions": "basic", "factorization": factorization}
     dynamics = [sb.ForwardDynamics(system, given[0], **options)] * N_THREADS
     if not shared:

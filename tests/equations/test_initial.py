@@ -24,10 +24,9 @@ def errors(system, state):
 
 def dense_rows(system, state):
     """A (n_rows, 6 n_bodies) in body coordinates, from the textbook form."""
-    book, n = oracles.assemble(system, state), 6 * system.n_bodies
-    A = book.matrix.toarray()[n:, :n].reshape(-1, system.n_bodies, 6)
+    book, n = oracles.assemble(system, state), system.n_bodies
     to_world = np.linalg.inv(book.world_to_body)
-    return np.einsum("rni,nij->rnj", A, to_world).reshape(-1, n)
+    return np.einsum("rni,nij->rnj", book.rows.reshape(-1, n, 6), to_world).reshape(-1, 6 * n)
 
 
 def least_solution(system, A, right):

@@ -1,6 +1,6 @@
 """The block LDL' factorization: its layout, its kernels, and what it promises of orders."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -10,24 +10,31 @@ from patterns import ladder, pattern_of, patterns, shuffled
 from random_saddles import natural, random_matrix, scissor, solution_error
 from scipy.sparse.linalg import splu
 
-import sparsebody as sb
 from sparsebody.errors import ShapeError
-from sparsebody.factorization import analyze
-from sparsebody.factorization import unit_factors as layouts
+from sparsebody.factorization import analyze, unit_factors
 from sparsebody.ordering.heuristics import leaves_first
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual
 
 
-@pytest.mark.parametrize("name", ["block-ldl", "multifrontal"])
+def in_parts(pattern, order):
+    """LDL' of a small pattern in parts, as those of large ones come."""
+    parts = unit_factors.in_parts(pattern, repair(pattern, order), fewest=1)
+    return unit_factors.analyze_ldl(pattern, *parts)
+
+
+ANALYSES = {name: partial(analyze, name) for name in ("block-ldl", "multifrontal")}
+
+
+@pytest.mark.parametrize("analyzed", [*ANALYSES.values(), in_parts], ids=[*ANALYSES, "in parts"])
 @given(pattern=patterns(), data=st.data())
-def test_any_regular_matrix_is_solved_in_any_order(name, pattern, data):
+def test_any_regular_matrix_is_solved_in_any_order(analyzed, pattern, data):
     order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
     matrix = random_matrix(np.random.default_rng(0), pattern)
     dense = saddle_csc(matrix).toarray()
     if pattern.n_rows == 0 or not np.linalg.cond(dense) < 1e4:
         return
-    assert solution_error(name, matrix, order) < 1e-9
+    assert solution_error(analyzed(pattern, order), matrix) < 1e-9
 
 
 def test_a_tree_in_the_order_of_the_articulated_body_algorithm_is_solved_without_repair():
@@ -40,7 +47,7 @@ def test_a_tree_in_the_order_of_the_articulated_body_algorithm_is_solved_without
     np.testing.assert_array_equal(np.sort(symbolic.order), np.sort(order))
     indptr, _ = column_structures(pattern, symbolic.order)
     assert np.diff(indptr).max() == 1  # nothing fills in
-    assert solution_error("block-ldl", random_matrix(rng, pattern), order) < 1e-8
+    assert solution_error(symbolic, random_matrix(rng, pattern)) < 1e-8
 
 
 def test_an_order_that_could_meet_a_zero_pivot_is_repaired():
@@ -52,15 +59,9 @@ def test_an_order_that_could_meet_a_zero_pivot_is_repaired():
 
 
 def test_fronts_that_are_too_large_for_small_blocks_are_refused(monkeypatch):
-    monkeypatch.setattr(layouts, "MOST_UPDATES", 100)
+    monkeypatch.setattr(unit_factors, "MOST_UPDATES", 100)
     with pytest.raises(ShapeError, match="use another ordering, or the factorization cholmod"):
         analyze("block-ldl", ladder(30), natural(ladder(30)))
-
-
-def test_bodies_of_more_than_six_rows_are_refused():
-    pattern = sb.BlockPattern(np.array([7, 1]), np.array([[-1, 0]]))
-    with pytest.raises(ShapeError, match="at most 6 rows"):
-        analyze("block-ldl", pattern, np.array([0, 1]))
 
 
 @cache

@@ -1,9 +1,11 @@
 """The predicted cost chooses what is known to be best."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from patterns import lattice, pattern_of
 
-import sparsebody as sb
 import sparsebody.factorization as auto
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization import (
@@ -17,23 +19,11 @@ from sparsebody.factorization import (
 from sparsebody.sparse.elimination_tree import repair
 
 
-def hinged(ends, rows=5):
-    ends = np.asarray(ends, dtype=np.intp)
-    n = int(ends.max()) + 1
-    return sb.BlockPattern(np.repeat([6, rows], [n, len(ends)]).astype(np.intp), ends)
-
-
 def chain(n):
-    return hinged([(i - 1, i) for i in range(n)])
+    return pattern_of([(i - 1, i) for i in range(n)], n)
 
 
-def sheet(k):
-    return hinged(
-        [(-1, 0)]
-        + [(i * k + j, i * k + j + 1) for i in range(k) for j in range(k - 1)]
-        + [(i * k + j, (i + 1) * k + j) for i in range(k - 1) for j in range(k)],
-        rows=2,
-    )
+sheet = partial(lattice, joint_size=2)
 
 
 def along(pattern):
@@ -63,7 +53,7 @@ def test_small_blocks_are_chosen_for_bounded_widths_and_wide_fronts_for_sheets(p
     assert choose_factorization(pattern, along(pattern))[0] == name
 
 
-STAR = hinged([(-1, 0)] + [(0, i) for i in range(1, 15_000)])
+STAR = pattern_of([(-1, 0), *((0, i) for i in range(1, 15_000))], 15_000)
 
 
 @pytest.mark.parametrize(

@@ -71,13 +71,13 @@ def carried(matrix, order, rng):
     y = np.empty(len(rows))
     A = constraint_matrix(dataclasses.replace(matrix, rows=rows)).toarray()
     f = forces[np.arange(width) < pattern.block_sizes[:n, None]]
-    result = symbolic.qr.factorize(rows, np.concatenate([f, gamma]), y)
+    result = symbolic.factors.factorize(rows, np.concatenate([f, gamma]), y)
     assert result == REGULAR or np.linalg.cond(A) > 1e10
-    symbolic.qr.substitute_back(y)
+    symbolic.factors.substitute_back(y)
     expected = np.linalg.lstsq(A.T, f - np.linalg.lstsq(A, gamma, rcond=None)[0], rcond=None)[0]
     shapes = {
         (size, n_rows, stride)
-        for size, n_rows, stride, n_remaining in symbolic.qr.front_shapes().tolist()
+        for size, n_rows, stride, n_remaining in symbolic.factors.front_shapes().tolist()
         if n_rows == size + n_remaining
     }
     return y, expected, np.linalg.cond(A), shapes

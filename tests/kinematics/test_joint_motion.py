@@ -1,14 +1,19 @@
-"""Relative motion at the joints against one-by-one arithmetic in world axes."""
+"""Relative motion at the joints against one-by-one arithmetic in world axes; moving bodies."""
 
 import numpy as np
 import oracles
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.kinematics import joint_motion as kinematics
-from sparsebody.kinematics.joint_motion import joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.spatial import quaternion_from_rotation, rotation_exponential
+
+SEEDS = st.integers(0, 2**32 - 1)
 
 
 @pytest.fixture(params=range(5))
@@ -158,3 +163,88 @@ def test_prescribed_coordinates_and_rates_follow_their_functions():
     rates = [*np.zeros(4), wave(0.7)[1], *np.zeros(5), fall(0.7)[1]]
     at_rest = system.initial_state.with_(time=0.7)
     np.testing.assert_allclose(-constraint_errors(system, at_rest)[1], rates)
+
+
+def random_system(seed):
+    rng = np.random.default_rng(seed)
+    return random_tree(rng, 4).compile(), rng
+
+
+@given(seed=SEEDS, size=st.sampled_from([0.0, 1e-12, 1e-9, 1e-3, 1.0, 10.0]))
+def test_a_body_turns_by_the_exponential_and_moves_along_its_axes(seed, size):
+    system, rng = random_system(seed)
+    before = system.initial_state
+    twist = size * rng.normal(size=(system.n_bodies, 6))
+    after = sb.displaced(before, twist)
+    R_before, R_after = body_rotations(before), body_rotations(after)
+    for i, (w, u) in enumerate(twist.reshape(-1, 2, 3)):
+        turned = R_before[i] @ rotation_exponential(w)
+        np.testing.assert_allclose(R_after[i], turned, atol=1e-14)
+        np.testing.assert_allclose(
+            after.position[i], before.position[i] + R_before[i] @ u, atol=1e-14
+        )
+    np.testing.assert_allclose(np.linalg.norm(after.orientation, axis=1), 1.0, atol=1e-15)
+    assert after.velocity is before.velocity
+    assert after.time == before.time
+
+
+def test_displacing_normalizes_the_quaternions():
+    system, _ = random_system(0)
+    state = system.initial_state
+    state = state.with_(orientation=state.orientation * (1.0 + 1e-7))
+    after = sb.displaced(state, np.zeros((system.n_bodies, 6)))
+    np.testing.assert_allclose(after.orientation, system.initial_state.orientation, atol=1e-15)
+
+
+@given(seed=SEEDS)
+def test_a_point_is_where_its_body_carries_it(seed):
+    rng = np.random.default_rng(seed)
+    R = rotation_exponential(rng.normal(size=3))
+    place, center, point = rng.normal(size=(3, 3))
+    mechanism = sb.Mechanism()
+    pose = {"position": place, "orientation": quaternion_from_rotation(R)}
+    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=center, **pose)
+    system = mechanism.compile()
+    position = sb.point_position(system, system.initial_state, "a", point)
+    np.testing.assert_allclose(position, place + R @ point, atol=1e-14)
+
+
+@given(seed=SEEDS)
+def test_the_velocity_of_a_point_is_the_rate_of_its_position(seed):
+    system, rng = random_system(seed)
+    state, h, point = system.initial_state, 1e-6, rng.normal(size=3)
+    for name in system.body_names:
+        ahead = sb.point_position(system, sb.displaced(state, h * state.velocity), name, point)
+        behind = sb.point_position(system, sb.displaced(state, -h * state.velocity), name, point)
+        rate = sb.point_velocity(system, state, name, point)
+        np.testing.assert_allclose(rate, (ahead - behind) / (2 * h), atol=1e-8)
+
+
+def free_flight(t):
+    """A body that turns steadily about a fixed axis while it falls: state and acceleration.
+
+    The spatial acceleration is the rate of the velocity in body axes.
+    """
+    spin, start, g = np.array([0.3, -1.1, 0.7]), np.array([2.0, 1.0, 3.0]), np.array([0, 0, -9.81])
+    R = rotation_exponential(t * spin)
+    speed = start + t * g
+    state = sb.State(
+        (t * start + 0.5 * t**2 * g)[None],
+        quaternion_from_rotation(R)[None],
+        np.concatenate([spin, R.T @ speed])[None],
+        np.zeros(0),
+        t,
+    )
+    acceleration = np.concatenate([np.zeros(3), R.T @ g - np.cross(spin, R.T @ speed)])
+    return state, acceleration[None]
+
+
+@pytest.mark.parametrize("t", [0.0, 0.4, 2.0])
+def test_linear_acceleration_is_the_second_difference_of_the_path(t):
+    h = 1e-3
+    state, acceleration = free_flight(t)
+    places = [free_flight(t + step)[0].position for step in (-h, 0.0, h)]
+    expected = (places[0] - 2 * places[1] + places[2]) / h**2
+    linear = sb.linear_accelerations(state, acceleration)
+    np.testing.assert_allclose(linear, expected, atol=1e-7)
+    np.testing.assert_allclose(linear, [[0, 0, -9.81]], atol=1e-13)

@@ -49,6 +49,10 @@ def joint_force(*arguments, **options):
     return lambda m: m.add_joint_force(*arguments, **options)
 
 
+def point_force(first="a", second="b", **options):
+    return lambda m: m.add_point_force("f", first, second, **options)
+
+
 def external(*arguments, **options):
     return lambda m: m.add_external_force("f", *arguments, **options)
 
@@ -75,11 +79,6 @@ BODIES = [
     (body(inertia=[1, 2]), r"body 'c'.*inertia has shape \(2,\); give moments \(3,\), or a"),
     (body(inertia=[[1, 2], [3]]), r"body 'c': rotational inertia is \[\[1, 2\], \[3\]\]; give"),
     (body(inertia=[1, 1, nan]), "body 'c'.*inertia.*nan.*give finite numbers"),
-    (
-        body(inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
-        r"body 'c'.*not symmetric, entry \[0, 1\] is 0.1 and \[1, 0\] is 0; make them equal",
-    ),
-    (body(inertia=[1, 1, -1]), "body 'c'.*principal moments -1, 1, 1.*not positive definite"),
     (body(inertia=[1, 1, 3]), "body 'c'.*1, 1, 3.*exceeds the sum of the others; check the"),
     (body(position=[0, nan, 0]), r"body 'c': position is \[0.0, nan, 0.0\]; every number"),
     (body(position=[0, 0]), r"body 'c': position has shape \(2,\); give 3 numbers"),
@@ -95,8 +94,6 @@ BODIES = [
     (lambda _: sb.Box((1, 1)), r"box: sides has shape \(2,\); give 3 numbers"),
     (lambda _: sb.Box((1, 1, 1), (0, 0, 0)), r"box: frame is \(0, 0, 0\); give a Frame"),
     (lambda _: sb.Cylinder(1.0, 0.0), "cylinder: length is 0.0; it must be positive"),
-    (lambda _: sb.Cylinder(1.0, 1.0, None), "cylinder: frame is None; give a Frame"),
-    (lambda _: sb.Sphere(HUGE), "sphere: radius is 10*; give a number"),
     (lambda _: sb.Polyline(((0, 0, 0),)), r"polyline: points is \(\(0, 0, 0\),\); give two points"),
     (lambda _: sb.Polyline((0, 0, 0)), r"polyline: points is \(0, 0, 0\); give two points or more"),
     (lambda _: sb.Polyline(((0, 0), (1, 1))), r"polyline: a point has shape \(2,\); give 3 number"),
@@ -131,7 +128,7 @@ JOINTS = [
     (prescribed(sb.Revolute(), lambda t: t), r"'new'.*function must return \(value, rate, accele"),
     (prescribed(sb.Revolute(), lambda t: 1 / t), r"'new'.*function must return \(value, rate, acc"),
     (prescribed(sb.Revolute(), lambda t: (t, t, nan)), r"returns \(0.0, 0.0, nan\) at t = 0; it m"),
-    (lambda _: sb.SmoothStep(0, 1, 0.0), "duration of a smooth step is 0.0; it must be positive"),
+    (lambda _: sb.SmoothStep(0, 1, 0.0), "smooth step: duration is 0.0; it must be positive"),
     (lambda _: sb.SmoothStep(0, nan, 1.0), "smooth step: end is nan; it must be finite"),
     (lambda _: sb.Sinusoid(nan, 1.0), "sinusoid: amplitude is nan; it must be finite"),
     (lambda _: sb.Polynomial((1.0, "x")), "polynomial: a coefficient is 'x'; give a number"),
@@ -149,18 +146,14 @@ JOINTS = [
 FORCES = [
     (joint_force("f", "elbow"), r"there is no joint 'elbow'; add_joint it first \(hinge, ball"),
     (joint_force("f", "hinge", coordinate=1), "'f' on joint 'hinge': coordinate is 1, but a rev"),
-    (joint_force("f", "hinge", coordinate="x"), "'f' on joint 'hinge': coordinate is 'x', but a"),
     (joint_force("f", "ball", stiffness=1.0), "'f' on joint 'ball'.*no position to stretch a sp"),
     (joint_force("f", "hinge", stiffness=nan), "joint force 'f': stiffness is nan; it must be fin"),
     (joint_force("f", "hinge", effort="full"), "joint force 'f': effort is 'full'; give"),
     (joint_force("", "hinge"), "the name of a force is ''; give a non-empty string"),
     (rod_with_a_force, "'rod': a constant-distance joint has no named coordinates; use add_point"),
-    (lambda m: m.add_point_force("f", "a", "z"), "force 'f': there is no body 'z'; add it"),
-    (lambda m: m.add_point_force("f", "a", "a"), "force 'f': connects 'a' to itself; give"),
-    (
-        lambda m: m.add_point_force("f", "a", "b", first_point=[1]),
-        r"point force 'f': first point has shape \(1,\); give 3 numbers",
-    ),
+    (point_force("a", "z"), "force 'f': there is no body 'z'; add it"),
+    (point_force("a", "a"), "force 'f': connects 'a' to itself; give"),
+    (point_force(first_point=[1]), r"'f': first point has shape \(1,\); give 3 numbers"),
     (external(WORLD), "'world' is the fixed node and no body"),
     (external("a", force=[nan, 0, 0]), "external force 'f': force is .*nan.*; every number must"),
     (external("a", axes="joint"), "external force 'f': axes is 'joint'; give 'world' or 'body'"),
@@ -173,7 +166,6 @@ FORCES = [
     (bushing(stiffness=[1, 1, 1]), r"'x'.*: stiffness has shape \(3,\); give a number, 6 numbers"),
     (bushing(stiffness=[1, 0, 0, 1, 1, 1], damping=1.0), "'x'.*: damping .* without stiffness; g"),
     (bushing(stiffness=1.0, point=(0, 0, 0), successor_frame=sb.Frame()), "'x'.*: .*not both"),
-    (bushing("c", stiffness=1.0), "'x': there is no body 'c'; add it with add_body first"),
     (bushing("b", stiffness=1.0), "bushing 'x': connects 'b' to itself; give two bodies"),
     (beam(start=(0, 0, 0), end=(0, 0, 0)), r"beam 'x': start and end are both .* give two points"),
     (beam(start=(0, 0, 0)), "beam 'x': give start and end, or length and the two frames"),
@@ -264,35 +256,23 @@ def later(value):
     return lambda t: (0.0, 0.0, 0.0) if t < 1 else value
 
 
-OVER_TIME = {  # what is added to the arm, and the message at t = 2 s
-    "coinciding points": (
-        lambda m: m.add_point_force("tie", "a", "b", stiffness=1.0),
-        "point force 'tie': its points coincide, so it has no direction",
-    ),
-    "a motion of another form": (
-        joint("drive", sb.Prismatic(), "a", "b", prescribed=later("junk")),
-        r"prescribed motion returns no \(value, rate, acceleration\) at t = 2 s",
-    ),
-    "a motion that is not finite": (
-        joint("drive", sb.Prismatic(), "a", "b", prescribed=later((0.0, nan, 0.0))),
-        r"prescribed to joint 'drive' is \[ 0. nan  0.\] at t = 2 s; every",
-    ),
-    "an effort at a joint": (
-        joint_force("motor", "hinge", effort=later((nan, 0.0, 0.0))),
-        "the effort of a force on joint 'hinge' is nan at t = 2 s",
-    ),
-    "an effort between points": (
-        lambda m: m.add_point_force(
-            "piston", "a", "b", first_point=[1, 0, 0], effort=later((nan, 0.0, 0.0))
+BROKEN = later((nan, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("add", "message"),
+    [
+        (
+            point_force(stiffness=1.0),
+            "point force 'f': its points coincide, so it has no direction",
         ),
-        "the effort of point force 'piston' is nan at t = 2 s",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", OVER_TIME)
-def test_what_fails_while_it_moves_is_named_with_the_time(case):
-    add, message = OVER_TIME[case]
+        (prescribed(sb.Prismatic(), later("junk")), r"no \(value, rate, acceleration\) at t = 2 s"),
+        (prescribed(sb.Prismatic(), BROKEN), r"prescribed to joint 'new' is .* at t = 2 s; every"),
+        (joint_force("f", "hinge", effort=BROKEN), "of a force on joint 'hinge' is nan at t = 2 s"),
+        (point_force(first_point=[1, 0, 0], effort=BROKEN), "of point force 'f' is nan at t = 2 s"),
+    ],
+)
+def test_what_fails_while_it_moves_is_named_with_the_time(add, message):
     mechanism = arm()
     add(mechanism)
     system = mechanism.compile()

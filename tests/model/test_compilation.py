@@ -78,24 +78,6 @@ def test_every_joint_has_the_kind_the_parameter_and_the_constant_subspace_of_its
             np.testing.assert_array_equal(system.subspace[system.rows(j)], T.T)
 
 
-def test_forces_act_from_the_centers_of_mass():
-    mechanism = sb.Mechanism()
-    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])
-    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
-    points = {"first_point": [0, 0, 9], "second_point": [2, 0, 0]}
-    mechanism.add_point_force("tie", sb.WORLD, "a", **points, stiffness=3.0)
-    mechanism.add_external_force("load", "a", force=[1, 0, 0], moment=[0, 1, 0], point=[0, 5, 0])
-    mechanism.add_external_force("thrust", "a", force=[1, 0, 0], axes="body")
-    system = mechanism.compile()
-    ties, loads = system.point_forces, system.external_forces
-    assert (ties.first.tolist(), ties.second.tolist()) == ([-1], [0])
-    np.testing.assert_array_equal(ties.first_point, [[0, 0, 9]])
-    np.testing.assert_array_equal(ties.second_point, [[1, 0, 0]])
-    np.testing.assert_array_equal(loads.point, [[-1, 5, 0], [0, 0, 0]])
-    np.testing.assert_array_equal(loads.wrench[0], [0, 1, 0, 1, 0, 0])
-    assert loads.in_world.tolist() == [True, False]
-
-
 def test_compiling_twice_gives_the_same_and_leaves_the_mechanism_alone():
     mechanism = random_loops(np.random.default_rng(4), 6, 3)
     first: sb.System = mechanism.compile()

@@ -8,16 +8,21 @@ from random_mechanisms import random_position, random_type
 
 import sparsebody as sb
 from sparsebody._core import joints
-from sparsebody.spatial import plucker_parts, rotation_exponential, skew
+from sparsebody.spatial import rotation_exponential, skew
 
 SEEDS = st.integers(0, 2**32 - 1)
-every_type = pytest.mark.parametrize("name", sb.JOINT_TYPES)
+
+
+def of_every_type(test):
+    return pytest.mark.parametrize("name", sb.JOINT_TYPES)(given(seed=SEEDS)(test))
 
 
 def sample(name, seed):
+    """A joint type, its position and its pose (E, r), and what draws more."""
     rng = np.random.default_rng(seed)
     joint_type = random_type(rng, name)
-    return joint_type, random_position(rng, joint_type), rng
+    q = random_position(rng, joint_type)
+    return joint_type, q, *joint_type.pose(q), rng
 
 
 def errors(joint_type, E, r):
@@ -30,10 +35,9 @@ def moved(E, r, twist):
     return rotation_exponential(twist[:3]).T @ E, r + E.T @ twist[3:]
 
 
-@every_type
-@given(seed=SEEDS)
+@of_every_type
 def test_constraint_forces_do_no_work_and_active_ones_are_dual_to_the_motion(name, seed):
-    joint_type, q, _ = sample(name, seed)
+    joint_type, q, *_ = sample(name, seed)
     S, T = joint_type.motion_subspace(q), joint_type.constraint_force_subspace(q)
     assert S.shape == (6, joint_type.n_velocities)
     assert T.shape == (6, joint_type.n_constraints)
@@ -43,62 +47,52 @@ def test_constraint_forces_do_no_work_and_active_ones_are_dual_to_the_motion(nam
     np.testing.assert_allclose(T_a.T @ S, np.eye(joint_type.n_velocities), atol=1e-14)
 
 
-@every_type
-@given(seed=SEEDS)
+@of_every_type
 def test_coordinates_invert_the_transform_where_the_error_is_zero(name, seed):
-    joint_type, q, _ = sample(name, seed)
-    E, r = plucker_parts(joint_type.transform(q))
-    np.testing.assert_allclose(
-        joint_type.transform(joint_type.coordinates(E, r)), joint_type.transform(q), atol=1e-13
-    )
+    joint_type, q, E, r, _ = sample(name, seed)
+    X = joint_type.transform(joint_type.coordinates(E, r))
+    np.testing.assert_allclose(X, joint_type.transform(q), atol=1e-13)
     if joint_type.n_positions == joint_type.n_velocities:
         np.testing.assert_allclose(joint_type.coordinates(E, r), q, atol=1e-13)
     np.testing.assert_allclose(errors(joint_type, E, r), 0.0, atol=1e-13)
 
 
-@every_type
-@given(seed=SEEDS)
+@of_every_type
 def test_position_error_grows_as_the_constrained_velocity(name, seed):
-    joint_type, q, rng = sample(name, seed)
-    E, r = plucker_parts(joint_type.transform(q))
+    joint_type, q, E, r, rng = sample(name, seed)
     twist, h = rng.normal(size=6), 1e-5
     ahead, behind = (errors(joint_type, *moved(E, r, sign * h * twist)) for sign in (1.0, -1.0))
     rate = joint_type.constraint_force_subspace(q).T @ twist
     np.testing.assert_allclose((ahead - behind) / (2 * h), rate, atol=1e-7)
 
 
-@every_type
-@given(seed=SEEDS)
+@of_every_type
 def test_motion_subspace_is_the_rate_of_the_transform(name, seed):
-    joint_type, q, rng = sample(name, seed)
+    joint_type, q, E, r, rng = sample(name, seed)
     if not joint_type.scalar_positions or joint_type.n_positions != joint_type.n_velocities:
         S = joint_type.motion_subspace(q)  # moving along S keeps the joint closed
-        E, r = plucker_parts(joint_type.transform(q))
         along = S @ rng.normal(size=joint_type.n_velocities)
         np.testing.assert_allclose(errors(joint_type, *moved(E, r, 1e-7 * along)), 0.0, atol=1e-12)
         return
     qd, h = rng.normal(size=joint_type.n_velocities), 1e-6
-    E, r = plucker_parts(joint_type.transform(q))
-    E_1, r_1 = plucker_parts(joint_type.transform(q + h * qd))
-    E_0, r_0 = plucker_parts(joint_type.transform(q - h * qd))
+    E_1, r_1 = joint_type.pose(q + h * qd)
+    E_0, r_0 = joint_type.pose(q - h * qd)
     spin = -(E_1 - E_0) / (2 * h) @ E.T  # dE/dt = -w x E
     v = np.concatenate([[spin[2, 1], spin[0, 2], spin[1, 0]], E @ (r_1 - r_0) / (2 * h)])
     np.testing.assert_allclose(spin, skew(v[:3]), atol=1e-8)
     np.testing.assert_allclose(joint_type.motion_subspace(q) @ qd, v, atol=1e-8)
 
 
-@every_type
-@given(seed=SEEDS)
+@of_every_type
 def test_compiled_coordinates_agree_with_the_type(name, seed):
     """Value q, dual W with W' S = 1 on its column, and (dW/dt)' v_J by differences."""
-    joint_type, q, rng = sample(name, seed)
+    joint_type, q, E, r, rng = sample(name, seed)
     n = joint_type.n_velocities
     if not joint_type.has_named_coordinates:
         assert not joint_type.scalar_positions
         return
     S = joint_type.motion_subspace(q)
     v_J = S @ rng.normal(size=n)
-    E, r = plucker_parts(joint_type.transform(q))
 
     def run(E, r):
         joint, kind = np.zeros(n, dtype=np.intp), np.array([joint_type.kind])
@@ -117,13 +111,12 @@ def test_compiled_coordinates_agree_with_the_type(name, seed):
     np.testing.assert_allclose((ahead - behind) @ v_J / (2 * h), drift, atol=1e-7)
 
 
-@every_type
-@given(seed=SEEDS)
+@of_every_type
 def test_drift_is_that_of_all_dual_vectors_also_off_the_joint(name, seed):
     """T' c = -(dT/dt)' v and W' c = -(dW/dt)' v at any pose near the joint and any v."""
-    joint_type, q, rng = sample(name, seed)
+    joint_type, _, E, r, rng = sample(name, seed)
     kind, parameter = joint_type.kind, joint_type.parameter
-    pose = moved(*joint_type.pose(q), 0.1 * rng.uniform(-1, 1, 6))
+    pose = moved(E, r, 0.1 * rng.uniform(-1, 1, 6))
     v, h = rng.normal(size=6), 1e-6
     c = joints.drift(kind, *pose, v)
     duals = [joints.constraint_force_subspace]
@@ -152,7 +145,7 @@ def test_position_error_of_a_tilted_joint_is_a_distance_that_its_rows_never_incr
 
 def test_helical_error_takes_the_nearest_turn_of_the_thread():
     screw = sb.Helical(0.01)
-    E, r = plucker_parts(screw.transform(np.array([40.0])))
+    E, r = screw.pose(np.array([40.0]))
     np.testing.assert_allclose(errors(screw, E, r), 0.0, atol=1e-13)
     np.testing.assert_allclose(screw.coordinates(E, r), [40.0])
 

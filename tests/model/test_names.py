@@ -102,9 +102,9 @@ def test_a_snapshot_does_not_grow():
     ("arguments", "message"),
     [
         (("bar", [1]), r"names 'bar': give a template with fields \{\}"),
-        (("bar-{}-{}", [1]), r"for each of the 2 fields \{\}, not 1"),
+        (("bar-{}-{}", [1]), r"one for each of the 2 fields \{\}, not 1-D int64"),
         (("{}-{x}", [1]), r"names '\{\}-\{x\}': give a template"),
-        (("bar-{}", [0.5]), r"names 'bar-\{\}': give whole numbers"),
+        (("bar-{}", [0.5]), r"names 'bar-\{\}': give .* whole numbers, .* not 1-D float64"),
     ],
 )
 def test_a_template_that_is_none_is_refused(arguments, message):

@@ -11,15 +11,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import order
-from sparsebody.plots import Options, elimination_orders, mechanism_subject
-from sparsebody.plots.curves import (
-    Line,
-    plot_drift,
-    plot_energy,
-    plot_growth,
-    plot_joint_forces,
-    plot_path,
-)
+from sparsebody.plots import MechanismPictures, Options, curves, elimination_orders
 from sparsebody.plots.drawing import plot_motion
 from sparsebody.plots.outline import mechanism_outline
 from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
@@ -39,7 +31,7 @@ def drawn(figure):
 @pytest.mark.parametrize("name", GALLERY)
 def test_every_mechanism_of_the_gallery_can_be_drawn_to_scale(name):
     sizes = {key: SMALL[key] for key in GALLERY[name].size_parameters}
-    figure = drawn(mechanism_subject(build(name, **sizes), Options()).figure("mechanism"))
+    figure = drawn(MechanismPictures(build(name, **sizes), Options()).figure("mechanism"))
     axes = figure.axes[0]
     assert axes.get_xlabel().endswith("[m]")
     assert axes.get_ylabel().endswith("[m]")
@@ -63,7 +55,7 @@ def test_a_slender_mechanism_is_drawn_instant_over_instant_with_a_close_up(name,
 
 def test_energies_and_their_largest_change_are_drawn():
     kinetic, potential = TIME**2, 5.0 - TIME**2 + 1e-3 * TIME
-    energy, change = drawn(plot_energy(TIME, kinetic, potential)).axes
+    energy, change = drawn(curves.plot_energy(TIME, kinetic, potential)).axes
     lines = {line.get_label(): line.get_ydata() for line in energy.get_lines()}
     assert np.allclose(lines["kinetic"], kinetic)
     assert np.allclose(lines["potential, from the start"], potential - 5.0)
@@ -72,13 +64,13 @@ def test_energies_and_their_largest_change_are_drawn():
 
 
 def test_errors_of_zero_have_a_place_on_the_logarithmic_axis():
-    position, _ = drawn(plot_drift(TIME, np.zeros(11), 1e-9 * TIME)).axes
+    position, _ = drawn(curves.plot_drift(TIME, np.zeros(11), 1e-9 * TIME)).axes
     assert np.all(position.get_lines()[0].get_ydata() > 0.0)
 
 
 def test_rounding_is_not_magnified_in_a_path():
     path = np.stack([TIME, 1e-14 * np.sin(9 * TIME), -TIME], axis=1)
-    _, y, _ = drawn(plot_path(TIME, {"body": path})).axes
+    _, y, _ = drawn(curves.plot_path(TIME, {"body": path})).axes
     assert np.ptp(y.get_ylim()) > 0.05
 
 
@@ -89,7 +81,7 @@ def test_equal_figures_make_equal_files_and_leave_the_users_settings_alone(tmp_p
     before = dict(mpl.rcParams)
     paths = [tmp_path / f"{k}.{suffix}" for k in range(2)]
     for path in paths:
-        save_figure(plot_drift(TIME, TIME, TIME), path)
+        save_figure(curves.plot_drift(TIME, TIME, TIME), path)
     assert paths[0].read_bytes().startswith(magic)
     assert suffix == "svg" or paths[0].read_bytes() == paths[1].read_bytes()
     assert dict(mpl.rcParams) == before
@@ -97,10 +89,10 @@ def test_equal_figures_make_equal_files_and_leave_the_users_settings_alone(tmp_p
 
 def test_unknown_formats_and_kinds_are_refused_with_those_that_there_are(tmp_path):
     with pytest.raises(UnknownNameError, match=r"no picture format '\.jpeg'; give one of \.png"):
-        save_figure(plot_drift(TIME, TIME, TIME), tmp_path / "drift.jpeg")
+        save_figure(curves.plot_drift(TIME, TIME, TIME), tmp_path / "drift.jpeg")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UnknownNameError, match="drawn as mechanism, spy, all"):
-        mechanism_subject(build("pendulum"), Options()).kinds(["film"])
+        MechanismPictures(build("pendulum"), Options()).kinds(["film"])
 
 
 def structure_of(name, **parameters):
@@ -154,8 +146,11 @@ def test_bars_are_ratios_to_the_least_in_order():
 def test_growth_is_drawn_with_the_fitted_power_and_open_marks_where_it_is_not_exact():
     n, none = np.array([1.0, 10.0, 100.0]), np.zeros(0)
     exact = np.array([True, False, True])
-    lines = [Line("ours", n, n, n, 2 * n, True, exact), Line("other", n, n**2, none, none)]
-    (axes,) = plot_growth(lines, "time [s]").axes
+    lines = [
+        curves.Line("ours", n, n, n, 2 * n, True, exact),
+        curves.Line("other", n, n**2, none, none),
+    ]
+    (axes,) = curves.plot_growth(lines, "time [s]").axes
     labels = [line.get_label() for line in axes.lines]
     assert [label for label in labels if label[0] != "_"] == ["ours", "other"]
     (open_marks,) = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
@@ -216,7 +211,7 @@ def test_orders_stand_side_by_side_and_empty_places_show_nothing(n_orders):
 
 def test_every_joint_has_a_curve_and_its_name():
     times = np.linspace(0.0, 1.0, 5)
-    figure = plot_joint_forces(times, np.outer(times, [1.0, -2.0]), ["hip", "knee"], "leg")
+    figure = curves.plot_joint_forces(times, np.outer(times, [1.0, -2.0]), ["hip", "knee"], "leg")
     (axes,) = figure.axes
     np.testing.assert_array_equal(axes.lines[1].get_ydata(), -2.0 * times)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["hip", "knee"]

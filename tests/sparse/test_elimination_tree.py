@@ -12,16 +12,15 @@ from sparsebody.sparse.elimination_tree import (
     column_structures,
     core_joints,
     elimination,
-    elimination_tree,
     is_admissible,
     ordering_metrics,
-    postorder,
     postordered,
     repair,
     tree_parts,
     weighted_counts,
 )
 from sparsebody.sparse.pattern import positions
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 
 @given(case=ordered_patterns())
@@ -29,7 +28,7 @@ def test_parents_columns_and_counts_are_those_of_dense_symbolic_elimination(case
     pattern, order = case
     expected, size = eliminated(*case), pattern.block_sizes[order]
     first = [min(below, default=-1) for below in expected]
-    np.testing.assert_array_equal(elimination_tree(*case), first)
+    np.testing.assert_array_equal(elimination(*case).parent, first)
     start, rows = column_structures(*case)
     assert [rows[a:b].tolist() for a, b in pairwise(start)] == [sorted(b) for b in expected]
     counts = [size[i] + sum(size[k] for k in below) for i, below in enumerate(expected)]
@@ -42,8 +41,8 @@ def column_counts(pattern, order):
 
 @given(case=ordered_patterns())
 def test_postorder_puts_every_node_after_its_descendants_in_one_piece(case):
-    parent = elimination_tree(*case)
-    place = positions(postorder(parent))
+    _, parent, sequence = elimination(*case)
+    place = positions(sequence)
     n_below = np.ones(len(parent), dtype=int)
     earliest = place.copy()
     for i, above in enumerate(parent):
@@ -66,7 +65,7 @@ def test_postordering_changes_no_column_but_its_number(case):
 
 @pytest.mark.parametrize(
     "function",
-    [elimination_tree, column_structures, postordered, ordering_metrics, repair, is_admissible],
+    [elimination, column_structures, postordered, ordering_metrics, repair, is_admissible],
 )
 def test_what_is_no_order_is_refused(function):
     with pytest.raises(ShapeError, match="each of 3 blocks once"):
@@ -88,7 +87,7 @@ def test_metrics_are_those_of_dense_symbolic_elimination(case):
     assert metrics.profile == np.sum(np.arange(len(matrix)) - first)
     assert metrics.largest_front == np.max(below + 1, initial=0)
     height = {-1: 0}
-    for node, above in reversed(list(enumerate(elimination_tree(pattern, order).tolist()))):
+    for node, above in reversed(list(enumerate(elimination(pattern, order).parent.tolist()))):
         height[node] = height[above] + 1
     assert metrics.etree_height == max(height.values())
     distance = [abs(place[i] - place[pattern.neighbours(i)]) for i in range(len(order))]
@@ -141,14 +140,9 @@ def test_prefixes_of_an_admissible_order_have_independent_constraints(case, is_r
 
 def random_constraints(pattern):
     """Return A with random entries where a joint touches a body."""
-    generator = np.random.default_rng(0)
-    rows = np.zeros((pattern.n_rows - pattern.n_primal_rows, pattern.n_primal_rows))
-    for joint in range(pattern.n_primal, pattern.n_blocks):
-        top, bottom = pattern.offsets[joint : joint + 2] - pattern.n_primal_rows
-        for body in pattern.neighbours(joint):
-            left, right = pattern.offsets[body : body + 2]
-            rows[top:bottom, left:right] = generator.normal(size=(bottom - top, right - left))
-    return rows
+    n = pattern.n_rows - pattern.n_primal_rows
+    rows = np.random.default_rng(0).normal(size=(n, 2, 6))
+    return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).toarray()
 
 
 @given(case=ordered_patterns())

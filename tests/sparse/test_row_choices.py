@@ -1,5 +1,7 @@
 """Choices of independent rows: remainders in sweeps and on halves, and when two are enough."""
 
+from functools import partial
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from random_saddles import loop_of_hinges
 
 import sparsebody as sb
 import sparsebody.sparse.row_choices as methods_module
+from sparsebody._core import rank as kernels
 from sparsebody.sparse.pattern import bisected
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.row_choices import (
@@ -23,15 +26,16 @@ from sparsebody.sparse.row_choices import (
     generic_bars,
     generic_rank,
     halves,
-    largest_gap,
     narrow_choices,
     part_of_rows,
     path,
-    remainder_flops,
     row_remainders,
     schur_pivots,
 )
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import SCHUR_SHIFT as DELTA
+
+largest_gap = partial(kernels.largest_gap, delta=DELTA)
 
 
 def unit_rows(rng, pattern):
@@ -61,14 +65,8 @@ def random_rows(rng, n_bodies, n_repeated=0, joints_per_body=3.0):
 
 
 def dense(pattern, rows):
-    """A as a dense matrix, six columns a body."""
-    ends = np.repeat(pattern.ends, pattern.block_sizes[pattern.n_primal :], axis=0)
-    A = np.zeros((len(rows), 6 * pattern.n_primal))
-    for r, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        for side in range(2):
-            if end[side] >= 0:
-                A[r, 6 * end[side] : 6 * end[side] + 6] += row[side]
-    return A
+    """A as a dense matrix."""
+    return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).toarray()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -102,6 +100,10 @@ def test_the_product_of_remainders_is_the_volume_of_the_rows():
     A = dense(pattern, rows)
     pivots = row_remainders(pattern, rows, halves(bisected(pattern)), 1e-12)
     assert 2 * np.log(pivots).sum() == pytest.approx(np.linalg.slogdet(A @ A.T)[1])
+
+
+def remainder_flops(pattern, parts):
+    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
 
 
 def test_work_on_a_grid_grows_with_the_cube_of_its_side():
@@ -325,13 +327,9 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
     assert sweep.width == width
 
 
-def part_of(matrix):
-    label = np.full(matrix.pattern.n_primal, -1)
-    return part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
-
-
 def equilibrated(matrix):
-    part = part_of(matrix)
+    label = np.full(matrix.pattern.n_primal, -1)
+    part = part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
     equilibrate(part)
     return part
 

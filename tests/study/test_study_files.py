@@ -6,7 +6,9 @@ from sparsebody.errors import StudyError
 from sparsebody.ordering import available_orderings
 from sparsebody.study.plan import Series, read_study, study_of
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
+ROOT = Path(__file__).parents[2]
+FILES = [*sorted(ROOT.glob("examples/studies/*.toml")), *sorted(ROOT.glob("benchmarks/*.toml"))]
+FILES.remove(ROOT / "benchmarks" / "mechanisms.toml")  # the base of others
 GOOD = """
 [families.chain]
 mechanism = "chain"
@@ -46,16 +48,15 @@ def test_all_stands_for_what_is_installed_and_the_same_case_counts_once(tmp_path
     assert sorted(orderings) == sorted(["auto", *available_orderings()])
 
 
-def test_the_largest_size_of_methods_and_factorizations_is_kept_to(tmp_path):
-    run = "[[runs]]\nsizes = [8, 16]\nmethods = ['sparse', 'aba']\nfactorizations = ['dense']\n"
-    plan = study(tmp_path, GOOD + run + "[largest]\ndense = 8\naba = 8\n")
-    assert {case.size for case in plan.cases} == {4, 8}
-
-
-def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(tmp_path):
-    run = "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
-    plan = study(tmp_path, GOOD + run + "[largest]\nrandom = 16\n")
-    sizes = {(case.series.ordering, case.size) for case in plan.cases}
+def test_the_largest_sizes_of_methods_factorizations_and_orderings_are_kept_to(tmp_path):
+    run = "[[runs]]\nsizes = [8, 16, 80]\nmethods = ['sparse', 'aba']\nfactorizations = ['dense']\n"
+    run += "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
+    plan = study(tmp_path, GOOD + run + "[largest]\ndense = 8\naba = 8\nrandom = 16\n")
+    cases = [(case.series, case.size) for case in plan.cases]
+    for size in (16, 80):  # others of these are smaller
+        of_size = [series for series, n in cases if n == size]
+        assert {(series.method, series.factorization) for series in of_size} == {("sparse", "auto")}
+    sizes = {(series.ordering, n) for series, n in cases}
     assert ("exact-treewidth", 16) in sizes
     assert {name for name, size in sizes if size == 80} == {"natural"}
 
@@ -73,8 +74,8 @@ def test_runs_may_have_limits_of_their_own_which_others_from_outside_replace(tmp
     assert {kept.time_limit(case) for case in kept.cases} == {3.0, 5.0}
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
-def test_the_examples_make_sense(path):
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_examples_and_benchmarks_make_sense(path):
     assert len(read_study(path).cases) > 10
 
 

@@ -13,6 +13,7 @@ from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.tree import ExplicitDynamics, LoopClosure, joint_coordinates, spanning_tree
 from sparsebody.tree.explicit_constraints import (
+    _DERIVATIVES,
     differentiate,
     dual_system,
     explicit_system,
@@ -140,18 +141,24 @@ def test_independent_quaternions_move_with_angular_velocities():
     np.testing.assert_allclose(x[8:], equations.acceleration())
 
 
-def test_functions_that_do_not_fit_are_refused():
+@pytest.mark.parametrize(
+    ("gamma", "error", "message"),
+    [
+        (lambda y: {**positions(y), "ram": 2.0}, ModelError, "leaves joint 'pin' open by"),
+        (lambda y: {"knee": y[0]}, ModelError, r"gives knee; the tree has the joints .*shoulder"),
+        (lambda y: [math.sin(y[0]), 0.0, 0.0, 0.0], ModelError, "instead of those of math"),
+        (lambda y: y, ShapeError, r"gamma\(y\) has shape \(2,\)"),
+    ],
+)
+def test_functions_that_do_not_fit_are_refused(gamma, error, message):
+    with pytest.raises(error, match=message):
+        LoopClosure(ram_tree(), gamma).state(Y, V)
+
+
+def test_derivatives_and_forces_that_do_not_fit_are_refused():
     tree = ram_tree()
     with pytest.raises(ModelError, match="bias is given alone"):
         LoopClosure(tree, positions, bias=velocity_products)
-    with pytest.raises(ModelError, match="leaves joint 'pin' open by"):
-        LoopClosure(tree, lambda y: {**positions(y), "ram": 2.0}).state(Y, V)
-    with pytest.raises(ModelError, match=r"gives knee; the tree has the joints .*shoulder"):
-        LoopClosure(tree, lambda y: {"knee": y[0]})(Y, V)
-    with pytest.raises(ModelError, match="NumPy's functions instead of those of math"):
-        LoopClosure(tree, lambda y: [math.sin(y[0]), 0.0, 0.0, 0.0])(Y, V)
-    with pytest.raises(ShapeError, match=r"gamma\(y\) has shape \(2,\)"):
-        LoopClosure(tree, lambda y: y)(Y, V)
     wide = LoopClosure(tree, positions, jacobian=lambda y: np.eye(3), bias=velocity_products)
     with pytest.raises(ShapeError, match="4 velocities, and there are 2 independent"):
         wide(Y, V)
@@ -159,30 +166,17 @@ def test_functions_that_do_not_fit_are_refused():
         ExplicitDynamics(LoopClosure(tree, positions)).equations(Y, V, tau=np.zeros(2))
 
 
-def test_drives_are_refused_beside_independent_variables():
-    mechanism = sb.Mechanism("driven")
+def test_prescribed_motions_are_refused_beside_independent_variables():
+    mechanism = sb.Mechanism("prescribed")
     mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
     mechanism.add_joint(
         "hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)}
     )
-    with pytest.raises(ModelError, match="'hinge' has a drive"):
+    with pytest.raises(ModelError, match="'hinge' has a prescribed motion"):
         LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)
 
 
-FUNCTIONS = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "arcsin": np.arcsin,
-    "arccos": np.arccos,
-    "arctan": np.arctan,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "reciprocal": np.reciprocal,
+FUNCTIONS = {name: getattr(np, name) for name in _DERIVATIVES} | {
     "square": np.square,
     "cube": lambda x: x**3,
     "root": lambda x: x**-0.5,

@@ -214,6 +214,13 @@ def test_a_pendulum_has_its_moment_of_inertia_and_the_moment_of_its_weight():
     assert "pivot" in result.names[0]
 
 
+def test_a_dense_inertia_too_large_for_memory_is_refused_and_the_packed_one_named(monkeypatch):
+    system = sb.build("chain", bodies=3).compile()
+    monkeypatch.setattr("sparsebody.tree.recursions.MOST_ENTRIES", 8)  # enough for six packed ones
+    with pytest.raises(ModelError, match=r"'chain' has 3 rows.*tree\.joint_space_inertia"):
+        sb.joint_space(system, system.initial_state)
+
+
 @pytest.mark.parametrize("name", ["tree", "four-bar", "bricard", "stewart", "governor", "lattice"])
 def test_energy_and_power_are_those_of_the_bodies(name):
     system, state = at_start(sb.build(name))

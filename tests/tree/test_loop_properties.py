@@ -117,7 +117,7 @@ def test_the_rank_of_k_is_that_of_all_rows_less_those_of_the_tree():
         assert result.mobility == result.counted_mobility + result.overconstraint
 
 
-def test_trees_are_properly_constrained_and_drives_are_no_freedoms():
+def test_trees_are_properly_constrained_and_prescribed_motions_are_no_freedoms():
     tree = spanning_tree(random_tree(np.random.default_rng(1), 6).compile())
     result = loop_properties(loop_clusters(tree), 0)
     assert result.is_properly_constrained

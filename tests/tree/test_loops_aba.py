@@ -63,12 +63,12 @@ def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
         assert elimination.is_complete
         plan, first_row = elimination.plan(), elimination.loops.first_row
         mu = rng.uniform(0.1, 1.0, size=len(rows.row))
-        fronts, drives = empty_fronts(plan), np.zeros(0, dtype=bool)
+        fronts, prescribed = empty_fronts(plan), np.zeros(0, dtype=bool)
         arguments = tree_of.links, plan, problem.motion
-        native.factorize_fronts(*arguments, rows.wrench, mu, drives, fronts)
+        native.factorize_fronts(*arguments, rows.wrench, mu, prescribed, fronts)
         tau, b = rng.normal(size=len(H)), rng.normal(size=len(K))
         qdd, multiplier = np.zeros(len(H)), np.zeros(len(K))
-        native.solve_fronts(*arguments, first_row, drives, fronts, tau, b, qdd, multiplier)
+        native.solve_fronts(*arguments, first_row, prescribed, fronts, tau, b, qdd, multiplier)
         matrix = np.block([[H, -K.T], [K, np.diag(mu)]])
         expected = np.linalg.solve(matrix, np.concatenate([tau, b]))
         np.testing.assert_allclose(

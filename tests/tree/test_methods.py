@@ -25,7 +25,7 @@ def loaded_tree(seed, n_bodies=12):
     return mechanism.compile(), rng
 
 
-def driven_tree(seed):
+def prescribed_tree(seed):
     """A random tree with some coordinates prescribed, at a state that fits."""
     rng = np.random.default_rng(seed)
     mechanism = random_tree(rng, 10)
@@ -34,8 +34,8 @@ def driven_tree(seed):
         if own and rng.random() < 0.5:
             k = int(rng.choice(own))
             a, b = rng.normal(size=2)
-            drive = {k: (lambda t, a=a, b=b: (0.0, a, b))}
-            mechanism = copied(mechanism, prescribed={name: drive})
+            motion = {k: (lambda t, a=a, b=b: (0.0, a, b))}
+            mechanism = copied(mechanism, prescribed={name: motion})
     system = mechanism.compile()
     state = system.initial_state
     items = system.coordinates.prescribed
@@ -56,17 +56,17 @@ def test_trees_move_as_the_sparse_system_says(method, choice):
 
 @pytest.mark.parametrize("baumgarte", [None, 0.2])
 @pytest.mark.parametrize("method", TREE_METHODS)
-def test_drives_of_tree_joints_are_obeyed_and_their_forces_found(method, baumgarte):
-    n_drives = 0
+def test_prescribed_motions_of_tree_joints_are_obeyed_and_their_forces_found(method, baumgarte):
+    n_prescribed = 0
     for seed in range(8):
-        system, state, items = driven_tree(seed)
-        n_drives += len(items)
+        system, state, items = prescribed_tree(seed)
+        n_prescribed += len(items)
         assert np.abs(oracles.prescribed_velocities(system, 0.0)).max() > 0.0
         options = {"baumgarte": baumgarte}
         expected = sb.forward_dynamics(system, state, **options)
         result = sb.forward_dynamics(system, state, method=method, **options)
         assert_same_dynamics(result, expected, 1e-11)
-    assert n_drives > 16
+    assert n_prescribed > 16
 
 
 @pytest.mark.parametrize("method", TREE_METHODS)
@@ -107,23 +107,21 @@ def test_methods_for_trees_refuse_loops_and_name_one_with_the_methods_that_apply
                 sb.forward_dynamics(system, system.initial_state, method=method)
 
 
-def test_arguments_that_make_no_sense_are_refused():
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "best"}, UnknownNameError, "sparse, aba, crba"),
+        ({"tree": "best"}, UnknownNameError, "breadth-first"),
+        ({"reactions": "best"}, UnknownNameError, "minimum-norm, basic"),
+        ({"baumgarte": -1.0}, ModelError, "time constant is -1"),
+        ({"body_force": np.zeros((2, 6))}, ShapeError, r"body_force is \(2, 6\)"),
+        ({"body_force": [[0] * 6, [np.nan] * 6, [0] * 6]}, ModelError, "body_force of 'bar-1'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(options, error, message):
     system = sb.build("chain", bodies=3).compile()
-    state = system.initial_state
-    with pytest.raises(UnknownNameError, match="sparse, aba, crba"):
-        sb.forward_dynamics(system, state, method="best")
-    with pytest.raises(UnknownNameError, match="breadth-first"):
-        sb.forward_dynamics(system, state, method="aba", tree="best")
-    with pytest.raises(UnknownNameError, match="minimum-norm, basic"):
-        sb.forward_dynamics(system, state, method="aba", reactions="best")
-    with pytest.raises(ModelError, match="time constant is -1"):
-        sb.forward_dynamics(system, state, method="aba", baumgarte=-1.0)
-    with pytest.raises(ShapeError, match=r"body_force is \(2, 6\)"):
-        sb.forward_dynamics(system, state, method="aba", body_force=np.zeros((2, 6)))
-    force = np.zeros((3, 6))
-    force[1] = np.nan
-    with pytest.raises(ModelError, match="body_force of 'bar-1'"):
-        sb.forward_dynamics(system, state, method="aba", body_force=force)
+    with pytest.raises(error, match=message):
+        sb.forward_dynamics(system, system.initial_state, **{"method": "aba"} | options)
 
 
 @pytest.mark.parametrize("method", TREE_METHODS)

@@ -1,4 +1,4 @@
-// Pinocchio's algorithms on a model read from standard input; see ../pinocchio_lean.py.
+// Pinocchio's algorithms on a model read from standard input; see ../pinocchio.py.
 
 #include <algorithm>
 #include <ctime>

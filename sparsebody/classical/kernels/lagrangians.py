@@ -13,14 +13,14 @@ from sparsebody.classical.kernels.small_matrices import accelerations, applied, 
 
 @kernel
 def uicker_kahn(links: Links, motion: Motion) -> FloatArray:
-    """Return tau (n,) = H qdd + (qd' C_i qd) + g."""
+    """Return tau (n,) = H qdd + h, where h_i = qd' C_i qd + g_i."""
     H, h = _equations(links, motion)
     return forces(H, h, motion.qdd)
 
 
 @kernel
 def uicker_kahn_forward(links: Links, motion: Motion) -> FloatArray:
-    """Return qdd (n,) of the same equations."""
+    """Return qdd (n,) = H^-1 (tau - h)."""
     H, h = _equations(links, motion)
     return accelerations(H, h, motion.qdd)
 

@@ -7,6 +7,8 @@ Walker, Orin (1982). From the acceleration energy, dG/dqdd = Q: Gibbs (1879), Ap
 From partial velocities, with Euler parameters for rotations: Kane, Levinson (1985).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sparsebody.arrays import FloatArray
@@ -34,34 +36,42 @@ from sparsebody.classical.kernels.small_matrices import (
 )
 
 
+class Rates(NamedTuple):
+    """Rates of the links, in their own axes."""
+
+    w: FloatArray  # (n, 3) angular velocities
+    dw: FloatArray  # (n, 3) and accelerations
+    dv: FloatArray  # (n, 3) accelerations of the origins
+
+
 @kernel
 def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,), by velocities and accelerations outwards and forces inwards."""
     n, kind = links.parent.size, motion.qd.dtype
-    w, dw, dv = np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind)
-    force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
+    rates = Rates(np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind))
+    wrench = np.empty((n, 6), kind)
     for i in range(n):
-        w_i, dw_i, dv_i = outwards(links, motion, i, w, dw, dv)
+        w_i, dw_i, dv_i = outwards(links, motion, i, rates)
         c, I = vector(links.com[i]), rotation(links.inertia[i])
         F = scaled(links.mass[i], add(accelerated(w_i, dw_i, c), dv_i))
         N = add(turned(I, dw_i), cross(w_i, turned(I, w_i)))
-        store(F, force[i])
-        store(add(N, cross(c, F)), moment[i])
-    return through_joints(links, motion, force, moment)
+        store(add(N, cross(c, F)), wrench[i])
+        store(F, wrench[i, 3:])
+    return through_joints(links, motion, wrench)
 
 
 @kernel
-def outwards(
-    links: Links, motion: Motion, i: int, w: FloatArray, dw: FloatArray, dv: FloatArray
-) -> tuple[Vector, Vector, Vector]:
-    """Fill and return row i of angular velocities, angular and linear accelerations (n, 3)."""
+def outwards(links: Links, motion: Motion, i: int, rates: Rates) -> tuple[Vector, Vector, Vector]:
+    """Fill and return row i of the rates."""
     p = links.parent[i]
     if p >= 0:
-        r = vector(motion.translation[i])
-        carried = add(accelerated(vector(w[p]), vector(dw[p]), r), vector(dv[p]))
+        turning = accelerated(
+            vector(rates.w[p]), vector(rates.dw[p]), vector(motion.translation[i])
+        )
+        carried = add(turning, vector(rates.dv[p]))
     else:
         carried = opposite(motion.gravity)
-    return next_link(links, motion, i, carried, w, dw, dv)
+    return next_link(links, motion, i, carried, rates)
 
 
 @kernel
@@ -72,23 +82,17 @@ def accelerated(w: Vector, dw: Vector, r: Vector) -> Vector:
 
 @kernel
 def next_link(
-    links: Links,
-    motion: Motion,
-    i: int,
-    carried: Vector,
-    w: FloatArray,
-    dw: FloatArray,
-    dv: FloatArray,
+    links: Links, motion: Motion, i: int, carried: Vector, rates: Rates
 ) -> tuple[Vector, Vector, Vector]:
     """Fill and return row i; `carried`: the origin's acceleration as a point of its parent."""
     p, R = links.parent[i], rotation(motion.rotation[i])
     w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
     if p >= 0:
-        w_i, dw_i = turned_back(R, vector(w[p])), turned_back(R, vector(dw[p]))
+        w_i, dw_i = turned_back(R, vector(rates.w[p])), turned_back(R, vector(rates.dw[p]))
     w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
-    store(w_i, w[i])
-    store(dw_i, dw[i])
-    store(dv_i, dv[i])
+    store(w_i, rates.w[i])
+    store(dw_i, rates.dw[i])
+    store(dv_i, rates.dv[i])
     return w_i, dw_i, dv_i
 
 
@@ -107,37 +111,32 @@ def with_joint(
 
 
 @kernel
-def through_joints(
-    links: Links, motion: Motion, force: FloatArray, moment: FloatArray
-) -> FloatArray:
-    """Return tau (n,) of forces and moments (n, 3) on links; they become those of subtrees."""
+def through_joints(links: Links, motion: Motion, wrench: FloatArray) -> FloatArray:
+    """Return tau (n,) of wrenches (n, 6) on links; they become those of subtrees."""
     tau = np.empty(links.parent.size, motion.qd.dtype)
-    force -= motion.wrench[:, 3:]
-    moment -= motion.wrench[:, :3]
+    wrench -= motion.wrench
     for i in range(tau.size - 1, -1, -1):
-        tau[i] = along_joint(links, i, force, moment)
-        carry_inwards(links, motion, i, force, moment)
+        tau[i] = wrench[i, freedom(links, i)]
+        carry_inwards(links, motion, i, wrench)
     return tau
 
 
 @kernel
-def carry_inwards(
-    links: Links, motion: Motion, i: int, force: FloatArray, moment: FloatArray
-) -> None:
-    """Add force and moment (n, 3) on link i to those on its parent, about the parent's origin."""
+def carry_inwards(links: Links, motion: Motion, i: int, wrench: FloatArray) -> None:
+    """Add the wrench (n, 6) on link i to that on its parent, about the parent's origin."""
     p = links.parent[i]
     if p >= 0:
         R, r = rotation(motion.rotation[i]), vector(motion.translation[i])
-        f = turned(R, vector(force[i]))
-        m = add(turned(R, vector(moment[i])), cross(r, f))
-        store(add(vector(force[p]), f), force[p])
-        store(add(vector(moment[p]), m), moment[p])
+        f = turned(R, vector(wrench[i, 3:]))
+        m = add(turned(R, vector(wrench[i])), cross(r, f))
+        store(add(vector(wrench[p]), m), wrench[p])
+        store(add(vector(wrench[p, 3:]), f), wrench[p, 3:])
 
 
 @kernel
-def along_joint(links: Links, i: int, force: FloatArray, moment: FloatArray) -> float:
-    """Return what the joint of link i feels of force and moment (n, 3)."""
-    return moment[i, 2] if links.revolute[i] else force[i, 2]
+def freedom(links: Links, i: int) -> int:
+    """Return the component along the joint: the rotation about z, or the translation along it."""
+    return 2 if links.revolute[i] else 5
 
 
 @kernel
@@ -152,22 +151,21 @@ def without_accelerations(links: Links, motion: Motion) -> Motion:
 def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,); the tensor dw~ + w~ w~ takes the place of the nested cross products."""
     n, kind = links.parent.size, motion.qd.dtype
-    w, dw, dv = np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind)
-    force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
-    tensor = np.empty((n, 3, 3), kind)
+    rates = Rates(np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind))
+    wrench, tensor = np.empty((n, 6), kind), np.empty((n, 3, 3), kind)
     for i in range(n):
         p = links.parent[i]
         if p >= 0:
             carried = turned(rotation(tensor[p]), vector(motion.translation[i]))
-            carried = add(vector(dv[p]), carried)
+            carried = add(vector(rates.dv[p]), carried)
         else:
             carried = opposite(motion.gravity)
-        w_i, dw_i, a = next_link(links, motion, i, carried, w, dw, dv)
+        w_i, dw_i, a = next_link(links, motion, i, carried, rates)
         _fill_acceleration_tensor(w_i, dw_i, tensor[i])
         T, mc = rotation(tensor[i]), vector(links.moment[i])
-        store(add(turned(T, mc), scaled(links.mass[i], a)), force[i])
-        store(add(_dual_moment(T, links.pseudo_inertia[i]), cross(mc, a)), moment[i])
-    return through_joints(links, motion, force, moment)
+        store(add(_dual_moment(T, links.pseudo_inertia[i]), cross(mc, a)), wrench[i])
+        store(add(turned(T, mc), scaled(links.mass[i], a)), wrench[i, 3:])
+    return through_joints(links, motion, wrench)
 
 
 @kernel
@@ -280,7 +278,7 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
     n, kind = links.parent.size, motion.qd.dtype
     H, moves = np.zeros((n, n), kind), np.zeros(n, np.bool_)
     dw, dv = np.empty((n, 3), kind), np.empty((n, 3), kind)
-    force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
+    wrench = np.empty((n, 6), kind)
     for j in range(n):
         for i in range(n):
             p = links.parent[i]
@@ -297,12 +295,13 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
             c, I = vector(links.com[i]), rotation(links.inertia[i])
             F = scaled(links.mass[i], add(a, cross(alpha, c)))
             dw[i], dv[i] = alpha, a
-            force[i], moment[i] = F, add(turned(I, alpha), cross(c, F))
+            store(add(turned(I, alpha), cross(c, F)), wrench[i])
+            store(F, wrench[i, 3:])
         for i in range(n - 1, j - 1, -1):
             if moves[i]:
-                H[i, j] = along_joint(links, i, force, moment)
+                H[i, j] = wrench[i, freedom(links, i)]
                 if i > j:
-                    carry_inwards(links, motion, i, force, moment)
+                    carry_inwards(links, motion, i, wrench)
     return _accelerations(links, motion, H)
 
 
@@ -310,9 +309,8 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
 def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); joint j moves all links after it as one composite body."""
     n, kind = links.parent.size, motion.qd.dtype
-    H = np.zeros((n, n), kind)
+    H, wrench = np.zeros((n, n), kind), np.empty((n, 6), kind)
     mass, center, inertia = links.mass.copy(), links.com.copy(), links.inertia.copy()
-    force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
     for j in range(n - 1, -1, -1):
         c, z = vector(center[j]), vector(links.base[2])
         if links.revolute[j]:
@@ -321,14 +319,15 @@ def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
         else:
             F = scaled(mass[j], z)
             N = cross(c, F)
-        force[j], moment[j] = F, N
+        store(N, wrench[j])
+        store(F, wrench[j, 3:])
         i = j
         while i >= 0:
-            H[j, i] = along_joint(links, i, force, moment)
+            H[j, i] = wrench[i, freedom(links, i)]
             p = links.parent[i]
             if p >= 0:
-                force[p], moment[p] = links.base[3, 0], links.base[3, 0]
-                carry_inwards(links, motion, i, force, moment)
+                wrench[p] = links.base[3, 0]
+                carry_inwards(links, motion, i, wrench)
             i = p
         _join(links, motion, j, mass, center, inertia)
     return _accelerations(links, motion, H)
@@ -388,7 +387,7 @@ def gibbs_appell(links: Links, motion: Motion) -> FloatArray:
 
 @kernel
 def gibbs_appell_forward(links: Links, motion: Motion) -> FloatArray:
-    """Return qdd (n,) of the same equations."""
+    """Return qdd (n,) = H^-1 (tau - h)."""
     H, h = _equations(links, motion)
     return accelerations(H, h, motion.qdd)
 
@@ -403,11 +402,11 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """
     n, kind = links.parent.size, motion.qd.dtype
     alpha, beta = np.zeros((n, n, 3), kind), np.zeros((n, n, 3), kind)
-    omega, dw, dv = np.zeros((n, 3), kind), np.zeros((n, 3), kind), np.zeros((n, 3), kind)
+    rates = Rates(np.zeros((n, 3), kind), np.zeros((n, 3), kind), np.zeros((n, 3), kind))
     H, h = np.zeros((n, n), kind), np.zeros(n, kind)
     at_com, bias = np.empty((n, 3), kind), without_accelerations(links, motion)
     for k in range(n):
-        w, e_0, a_0 = outwards(links, bias, k, omega, dw, dv)
+        w, e_0, a_0 = outwards(links, bias, k, rates)
         _fill_coefficients(links, motion, k, alpha, beta)
         c, I, m = vector(links.com[k]), rotation(links.inertia[k]), links.mass[k]
         torque = add(turned(I, e_0), cross(w, turned(I, w)))
@@ -505,7 +504,7 @@ def _rotated(e: FloatArray, r: Vector) -> Vector:
 
 @kernel
 def _rotated_back(e: FloatArray, r: Vector) -> Vector:
-    """Return the same for the opposite rotation."""
+    """Return r - 2 e4 (e x r) + 2 e x (e x r): the opposite rotation of `_rotated`."""
     axis = vector(e)
     twice = scaled(2, cross(axis, r))
     return add(r, difference(cross(axis, twice), scaled(e[3], twice)))

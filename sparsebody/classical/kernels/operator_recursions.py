@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.newton_euler import carry_inwards, with_joint
+from sparsebody.classical.kernels.newton_euler import carry_inwards, freedom, with_joint
 from sparsebody.classical.kernels.small_matrices import (
     Rotation,
     Vector,
@@ -43,7 +43,7 @@ def operator_inverse(links: Links, motion: Motion) -> FloatArray:
         _add_momentum_rate(links, i, vector(alpha[i]), vector(alpha[i, 3:]), b[i])
     for i in range(tau.size - 1, -1, -1):
         tau[i] = b[i, freedom(links, i)]
-        carry_inwards(links, motion, i, b[:, 3:], b[:, :3])
+        carry_inwards(links, motion, i, b)
     return tau
 
 
@@ -63,7 +63,7 @@ def operator_forward(links: Links, motion: Motion) -> FloatArray:
         qdd[i] = innovation / P[i, j, j]
         if links.parent[i] >= 0:
             z[i] += G[i] * innovation
-            carry_inwards(links, motion, i, z[:, 3:], z[:, :3])
+            carry_inwards(links, motion, i, z)
             _project(links, j, P[i], G[i])
             _carry_inertia(links, motion, i, P)
     for i in range(qdd.size):
@@ -72,12 +72,6 @@ def operator_forward(links: Links, motion: Motion) -> FloatArray:
         alpha[i] += a[i]
         alpha[i, freedom(links, i)] += qdd[i]
     return qdd
-
-
-@kernel
-def freedom(links: Links, i: int) -> int:
-    """Return the component that H(k) takes: the rotation about z, or the translation along it."""
-    return 2 if links.revolute[i] else 5
 
 
 @kernel

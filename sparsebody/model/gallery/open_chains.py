@@ -134,21 +134,21 @@ def tree(
 
 
 def _placed(
-    parent: IntArray, before: Frames, after: Frames, E: FloatArray, r: FloatArray, v_J: FloatArray
+    parent: IntArray, P: Frames, S: Frames, E: FloatArray, r: FloatArray, v_J: FloatArray
 ) -> dict[str, FloatArray]:
-    """Poses and velocities of bodies on their parents, by joints at poses (E, r) with v_J = S qd.
+    """Poses and velocities of bodies on parents, by joint frames P and S at poses (E, r) with v_J.
 
     Poses and velocities are added up along the paths to the root by pointer jumping, over ancestors
     at distance 1, 2, 4, ... Featherstone (2008), sec. 4.4.
     """
-    R_p, R_s = before.rotations, after.rotations
+    R_p, R_s = P.rotations, S.rotations
     # to the parent, then to the world
     rotation = R_p @ np.swapaxes(E, 1, 2) @ np.swapaxes(R_s, 1, 2)
-    origin = before.origins + _times(R_p, r) - _times(rotation, after.origins)
+    origin = P.origins + _times(R_p, r) - _times(rotation, S.origins)
     for moves, a in _ancestors(parent):
         origin[moves] = origin[a] + _times(rotation[a], origin[moves])
         rotation[moves] = rotation[a] @ rotation[moves]
-    from_joint = -_times(rotation, after.origins)
+    from_joint = -_times(rotation, S.origins)
     spin, slip = (_times(rotation @ R_s, part) for part in (v_J[:, :3], v_J[:, 3:]))
     angular = _sums_to_root(spin, parent)
     on_parent = (parent >= 0)[:, None]
@@ -199,7 +199,7 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
         numbers.append(rng.random(22 + kind.n_velocities + min(kind.n_positions, 3)))
     of_frames = np.array([row[:12] for row in numbers])
     of_body = np.array([row[-10:] for row in numbers])
-    before, after = (_random_frames(part, 0.5) for part in np.hsplit(of_frames, 2))
+    P, S = (_random_frames(part, 0.5) for part in np.hsplit(of_frames, 2))
     motions = (_joint_motion(*joint, moving) for joint in zip(kinds, numbers, strict=True))
     E, r, v_J = (np.array(part) for part in zip(*motions, strict=True))
     mass, sides = 0.5 + 1.5 * of_body[:, 0], 0.2 + (0.8 - 0.2) * of_body[:, 1:4]
@@ -214,15 +214,15 @@ def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: V
         inertia=(R * moments[:, None]) @ np.swapaxes(R, 1, 2),
         center_of_mass=frames.origins,
         shape=[Box(tuple(row), frames[i]) for i, row in enumerate(sides.tolist())],
-        **_placed(parent, before, after, E, r, v_J),
+        **_placed(parent, P, S, E, r, v_J),
     )
     mechanism.add_joints(
         numbered("joint-{}", number),
         kinds,
         parent,
         body,
-        predecessor_frame=before,
-        successor_frame=after,
+        predecessor_frame=P,
+        successor_frame=S,
     )
     return mechanism
 

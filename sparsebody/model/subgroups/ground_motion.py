@@ -15,7 +15,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.subgroups.classes import Classes, Members, elements_on_bodies
-from sparsebody.model.subgroups.links import Kind, count, joint_codes
+from sparsebody.model.subgroups.links import TX, TY, Kind, count, joint_codes
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -78,33 +78,21 @@ class GroundMotion:
 
     def basis(self) -> FloatArray:
         """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
-        basis = np.zeros((len(self.kind), 6, 6))
-        z, x = self.axis, self.point
+        z = self.axis
         other = np.where(np.abs(z[:, 2:]) > 0.6, [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]])
-        first = np.cross(other, z)
-        first /= np.maximum(np.linalg.norm(first, axis=1), 1e-300)[:, None]
-        across = np.stack([first, np.cross(z, first)], axis=1)
-        turn = np.concatenate([z, np.cross(x, z)], axis=1)
-        along = np.concatenate([np.zeros_like(z), z], axis=1)
-        in_plane = np.concatenate([np.zeros_like(across), across], axis=2)
-        unit = np.broadcast_to(np.eye(3), (len(z), 3, 3))
-        at_will = np.concatenate([np.zeros_like(unit), unit], axis=2)
-        spin = np.concatenate([z, np.zeros_like(z)], axis=1)[:, None]
-        twists = {
-            Kind.TURN: turn[:, None],
-            Kind.SLIDE: along[:, None],
-            Kind.SCREW: (turn + self.pitch[:, None] * along)[:, None],
-            Kind.SLIDES: in_plane,
-            Kind.CYLINDER: np.stack([turn, along], axis=1),
-            Kind.SPHERE: np.concatenate([unit, np.cross(x[:, None], unit)], axis=2),
-            Kind.TRANSLATION: at_will,
-            Kind.PLANE: np.concatenate([spin, in_plane], axis=1),
-            Kind.SCHOENFLIES: np.concatenate([spin, at_will], axis=1),
-            FREE: np.broadcast_to(np.eye(6), (len(z), 6, 6)),
-        }
-        for kind, rows in twists.items():
-            same = self.kind == kind
-            basis[same, :, : rows.shape[1]] = np.swapaxes(rows[same], 1, 2)
+        x = np.cross(other, z)
+        x /= np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None]
+        axes = np.stack([x, np.cross(z, x), z], axis=1)
+        axes[~z.any(axis=1)] = np.eye(3)
+        turns = np.concatenate([axes, np.cross(self.point[:, None], axes)], axis=2)
+        turns[:, 2, 3:] += self.pitch[:, None] * z
+        shifts = np.concatenate([np.zeros_like(axes), axes], axis=2)
+        twists = np.concatenate([turns, shifts], axis=1)  # about and along x, y and z
+        basis = np.zeros_like(twists)
+        of_kind = {kind: kind.axes for kind in Kind} | {Kind.SLIDES: (TX, TY), FREE: range(6)}
+        for kind, chosen in of_kind.items():
+            same = np.flatnonzero(self.kind == kind)
+            basis[same, :, : len(chosen)] = np.swapaxes(twists[same][:, list(chosen)], 1, 2)
         return basis
 
 

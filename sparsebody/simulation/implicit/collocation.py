@@ -353,8 +353,6 @@ class CollocationStepper(HalvedSteps[CollocationState]):
     A step that Newton's method cannot take is taken in halves.
     """
 
-    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
-
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         system, options = problem.system, problem.options

@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -88,6 +88,10 @@ class HalvedSteps(Generic[Now]):
         self._now = None
         self.start(state)
 
+    def multiplier_at(self, time: float) -> FloatArray | None:
+        """Return the multipliers of compliant joints: these are rigid."""
+        return None
+
     def closed(self, state: State) -> State:
         """Return the state, which these methods close, or leave open by compliance, themselves."""
         return state
@@ -140,7 +144,7 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 7 + 25 * n + 2 * n_rows(system) + system.n_rows + len(tracked.joint) + known
+    return 8 + 25 * n + 3 * n_rows(system) + system.n_rows + len(tracked.joint) + known
 
 
 class ImplicitStepper(HalvedSteps[AlphaState]):
@@ -183,18 +187,29 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
         self._jump: FloatArray | None = None  # of a in the newest step
+        self._before = state.time, np.zeros(0)  # where that began: time [s] and multipliers
 
-    @property
-    def multiplier(self) -> FloatArray | None:
-        """The multipliers (n_rows,) of the joints at the newest state; None of rigid ones."""
-        return None if self._is_rigid else self._multiplier
+    def multiplier_at(self, time: float) -> FloatArray | None:
+        """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
+        return None if self._is_rigid else self._interpolated(time)
+
+    def _interpolated(self, time: float) -> FloatArray:
+        """Return the multipliers of the joints, linear in the newest step: of order 2 as they are.
+
+        At the end of a step, and where none has been taken, those of the newest state.
+        """
+        (before, multiplier), n = self._before, self._system.n_rows
+        if not before <= time < self.state.time:
+            return self._multiplier
+        share = (self.state.time - time) / (self.state.time - before)
+        return share * multiplier[:n] + (1.0 - share) * self._multiplier
 
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
         now, openings = self.now, (self.compliance, self._opening)
         own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
-        return packed(*own, self._load, self._newton.point())
+        return packed(*own, *self._before, self._load, self._newton.point())
 
     @property
     def _multiplier(self) -> FloatArray:
@@ -205,6 +220,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if self._now is not None:
             return
         self._now, self._h = self._starting.at(state, self.nominal), self.nominal
+        self._before = state.time, self.now.multiplier
         if self._is_rigid:
             self._now = replace(self._now, state=state)
             return
@@ -263,13 +279,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self.compliance = compliance
             self._newton.drop_factors()
 
-    def saved(self) -> tuple[AlphaState, float, int, int, float]:
+    def saved(self) -> tuple[Any, ...]:
         """Return what `restore` takes to undo steps."""
-        return self.now, self._h, self._halvings, self._n_calm, self._opening
+        return self.now, self._before, self._h, self._halvings, self._n_calm, self._opening
 
-    def restore(self, saved: tuple[AlphaState, float, int, int, float]) -> None:
+    def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then; joints stay as stiff as they have become."""
-        self._now, self._h, self._halvings, self._n_calm, self._opening = saved
+        self._now, self._before, self._h, self._halvings, self._n_calm, self._opening = saved
 
     def local_error(self) -> LocalError | None:
         """Return the errors of poses in the newest step, (1/6 - beta) h^2 times the jump of a.
@@ -292,21 +308,23 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         state, acceleration = checkpoint.state, checkpoint.acceleration
-        likes = acceleration, self._equations.multiplier, *[0.0] * 5, self._load
-        mean, multiplier, self._h, halvings, n_calm, *openings, self._load, factors = unpacked(
+        like = self._equations.multiplier
+        likes = acceleration, like, *[0.0] * 6, like, self._load
+        mean, multiplier, *scalars, before, self._load, factors = unpacked(
             checkpoint.memory, *likes
         )
-        compliance, self._opening = openings
+        self._h, halvings, n_calm, compliance, self._opening, time_before = scalars
+        self._before = time_before, before
         self._now = AlphaState(state, acceleration, multiplier, mean)
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self._set_compliance(compliance)
         self._newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
-        """Return the reactions (n_joints, 6) at the newest state."""
+        """Return the reactions (n_joints, 6) at a state in the newest step."""
         self.start(state)
         system, subspace = self._system, SystemMotion(self._system, state).subspace
-        return joint_reactions(system, state, subspace, -self.now.multiplier[: system.n_rows])
+        return joint_reactions(system, state, subspace, -self._interpolated(state.time))
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
@@ -315,6 +333,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
             start = replace(start, mean=mean)
         self._now = self._method.step(start, h, time, is_last_resort)
+        self._before = start.state.time, start.multiplier
         self._jump = self._now.mean - start.mean
         self._h = h
         if self._is_rigid:

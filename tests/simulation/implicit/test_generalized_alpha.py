@@ -197,3 +197,15 @@ def test_joints_of_a_long_lift_are_stiff_enough_to_bear_it():
     methods = "rk4", "generalized-alpha"
     runs = [sb.simulate(system, duration=0.2, step=0.005, method=method) for method in methods]
     np.testing.assert_allclose(*(run.position[-1] for run in runs), rtol=0.0, atol=2e-6)
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2"])
+def test_reactions_between_adaptive_steps_are_those_of_their_own_time(method):
+    """Steps that are some records long; those of their ends err by the change in a step."""
+    options = {"duration": 0.5, "record": sb.Recording(step=0.002, reactions=True)}
+    run, exact = (
+        sb.simulate(pendulum().compile(), step=step, method=name, rtol=1e-5, **options)
+        for step, name in (("auto", method), (0.002, "rk4"))
+    )
+    error = np.abs(run.joint_wrench - exact.joint_wrench)[25:].max()
+    assert error < 5e-3 * np.abs(exact.joint_wrench).max()

@@ -1,0 +1,35 @@
+"""Public names of `sparsebody.linearization`, loaded at first use."""
+
+# ruff: noqa: I001
+
+# Derivatives
+from .derivatives import (
+    Derivatives as Derivatives,
+    Tangent as Tangent,
+    derivatives as derivatives,
+)
+
+# Linearized equations and their minimal form
+from .linearize import (
+    BodyPoint as BodyPoint,
+    JointCoordinate as JointCoordinate,
+    Linearization as Linearization,
+    linearize as linearize,
+)
+
+# Small vibrations and loss of stability
+from .vibrations import (
+    Buckling as Buckling,
+    Modes as Modes,
+    buckling_loads as buckling_loads,
+    frequency_response as frequency_response,
+    modes as modes,
+)
+
+# Plane waves in periodic media
+from .periodic_media import (
+    Dispersion as Dispersion,
+    UnitCell as UnitCell,
+    dispersion as dispersion,
+    wave_path as wave_path,
+)

@@ -1,0 +1,122 @@
+"""Frequencies beside the dense matrices of MuJoCo and of Exudyn."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh, null_space
+
+import sparsebody as sb
+from sparsebody.kinematics.joint_motion import body_rotations
+
+
+def stewart_on_springs():
+    """MJCF: a plate on six legs, each a ball, a slide with a spring, and a ball that is cut."""
+    legs, ends = [], []
+    for k in range(6):
+        angle, turned = np.deg2rad([60.0 * k + 5, 60.0 * k + 25 * (-1) ** k])
+        foot = np.array([np.cos(angle), np.sin(angle), 0.0])
+        top = np.array([0.5 * np.cos(turned), 0.5 * np.sin(turned), 0.8])
+        z = (top - foot) / np.linalg.norm(top - foot)
+        length = np.linalg.norm(top - foot)
+        legs.append(
+            f'<body name="lower{k}" pos="{_text(foot)}" zaxis="{_text(z)}">'
+            '<joint type="ball"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 .4" mass=".5"/>'
+            f'<body name="upper{k}" pos="0 0 {length}"><joint type="slide" axis="0 0 1" '
+            f'stiffness="{500 + 50 * k}"/>'
+            '<geom type="capsule" size=".015" fromto="0 0 -.4 0 0 0" mass=".3"/></body></body>'
+        )
+        ends.append(f'<connect body1="upper{k}" body2="plate" anchor="0 0 0"/>')
+    return (
+        '<mujoco><compiler angle="radian"/><option gravity="0 0 0"/>'
+        '<default><geom contype="0" conaffinity="0"/></default><worldbody>'
+        '<body name="plate" pos="0 0 .8"><freejoint/><geom type="cylinder" size=".5 .02" mass="4"/>'
+        f"</body>{''.join(legs)}</worldbody><equality>{''.join(ends)}</equality></mujoco>"
+    )
+
+
+def _text(vector):
+    return " ".join(f"{x:.17g}" for x in vector)
+
+
+def test_stewart_platform_on_springs_has_the_frequencies_of_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "stewart.xml"
+    path.write_text(stewart_on_springs())
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    M = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, M) if mujoco.__version__ >= "4" else mujoco.mj_fullM(
+        model, M, data.qM
+    )
+    stiffness = np.zeros(model.nv)
+    stiffness[model.jnt_dofadr] = (
+        model.jnt_stiffness if model.jnt_stiffness.ndim == 1 else (model.jnt_stiffness[:, 0])
+    )
+    N = null_space(data.efc_J.reshape(-1, model.nv), rcond=1e-9)
+    square = eigh(N.T @ np.diag(stiffness) @ N, N.T @ M @ N, eigvals_only=True)
+    found = sb.modes(sb.load_mechanism(path).compile(), n=12)
+    n_free = found.n_mechanisms
+    assert n_free == int((np.abs(square) < 1e-9 * square.max()).sum())
+    expected = np.sqrt(square[n_free:][: len(found.frequency) - n_free]) / (2 * np.pi)
+    np.testing.assert_allclose(found.frequency[n_free:], expected, rtol=1e-6)
+
+
+def test_scissor_lift_on_compliant_joints_has_the_frequencies_of_exudyn():
+    exu = pytest.importorskip("exudyn")
+    from exudyn.rigidBodyUtilities import RigidBodyInertia
+
+    exu.config.printToConsole = False
+    compliance = 1e-5
+    mechanism = sb.build("scissor", pairs=3, compliance=compliance, gravity=(0, 0, 0))
+    system = mechanism.compile()
+    state, mbs = sb.consistent_state(system), exu.SystemContainer().AddSystem()
+    R = np.concatenate([body_rotations(state), np.eye(3)[None]])
+    position = np.concatenate([state.position, np.zeros((1, 3))])
+    bodies = [
+        mbs.CreateRigidBody(
+            inertia=RigidBodyInertia(float(mass), np.array(inertia)),
+            nodeType=exu.NodeType.RotationRxyz,
+            referencePosition=list(x),
+            referenceRotationMatrix=turn,
+        )
+        for mass, inertia, x, turn in zip(
+            system.mass, system.inertia, state.position, R[:-1], strict=True
+        )
+    ]
+    bodies.append(mbs.CreateGround())
+    for name, joint in mechanism.joints.items():
+        j = system.joint(name)
+        p, s = system.predecessor[j], system.successor[j]
+        axes = R[s] @ system.successor_rotation[j]
+        place = position[s] + R[s] @ system.successor_point[j]
+        ends = {"itemNumbers": [bodies[p], bodies[s]], "show": False}
+        if joint.type.name == "point-on-plane":  # the normal is z of the predecessor's frame
+            axes = R[p] @ system.predecessor_rotation[j]
+            only_z = [0, 0, 1, 0, 0, 0]
+            mbs.CreateGenericJoint(
+                position=list(place),
+                rotationMatrixAxes=axes,
+                constrainedAxes=only_z,
+                useGlobalFrame=True,
+                **ends,
+            )
+            continue
+        if not np.any(joint.compliance):
+            axis = list(axes[:, 2])
+            mbs.CreateRevoluteJoint(position=list(place), axis=axis, useGlobalFrame=True, **ends)
+            continue
+        stiffness = np.diag([1 / compliance] * 5 + [0.0])  # translations first
+        mbs.CreateRigidBodySpringDamper(
+            localPosition0=list(R[p].T @ (place - position[p])),
+            localPosition1=list(R[s].T @ (place - position[s])),
+            stiffness=stiffness,
+            rotationMatrixJoint=axes,
+            **ends,
+        )
+    mbs.Assemble()
+    square = mbs.ComputeODE2Eigenvalues(ignoreAlgebraicEquations=False)[0]
+    found = sb.modes(system, state, n=12)
+    theirs = np.sqrt(np.sort(np.abs(square)))[1:12] / (2 * np.pi)
+    assert found.n_mechanisms == 1  # the lift itself; 0.02 Hz by their differences
+    np.testing.assert_allclose(found.frequency[1:], theirs, rtol=1e-6)
