@@ -43,18 +43,19 @@ class _Residuals:
     ) -> None:
         self.system, springs = system, system.joint_forces
         self.shapes = shapes_of(system)
-        of_springs = springs.efforts(state.time), system.point_forces.efforts(state.time)
-        efforts = map(np.ascontiguousarray, of_springs)
+        on_joints = np.ascontiguousarray(springs.efforts(state.time))
+        on_lines = np.ascontiguousarray(system.point_forces.efforts(state.time))
         self._value, self._rate = np.zeros((2, len(springs.item)))
         mass, inertia, gravity = map(
             np.ascontiguousarray, (system.mass, system.inertia, system.gravity)
         )
         position, orientation, velocity = map(np.ascontiguousarray, body_arrays(system, state))
+        bodies = position, orientation, velocity
         coordinate = np.ascontiguousarray(state.coordinate)
         self._native = native.MotionResiduals(
             (mass, inertia, gravity),
             system_tables(system),
-            ((position, orientation, velocity), acceleration, multiplier, coordinate, *efforts),
+            (bodies, acceleration, multiplier, coordinate, on_joints, on_lines),
             (self._value, self._rate),
         )
 
