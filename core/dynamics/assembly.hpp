@@ -354,6 +354,16 @@ void to_user_order(const Workspace& w, View<const double> x, View<double, 2> acc
   });
 }
 
+// Forces on the bodies (n, 6) and numbers of all rows (k_all,) of the user's as a right-hand side.
+inline void from_user_order(const SpatialWorkspace& w, View<const double, 2> force, View<const double> row,
+                            View<double> right) {
+  const Index n = w.n_bodies();
+  for (Index i = 0; i < n; ++i)
+    w.on_freedoms(i, Force<double>::load(&force(w.body[i], 0))).store(&right[6 * i]);
+  const auto& user_row = w.constraints.user_row;
+  for (Index k = 0; k < user_row.size(); ++k) right[6 * n + k] = row[user_row[k]];
+}
+
 // The largest violation of rows that are left out, A x = gamma, by a solution x of a system of n bodies; NaN if any is.
 //
 // Relative to the largest acceleration that a row could feel, with the solution or with the bodies free; rows across

@@ -155,6 +155,12 @@ void bind_spatial_evaluations(nb::module_& m) {
   def_assembling(spatial, &SpatialEvaluation::factors);
   def_steps(spatial);
 
+  def<"from_user_order(force, row, right)">(
+      spatial,
+      [](const SpatialEvaluation& self, View<const double, 2> force, Values row, Vector right) {
+        from_user_order(self.system, force, row, right);
+      },
+      "Fill a right-hand side from forces on the bodies and numbers of all rows, in the user's numbering and units.");
   def<"compute_residual(right)">(spatial, &SpatialEvaluation::compute_residual, "Return the relative residual of x.");
 
   nb::class_<ReducedEvaluation> reduced(m, "ReducedEvaluation",

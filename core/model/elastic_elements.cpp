@@ -40,6 +40,33 @@ Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Tran
   return rate;
 }
 
+Force<Dual<12>> elastic_wrench(const ElasticElements& elements, Index k, const Transform<Dual<12>>& X,
+                               const Motion<Dual<12>>& v_J) {
+  using T = Dual<12>;
+  const Index n = elements.n_rows[k];
+  Dual<6, T> e[6];
+  deformation(elements, k, with_rates(X), e);
+  Force<T> rows[6];
+  T value[6], rate[6];
+  for (Index i = 0; i < n; ++i) {
+    T row[6];
+    for (int j = 0; j < 6; ++j) {
+      const T b = elements.root(k, i, j);
+      value[i] += b * (e[j].value - T(elements.rest(k, j)));
+      for (int a = 0; a < 6; ++a) row[a] += b * e[j].rate[a];
+    }
+    rows[i] = Force<T>::load(row);
+    rate[i] = dot(v_J, rows[i]);
+  }
+  Force<T> w;
+  for (Index i = 0; i < n; ++i) {
+    T mu = value[i];
+    for (Index l = 0; l < n; ++l) mu += T(elements.damping(k, i, l)) * rate[l];
+    w -= rows[i] * mu;
+  }
+  return w;
+}
+
 ElasticMotion elastic_motion(const ElasticElements& elements, const BodyMotions& bodies) {
   const Index n = elements.size();
   ElasticMotion out{Array<double, 2>({n, 6}), Array<double, 2>({n, 6}), Array<double, 4>({n, 6, 2, 6})};

@@ -100,6 +100,10 @@ struct ElasticRows {
 // The change of the wrench (dz/dx)' mu by x.
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu);
 
+// The wrench -(dz/dx)' (z + D dz/dt) on the successor in S coordinates, with rates by the pose and the velocity.
+Force<Dual<12>> elastic_wrench(const ElasticElements& elements, Index k, const Transform<Dual<12>>& X,
+                               const Motion<Dual<12>>& v_J);
+
 // What all elements are stretched by (n, 6), at which rate, and rows (n, 6, 2, 6) on the bodies, in body coordinates.
 struct ElasticMotion {
   Array<double, 2> value, rate;

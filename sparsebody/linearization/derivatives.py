@@ -14,14 +14,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import block_array, csc_array
 
+from sparsebody._core import dynamics as native_dynamics
+from sparsebody._core import linearization as native
 from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ShapeError, check_name
-from sparsebody.linearization.linearize import Linearization
-from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.step_equations import Solve, scaled_solver
+from sparsebody.equations.system_motion import system_tables
+from sparsebody.errors import ModelError, ShapeError, check_name
+from sparsebody.model.system import State, System, body_arrays
+
+_NO_ROWS, _NO_NUMBERS = np.zeros((0, 6)), np.zeros(0)
+_SPRINGS = ("effort", "stiffness", "rest", "damping")
 
 
 class Tangent(NamedTuple):
@@ -29,6 +33,94 @@ class Tangent(NamedTuple):
 
     acceleration: FloatArray  # (n_bodies, 6) or (n_bodies, 6, k)
     multiplier: FloatArray  # (n_rows,) or (n_rows, k)
+
+
+class _Residuals:
+    """F and r of a motion: their changes along directions, and gradients."""
+
+    def __init__(
+        self, system: System, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> None:
+        self.system, springs = system, system.joint_forces
+        self.shapes = shapes_of(system)
+        on_joints = np.ascontiguousarray(springs.efforts(state.time))
+        on_lines = np.ascontiguousarray(system.point_forces.efforts(state.time))
+        self._value, self._rate = np.zeros((2, len(springs.item)))
+        mass, inertia, gravity = map(
+            np.ascontiguousarray, (system.mass, system.inertia, system.gravity)
+        )
+        position, orientation, velocity = map(np.ascontiguousarray, body_arrays(system, state))
+        bodies = position, orientation, velocity
+        coordinate = np.ascontiguousarray(state.coordinate)
+        self._native = native.MotionResiduals(
+            (mass, inertia, gravity),
+            system_tables(system),
+            (bodies, acceleration, multiplier, coordinate, on_joints, on_lines),
+            (self._value, self._rate),
+        )
+
+    def jvp(self, along: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return the changes of F (n_bodies, 6) and r (n_rows,) along directions."""
+        system = self.system
+        force, row = np.empty((system.n_bodies, 6)), np.empty(system.n_rows)
+        directions = (
+            *(along.get("position", _NO_ROWS), along.get("velocity", _NO_ROWS)),
+            *(along.get("mass", _NO_NUMBERS), along.get("inertia", _NO_ROWS)),
+            *(along.get("gravity", _NO_NUMBERS), self._effort(along)),
+        )
+        self._native.jvp(directions, force, row)
+        if "force" in along:
+            force -= along["force"]
+        if "prescribed_acceleration" in along:
+            tracked = system.coordinates
+            row[tracked.row[tracked.prescribed]] -= along["prescribed_acceleration"]
+        return force, row
+
+    def _effort(self, along: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the changes (n_springs,) of u - k (q - q_0) - d dq/dt; (0,) for none."""
+        total = _NO_NUMBERS
+        for name, rate in self._spring_rates.items():
+            if name in along:
+                total = rate * along[name] + (total if len(total) else 0.0)
+        return total
+
+    @cached_property
+    def _spring_rates(self) -> dict[str, FloatArray]:
+        """The rates of these forces by each of the springs' numbers."""
+        springs = self.system.joint_forces
+        rates = (
+            np.ones_like(self._value),
+            springs.rest - self._value,
+            springs.stiffness,
+            -self._rate,
+        )
+        return dict(zip(_SPRINGS, rates, strict=True))
+
+    def vjp(self, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients of y . F + u . r."""
+        names = ("position", "velocity", "mass", "inertia", "gravity", "effort")
+        position, velocity, mass, inertia, gravity, effort = (
+            np.zeros(self.shapes[name]) for name in names
+        )
+        self._native.vjp(y, u, (position, velocity, mass, inertia, gravity, effort))
+        tracked = self.system.coordinates
+        return {
+            **{"position": position, "velocity": velocity, "force": -y},
+            **{"mass": mass, "inertia": inertia, "gravity": gravity},
+            **{name: effort * rate for name, rate in self._spring_rates.items()},
+            "prescribed_acceleration": -u[tracked.row[tracked.prescribed]],
+        }
+
+
+def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the variables of `Derivatives`."""
+    n, n_springs = system.n_bodies, len(system.joint_forces.item)
+    return {
+        **dict.fromkeys(("position", "velocity", "force", "inertia"), (n, 6)),
+        **{"mass": (n,), "gravity": (3,)},
+        **dict.fromkeys(_SPRINGS, (n_springs,)),
+        "prescribed_acceleration": (len(system.coordinates.prescribed),),
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,12 +137,26 @@ class Derivatives(BriefRepr):
 
     acceleration: FloatArray  # (n_bodies, 6) at the state
     multiplier: FloatArray  # (n_rows,), zero in rows left out as dependent
-    equations: Linearization = field(repr=False)
+    evaluation: Evaluation = field(repr=False)  # its factors are made again after another state
+
+    @property
+    def system(self) -> System:
+        """The mechanism."""
+        return self.evaluation.system
 
     @cached_property
-    def residual(self) -> Mapping[str, csc_array]:
-        """Sparse rates (6 n_bodies + n_rows, size) of F and r by each variable."""
-        return self.equations.by_motion() | self.equations.by_parameters()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return shapes_of(self.system)
+
+    @cached_property
+    def _residuals(self) -> _Residuals:
+        at = self.evaluation.state, self.acceleration, self.multiplier
+        return _Residuals(self.system, *at)
+
+    def shape(self, variable: str) -> tuple[int, ...]:
+        """Return the shape of a variable; UnknownNameError if it is none."""
+        check_name(variable, tuple(self._shapes), "variable")
+        return self._shapes[variable]
 
     def jvp(self, **directions: FloatArray) -> Tangent:
         """Return the changes along directions of the variables given by name.
@@ -58,21 +164,22 @@ class Derivatives(BriefRepr):
         All of the variables' shapes, or all with one more axis, of k directions. Raises
         UnknownNameError for a name that is none, ShapeError for a shape that does not fit.
         """
-        total, n = 0.0, 6 * self.equations.system.n_bodies
+        if not directions:
+            raise ShapeError(f"no direction: give one or more of {', '.join(self._shapes)}")
+        along: dict[str, FloatArray] = {}
+        tail = None
         for name, direction in directions.items():
-            check_name(name, tuple(self.residual), "variable")
-            rate, shape = self.residual[name], self.shape(name)
-            direction = np.asarray(direction, dtype=float)
-            if direction.shape[: len(shape)] != shape or direction.ndim > len(shape) + 1:
-                raise ShapeError(
-                    f"{name} has shape {direction.shape}, not {shape} or (*{shape}, k)"
-                )
-            total = total - rate @ direction.reshape(rate.shape[1], *direction.shape[len(shape) :])
-        right = np.asarray(total)
-        if right.ndim == 0:
-            raise ShapeError(f"no direction: give one or more of {', '.join(self.residual)}")
-        x = self._solve(right)
-        return Tangent(x[:n].reshape(-1, 6, *right.shape[1:]), -x[n:])
+            shape = self.shape(name)
+            along[name] = direction = np.ascontiguousarray(direction, dtype=float)
+            tail = _tail(name, direction, shape, tail)
+        if not tail:
+            return self._tangent(along)
+        changes = Tangent(*(np.empty((*array.shape, *tail)) for array in self._solution))
+        for i in range(tail[0]):
+            of = {name: np.ascontiguousarray(value[..., i]) for name, value in along.items()}
+            for change, column in zip(changes, self._tangent(of), strict=True):
+                change[..., i] = column
+        return changes
 
     def vjp(
         self, acceleration: FloatArray | None = None, multiplier: FloatArray | None = None
@@ -80,58 +187,78 @@ class Derivatives(BriefRepr):
         """Return the gradients of acceleration . da + multiplier . dlambda by all variables.
 
         `acceleration` (n_bodies, 6[, k]), `multiplier` (n_rows[, k]); zero where none is given.
+        Raises ShapeError for a shape that does not fit.
         """
-        n, m = self.equations.system.n_bodies, self.equations.system.n_rows
-        parts = [(acceleration, (n, 6), 1.0), (multiplier, (m,), -1.0)]
-        last = [np.shape(w)[len(shape) :] for w, shape, _ in parts if w is not None]
-        tail = last[0] if last else ()
-        right = []
-        for weight, shape, sign in parts:
-            w = np.zeros((*shape, *tail)) if weight is None else np.asarray(weight, dtype=float)
-            if w.shape != (*shape, *tail) or len(tail) > 1:
-                raise ShapeError(f"weights have shape {w.shape}, not {shape} or (*{shape}, k)")
-            right.append(sign * w.reshape(int(np.prod(shape)), *tail))
-        y = self._solve(np.concatenate(right))
-        return {
-            name: -(rate.T @ y).reshape(*self.shape(name), *tail)
-            for name, rate in self.residual.items()
-        }
+        names, tail = ("acceleration", "multiplier"), None
+        weights = [
+            None if w is None else np.asarray(w, dtype=float) for w in (acceleration, multiplier)
+        ]
+        for name, weight, of in zip(names, weights, self._solution, strict=True):
+            if weight is not None:
+                tail = _tail(name, weight, of.shape, tail)
+        full = [
+            np.zeros((*of.shape, *(tail or ()))) if weight is None else weight
+            for weight, of in zip(weights, self._solution, strict=True)
+        ]
+        if not tail:
+            return self._gradients(*full)
+        gradients = {name: np.empty((*shape, *tail)) for name, shape in self._shapes.items()}
+        for i in range(tail[0]):
+            for name, gradient in self._gradients(*(weight[..., i] for weight in full)).items():
+                gradients[name][..., i] = gradient
+        return gradients
 
     def matrix(self, variable: str) -> FloatArray:
         """Return the dense derivative (n_bodies, 6, *shape) of the accelerations by a variable."""
-        check_name(variable, tuple(self.residual), "variable")
-        x = self._solve(-self.residual[variable].toarray())
-        n = self.equations.system.n_bodies
-        return x[: 6 * n].reshape(n, 6, *self.shape(variable))
+        shape = self.shape(variable)
+        size = int(np.prod(shape))
+        change = self.jvp(**{variable: np.eye(size).reshape(*shape, size)}).acceleration
+        return change.reshape(*self.acceleration.shape, *shape)
 
-    def shape(self, variable: str) -> tuple[int, ...]:
-        """Return the shape of a variable."""
-        n, size = self.equations.system.n_bodies, self.residual[variable].shape[1]
-        per_body = variable in ("position", "velocity", "force", "inertia")
-        return (n, 6) if per_body else (size,)
+    @property
+    def _solution(self) -> tuple[FloatArray, FloatArray]:
+        return self.acceleration, self.multiplier
 
-    @cached_property
-    def _factors(self) -> Solve:
-        rows = self.equations.rows[self.equations.independent_rows]
-        matrix = block_array([[self.equations.mass, rows.T], [rows, None]])
-        scale = np.ones(matrix.shape[0])
-        inertia = self.equations.mass.diagonal()
-        scale[: len(inertia)] = 1.0 / np.sqrt(inertia)
-        weighted = rows.multiply(scale[: len(inertia)])
-        scale[len(inertia) :] = 1.0 / np.sqrt(weighted.multiply(weighted).sum(axis=1))
-        return scaled_solver(matrix, scale, "the independent rows are dependent at this state")
+    def _tangent(self, along: Mapping[str, FloatArray]) -> Tangent:
+        motion, dual = self._solve(*self._residuals.jvp(along))
+        return Tangent(-motion, dual)
 
-    def _solve(self, right: FloatArray) -> FloatArray:
-        """Return (6n + n_rows, ...) of [M A'; A 0] x = right, zero in dependent rows."""
-        n = 6 * self.equations.system.n_bodies
-        index = np.concatenate([np.arange(n), n + self.equations.independent_rows])
-        x = np.zeros_like(right)
-        x[index] = self._factors(right[index]).real
-        return x
+    def _gradients(self, acceleration: FloatArray, multiplier: FloatArray) -> dict[str, FloatArray]:
+        weights = -acceleration, np.ascontiguousarray(multiplier)
+        return self._residuals.vjp(*self._solve(*weights))
+
+    def _solve(self, force: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (n_bodies, 6) and (n_rows,), zero in dependent rows, of [M A'; A 0] x = right."""
+        dynamics, time = self.evaluation.dynamics, self.evaluation.state.time
+        assembler = self.evaluation.assembled().assembler
+        right = np.empty_like(assembler.right)
+        spatial = assembler.native
+        assert isinstance(spatial, native_dynamics.SpatialEvaluation)
+        spatial.from_user_order(force, row, right)
+        dynamics.run(lambda evaluator: evaluator.solve(right, time))
+        motion, dual = np.empty_like(force), np.zeros_like(row)
+        spatial.to_user_order(motion, dual)
+        return motion, np.negative(dual, out=dual)
+
+
+def _tail(
+    name: str, array: FloatArray, shape: tuple[int, ...], other: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Return the axes after `shape`, none or one and those of others, or raise ShapeError."""
+    tail = array.shape[len(shape) :]
+    if array.shape[: len(shape)] != shape or len(tail) > 1:
+        raise ShapeError(f"{name} has shape {array.shape}, not {shape} or (*{shape}, k)")
+    if other is not None and tail != other:
+        raise ShapeError(f"{name} has shape {array.shape}, not {(*shape, *other)} as others have")
+    return tail
 
 
 def derivatives(
-    system: System, state: State | None = None, *, body_force: FloatArray | None = None
+    system: System,
+    state: State | None = None,
+    *,
+    body_force: FloatArray | None = None,
+    dynamics: ForwardDynamics | None = None,
 ) -> Derivatives:
     """Return the derivatives of `ForwardDynamics(system)(state)` by all that it depends on.
 
@@ -143,21 +270,37 @@ def derivatives(
         Where; default: the consistent initial state.
     body_force : (n_bodies, 6) float array, optional
         Additional wrenches about the centers of mass in body axes, moment first [N m, N].
+    dynamics : ForwardDynamics, optional
+        Of the system, whose decisions on dependent rows and elimination order are taken; default:
+        new ones at the state, which takes some fifty times as long as a product.
 
     Returns
     -------
     Derivatives
-        Products with directions (`jvp`) and with weights (`vjp`), sparse rates of the residuals,
-        dense matrices. Where rows are dependent, those of `ForwardDynamics` are left out: along
-        directions that the joints allow the accelerations do not depend on which.
+        Products with directions (`jvp`) and with weights (`vjp`), dense matrices. Where rows are
+        dependent, those of `ForwardDynamics` are left out: along directions that the joints allow
+        the accelerations do not depend on which.
 
     Raises
     ------
     SingularSystemError
         If the independent rows are dependent at the state.
     ModelError
-        If the state is none of the system.
+        If the state is none of the system, or the dynamics takes Krylov steps.
     """
     at = consistent_state(system) if state is None else state
-    equations = Linearization.at(system, at, body_force)
-    return Derivatives(equations.acceleration, equations.multiplier, equations)
+    evaluation = _unreduced(system, at, dynamics).evaluate(at, body_force=body_force)
+    multiplier = np.zeros(system.n_rows)
+    acceleration, _ = evaluation._solution(multiplier)
+    return Derivatives(acceleration, multiplier, evaluation)
+
+
+def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -> ForwardDynamics:
+    """Return the dynamics, or new one, of bodies with six freedoms without stabilization."""
+    if dynamics is None:
+        spatial = Formulation(reduction="none")
+        return ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+    if dynamics.is_krylov:
+        raise ModelError("the dynamics takes Krylov steps; give one with redundancy='remove'")
+    is_plain = dynamics.reduction == "none" and dynamics.baumgarte is None
+    return dynamics if is_plain else dynamics.unreduced

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 from scipy.signal import StateSpace
-from scipy.sparse import bsr_array, coo_array, csc_array, diags_array, eye_array, vstack
+from scipy.sparse import coo_array, csc_array
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
@@ -29,14 +29,12 @@ from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import (
     JointMotion,
     body_rotations,
-    coordinate_motion,
     joint_motion,
 )
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
 
 _MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
-_SYMMETRIC = np.array([(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)])  # Ixx Iyy Izz Ixy Ixz Iyz
 
 
 @dataclass(frozen=True)
@@ -130,66 +128,6 @@ class Linearization:
     def damping(self) -> csc_array:
         """(6n, 6n) D in body coordinates, moments first."""
         return csc_array(self.other_damping + self.on_stretches @ self.stretch_damping)
-
-    def by_motion(self) -> dict[str, csc_array]:
-        """Return the rates (6n + n_rows, 6n) of both residuals by poses and velocities."""
-        position = vstack([self.stiffness, self.row_stiffness])
-        velocity = vstack([self.damping, self.row_damping])
-        return {"position": position.tocsc(), "velocity": velocity.tocsc()}
-
-    def by_parameters(self) -> dict[str, csc_array]:
-        """Return the rates (6n + n_rows, n_parameters) of both residuals by parameters."""
-        n_rows, on_bodies = self.system.n_rows, self._forces_by_parameters()
-        rates = {
-            name: csc_array(vstack([rate, csc_array((n_rows, rate.shape[1]))]))
-            for name, rate in on_bodies.items()
-        }
-        tracked = self.system.coordinates
-        row = 6 * self.system.n_bodies + tracked.row[tracked.prescribed]
-        entries = -np.ones(len(row)), (row, np.arange(len(row)))
-        shape = 6 * self.system.n_bodies + n_rows, len(row)
-        return rates | {"prescribed_acceleration": coo_array(entries, shape=shape).tocsc()}
-
-    def _forces_by_parameters(self) -> dict[str, csc_array]:
-        """Return the rates (6n, n_parameters) of F."""
-        system, n, R = self.system, self.system.n_bodies, body_rotations(self.state)
-        w, u = self.state.velocity[:, :3], self.state.velocity[:, 3:]
-        turning, moving = self.acceleration[:, :3], self.acceleration[:, 3:]
-        weight = moving + np.cross(w, u) - np.einsum("nji,j->ni", R, system.gravity)
-        unit = np.zeros((6, 3, 3))
-        unit[np.arange(6), *_SYMMETRIC.T] = unit[np.arange(6), *_SYMMETRIC[:, ::-1].T] = 1.0
-        momentum = np.einsum("kij,nj->nki", unit, w)
-        moment = np.einsum("kij,nj->nki", unit, turning) + np.cross(w[:, None], momentum)
-        zero = np.zeros((n, 3, 6))
-        by_mass = np.concatenate([np.zeros((n, 3)), weight], axis=1)[:, :, None]
-        by_inertia = np.concatenate([moment.transpose(0, 2, 1), zero], axis=1)
-        by_gravity = np.zeros((n, 6, 3))
-        by_gravity[:, 3:] = -system.mass[:, None, None] * R.transpose(0, 2, 1)
-        return {
-            "force": csc_array(-eye_array(6 * n)),
-            "mass": _block_diagonal(by_mass),
-            "inertia": _block_diagonal(by_inertia),
-            "gravity": csc_array(by_gravity.reshape(6 * n, 3)),
-        } | self._by_springs()
-
-    def _by_springs(self) -> dict[str, csc_array]:
-        """Return the rates of F by the numbers of the springs on joint coordinates."""
-        system, springs = self.system, self.system.joint_forces
-        motion = joint_motion(system, self.state)
-        coordinates = coordinate_motion(system, self.state, motion)
-        q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
-        joint = system.coordinates.joint[springs.item]
-        wrench = np.zeros((len(joint), system.n_bodies, 6))
-        for k, on_bodies in enumerate(wrench):  # tau = u - k (q - q_0) - d qd
-            dual = coordinates.active_force[springs.item[k], None]
-            add_joint_wrenches(system, motion, joint[k : k + 1], dual, on_bodies)
-        effort = csc_array(-wrench.reshape(len(joint), 6 * system.n_bodies).T)
-        return {
-            "effort": effort,
-            "stiffness": csc_array(effort @ diags_array(springs.rest - q)),
-            "rest": csc_array(effort @ diags_array(springs.stiffness)),
-            "damping": csc_array(effort @ diags_array(-qd)),
-        }
 
     # ---- inputs and outputs -----------------------------------------------------------------
 
@@ -290,14 +228,6 @@ def _no_compliance(system: System) -> Compliance:
     return Compliance(
         np.zeros(first_entry[-1]), first_entry.astype(np.intp), np.zeros(system.n_rows)
     )
-
-
-def _block_diagonal(blocks: FloatArray) -> csc_array:
-    """Return the matrix of blocks (n, i, j) along the diagonal."""
-    n, height, width = blocks.shape
-    index = np.arange(n + 1)
-    shape = n * height, n * width
-    return bsr_array((blocks, index[:-1], index), shape=shape).tocsc()
 
 
 def linearize(

@@ -1,0 +1,19 @@
+#include "linearization/motion_residuals.hpp"
+#include "model/named_tuples.hpp"
+
+namespace sparsebody {
+
+using namespace linearization;
+
+template <OneOf<Inertias, MotionAt, SpringMotion, Directions, Gradients> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
+
+void bind_linearization(nb::module_& m) {
+  nb::class_<MotionResiduals> type(m, "MotionResiduals", "Residuals of a motion: their changes and gradients.");
+  def_keeping<"__init__(inertias, tables, at, springs)">(
+      type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, const MotionAt&, const SpringMotion&>);
+  def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
+  def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,372 @@
+#include "linearization/motion_residuals.hpp"
+
+#include <numeric>
+
+#include "model/poses.hpp"
+
+namespace sparsebody::linearization {
+
+namespace {
+
+using Twist = Motion<double>;
+using Wrench = Force<double>;
+using Vector = Vec3<double>;
+
+// x on another scalar with rates of one in six directions from the `first` on.
+template <class T>
+Motion<T> with_unit_rates(const Twist& m, int first) {
+  double value[6];
+  m.store(value);
+  T part[6];
+  for (int a = 0; a < 6; ++a) part[a].value = value[a], part[a].rate[first + a] = 1.0;
+  return Motion<T>::load(part);
+}
+
+// The rates of a wrench by x and by dv_J as they follow each other.
+void store_rates(const Force<OfJoint>& w, Matrix6 (&rate)[2]) {
+  OfJoint part[6];
+  w.store(part);
+  for (int i = 0; i < 6; ++i)
+    for (int a = 0; a < 12; ++a) rate[a / 6](i, a % 6) += part[i].rate[a];
+}
+
+void store_rates(const OfJoint& number, int row, Matrix6 (&rate)[2]) {
+  for (int a = 0; a < 12; ++a) rate[a / 6](row, a % 6) = number.rate[a];
+}
+
+Wrench value_of(const Force<OfJoint>& w) {
+  return {{w.angular.x.value, w.angular.y.value, w.angular.z.value},
+          {w.linear.x.value, w.linear.y.value, w.linear.z.value}};
+}
+
+// Members by their keys: those of key k, in order.
+class Grouped {
+ public:
+  Grouped(Index n_keys, View<const Index> keys) : first_(n_keys + 1), members_(keys.size()) {
+    for (const Index key : keys) ++first_[key + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    std::vector<Index> next(first_.begin(), first_.end() - 1);
+    for (Index i = 0; i < keys.size(); ++i) members_[next[keys[i]]++] = i;
+  }
+  View<const Index> operator[](Index key) const {
+    return View<const Index>(members_).slice(first_[key], first_[key + 1]);
+  }
+
+ private:
+  std::vector<Index> first_, members_;
+};
+
+// The numbers of a motion, for products with matrices.
+Wrench numbers(const Twist& m) { return {m.angular, m.linear}; }
+
+// The change, by a twist d of its body, of minus a wrench that keeps its direction in the world, at a point r.
+Wrench turned(const Wrench& load, const Vector& r, const Vector& d) {
+  return Wrench{cross(d, load.angular), cross(d, load.linear)}.about(-r);
+}
+
+// The product of a symmetric matrix of entries xx yy zz xy xz yz.
+Vector symmetric_times(const double* e, const Vector& w) {
+  return {e[0] * w.x + e[3] * w.y + e[4] * w.z, e[3] * w.x + e[1] * w.y + e[5] * w.z,
+          e[4] * w.x + e[5] * w.y + e[2] * w.z};
+}
+
+// Adds the gradient of y' E w by these entries.
+void add_symmetric_gradient(const Vector& y, const Vector& w, double* e) {
+  e[0] += y.x * w.x, e[1] += y.y * w.y, e[2] += y.z * w.z;
+  e[3] += y.x * w.y + y.y * w.x, e[4] += y.x * w.z + y.z * w.x, e[5] += y.y * w.z + y.z * w.y;
+}
+
+// Rows of arrays that may be empty.
+Twist row_of(View<const double, 2> rows, Index i) { return i < 0 ? Twist{} : Twist::load(&rows(i, 0)); }
+
+}  // namespace
+
+MotionResiduals::MotionResiduals(const Inertias& inertias, const model::SystemTables& tables, const MotionAt& at,
+                                 const SpringMotion& springs)
+    : of_(inertias), loads_(tables.loads), motions_(inertias.mass.size()), zeros_(6 * inertias.mass.size()) {
+  motions_ = at.bodies;
+  const auto g = Vector::load(of_.gravity.data());
+  bodies_.reserve(of_.mass.size());
+  for (Index i = 0; i < of_.mass.size(); ++i) {
+    const auto& [R, x, v] = motions_[i];
+    bodies_.push_back({R, v, Twist::load(&at.acceleration(i, 0)), transpose_times(R, g)});
+  }
+  add_joints(tables, at, springs);
+  add_elements(tables.elements);
+  add_point_springs(tables.points, at.point_effort);
+}
+
+// ---- At a state
+
+MotionResiduals::Connection MotionResiduals::connect(const model::JointFrames& frames, Index j) const {
+  const Index p = frames.predecessor[j], s = frames.successor[j];
+  const Transform<double> to_S = s < 0 ? frames.X_S(j) : Transform<double>();
+  const auto motion = model::joint_motion(frames.X_P(j), to_S, motions_[p], motions_[s]);
+  const Twist a_p = p < 0 ? Twist{} : motion.X_p * bodies_[p].a;
+  Connection c;
+  c.body[0] = p, c.body[1] = s;
+  c.first_row = c.end_row = 0, c.first_spring = c.end_spring = Index(springs_.size());
+  c.X_p = motion.X_p, c.v_J = motion.v_J, c.v_p = motion.v_p, c.a_p = a_p;
+  return c;
+}
+
+void MotionResiduals::add_joints(const model::SystemTables& tables, const MotionAt& at, const SpringMotion& springs) {
+  const model::JointTable& joints = tables.joints;
+  const model::TrackedCoordinates& tracked = tables.coordinates;
+  const Grouped items(joints.size(), tracked.joint), springs_of(tracked.joint.size(), tables.springs.item);
+  connections_.reserve(joints.size() + tables.elements.size());
+  rows_.resize(at.multiplier.size());
+  visit_joints(joints.kind, joints.parameter, [&]<class J>(Index j, const J& joint) {
+    Connection c = connect(joints.frames, j);
+    c.first_row = joints.first_row[j], c.end_row = joints.first_row[j + 1];
+    const double* const lambda = at.multiplier.data() + c.first_row;
+    const Transform<double> X_S = c.body[1] < 0 ? Transform<double>() : joints.frames.X_S(j);
+    if (!J::info.has_varying_T && items[j].empty()) {
+      if (c.first_row == c.end_row) return;
+      for (Index k = c.first_row; k < c.end_row; ++k) {
+        rows_[k] = X_S.transpose(Wrench::load(joints.subspaces[k]));
+        c.wrench += lambda[k - c.first_row] * rows_[k];
+      }
+      connections_.push_back(c);
+      return;
+    }
+    // In S coordinates, on scalars with rates:
+    const auto X = model::with_rates<12>(model::joint_motion(joints.frames, motions_, j).X);
+    const auto v_J = with_unit_rates<OfJoint>(X_S * c.v_J, 6);
+    const auto a = X_S * (row_acceleration(c));
+    const Motion<OfJoint> a_J{{a.angular.x, a.angular.y, a.angular.z}, {a.linear.x, a.linear.y, a.linear.z}};
+    Force<OfJoint> w;
+    Rates rates;
+    const auto add_row = [&](int row, const Force<OfJoint>& t, const Motion<OfJoint>& drift) {
+      rows_[c.first_row + row] = X_S.transpose(value_of(t));
+      store_rates(dot(a_J - drift, t), row, rates.row);  // d/dt (t' v_J) = t' a_J - t' c
+      w += t * OfJoint(lambda[row]);
+    };
+    const auto columns = joint.constraint_force_subspace(X);
+    const Motion<OfJoint> drift = joints::drift(joint, X, v_J);
+    for (std::size_t k = 0; k < columns.size(); ++k) add_row(int(k), columns[k], drift);
+    if (!items[j].empty())
+      visit_joint(int(tracked.kind[j]), tracked.parameter[j], [&]<class C>(const C& type) {
+        constexpr joints::JointInfo info = C::info;
+        if constexpr (info.n_velocities > 0) {
+          OfJoint q[info.n_positions];
+          type.coordinates(X, q);
+          const auto W = joints::active_force_subspace(type, X);
+          const Motion<OfJoint> along = joints::drift(type, X, v_J);
+          for (const Index item : items[j]) {
+            const Index k = tracked.index[item];
+            OfJoint value(0.0);
+            if constexpr (info.n_scalars > 0)
+              if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
+            value = tracked.continued(item, value, at.coordinate[item]);
+            if (tracked.row[item] >= 0) add_row(int(tracked.row[item] - c.first_row), W[k], along);
+            for (const Index spring : springs_of[item]) {  // tau = effort - k (q - q_0) - d dq/dt
+              const OfJoint rate = dot(v_J, W[k]);
+              const auto& [of, stiffness, rest, damping] = tables.springs;
+              w += W[k] * (OfJoint(at.joint_effort[spring]) - OfJoint(stiffness[spring]) * (value - OfJoint(rest[spring])) -
+                           OfJoint(damping[spring]) * rate);
+              springs.value[spring] = value.value, springs.rate[spring] = rate.value;
+              springs_.push_back({spring, X_S.transpose(value_of(W[k]))});
+            }
+          }
+        }
+      });
+    c.end_spring = Index(springs_.size());
+    c.wrench = X_S.transpose(value_of(w));
+    store_rates(w, rates.wrench);
+    for (int by = 0; by < 2; ++by) {
+      rates.wrench[by] = congruence(X_S, rates.wrench[by]);
+      for (int k = 0; k < 6; ++k) X_S.transpose(Wrench::load(&rates.row[by](k, 0))).store(&rates.row[by](k, 0));
+    }
+    c.rates = Index(rates_.size());
+    rates_.push_back(rates);
+    connections_.push_back(c);
+  });
+}
+
+Motion<double> MotionResiduals::row_acceleration(const Connection& c) const {
+  const Twist a_s = c.body[1] < 0 ? Twist{} : bodies_[c.body[1]].a;
+  return a_s - c.a_p + cross(c.v_J, c.v_p);
+}
+
+void MotionResiduals::add_elements(const model::ElasticElements& elements) {
+  for (Index k = 0; k < elements.size(); ++k) {
+    Connection c = connect(elements.frames, k);
+    const Transform<double> X_S = c.body[1] < 0 ? Transform<double>() : elements.frames.X_S(k);
+    const auto X = model::with_rates<12>(model::joint_motion(elements.frames, motions_, k).X);
+    const Force<OfJoint> w = model::elastic_wrench(elements, k, X, with_unit_rates<OfJoint>(X_S * c.v_J, 6));
+    Rates rates;
+    store_rates(w, rates.wrench);
+    for (Matrix6& rate : rates.wrench) rate = congruence(X_S, rate);
+    c.wrench = X_S.transpose(value_of(w));
+    c.rates = Index(rates_.size());
+    rates_.push_back(rates);
+    connections_.push_back(c);
+  }
+}
+
+void MotionResiduals::add_point_springs(const model::PointSprings& springs, View<const double> effort) {
+  const auto moving = [&](Index body, int side) {
+    const auto& [R, x, v] = motions_[body];
+    const Transform<OfBodies> pose = model::with_rates<24>(Transform<double>{transpose(R), x}, 6 * side);
+    return BodyMotion<InSpace<OfBodies>>{transpose(pose.E), pose.r, with_unit_rates<OfBodies>(v, 12 + 6 * side)};
+  };
+  for (Index k = 0; k < springs.size(); ++k) {
+    PointRates rates{{springs.first[k], springs.second[k]}, {}};
+    const model::PointLine<OfBodies> line(springs, k, moving(rates.body[0], 0), moving(rates.body[1], 1));
+    OfBodies pull[12];
+    for (int side = 0; side < 2; ++side) (line.pull(springs, k, effort[k]) * line.row[side]).store(pull + 6 * side);
+    for (int i = 0; i < 12; ++i) std::copy_n(pull[i].rate.data(), 24, rates.of[i]);
+    points_.push_back(rates);
+  }
+}
+
+// ---- Bodies
+
+void MotionResiduals::bodies_jvp(const Directions& along, View<double, 2> force) const {
+  const auto g = along.gravity.empty() ? Vector{} : Vector::load(along.gravity.data());
+  for (Index i = 0; i < Index(bodies_.size()); ++i) {
+    const auto& [R, v, a, gravity] = bodies_[i];
+    const double mass = of_.mass[i];
+    const auto tensor = Mat3<double>::load(&of_.inertia(i, 0, 0));
+    const Twist d = Twist::load(&along.position(i, 0)), dv = Twist::load(&along.velocity(i, 0));
+    const Vector &w = v.angular, &dw = dv.angular;
+    Wrench change{cross(dw, tensor * w) + cross(w, tensor * dw),  // d(v x* M v)
+                  mass * (cross(dw, v.linear) + cross(w, dv.linear) + cross(d.angular, gravity))};
+    if (!along.gravity.empty()) change.linear -= mass * transpose_times(R, g);
+    if (!along.mass.empty()) change.linear += along.mass[i] * (a.linear + cross(w, v.linear) - gravity);
+    if (!along.inertia.empty()) {
+      const double* const e = &along.inertia(i, 0);
+      change.angular += symmetric_times(e, a.angular) + cross(w, symmetric_times(e, w));
+    }
+    change.store(&force(i, 0));
+  }
+  for (Index k = 0; k < loads_.body.size(); ++k) {
+    if (!loads_.in_world[k]) continue;
+    const Index i = loads_.body[k];
+    turned(loads_.in_body(k, bodies_[i].R), loads_.at(k), Vector::load(&along.position(i, 0))).add_to(&force(i, 0));
+  }
+}
+
+void MotionResiduals::bodies_vjp(View<const double, 2> y, const Gradients& by) const {
+  std::fill(by.gravity.begin(), by.gravity.end(), 0.0);
+  std::fill(by.inertia.begin(), by.inertia.end(), 0.0);
+  Vector by_gravity;
+  for (Index i = 0; i < Index(bodies_.size()); ++i) {
+    const auto& [R, v, a, gravity] = bodies_[i];
+    const double mass = of_.mass[i];
+    const auto tensor = Mat3<double>::load(&of_.inertia(i, 0, 0));
+    const auto [n, f] = Twist::load(&y(i, 0));
+    const Vector &w = v.angular, turning = cross(n, w);
+    Twist{mass * cross(gravity, f), {}}.store(&by.position(i, 0));
+    Twist{tensor * turning - cross(n, tensor * w) + mass * cross(v.linear, f), mass * cross(f, w)}.store(
+        &by.velocity(i, 0));
+    by_gravity -= mass * (R * f);
+    by.mass[i] = dot(f, a.linear + cross(w, v.linear) - gravity);
+    add_symmetric_gradient(n, a.angular, &by.inertia(i, 0));
+    add_symmetric_gradient(turning, w, &by.inertia(i, 0));
+  }
+  by_gravity.store(by.gravity.data());
+  for (Index k = 0; k < loads_.body.size(); ++k) {
+    if (!loads_.in_world[k]) continue;
+    const Index i = loads_.body[k];
+    const auto [moment, load] = loads_.in_body(k, bodies_[i].R);
+    const auto [n, f] = Twist::load(&y(i, 0)).about(loads_.at(k));  // y . X' f = X y . f
+    (cross(moment, n) + cross(load, f)).add_to(&by.position(i, 0));
+  }
+}
+
+// ---- Joints, elements and springs
+
+void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, View<double, 2> force,
+                                View<double> row) const {
+  const Index p = c.body[0], s = c.body[1];
+  Twist x = row_of(along.position, s), y, dv_J = row_of(along.velocity, s);
+  if (p >= 0) {
+    x -= c.X_p * Twist::load(&along.position(p, 0));
+    y = c.X_p * Twist::load(&along.velocity(p, 0));
+  }
+  y -= cross(x, c.v_p);
+  dv_J -= y;
+  const Twist da_J = cross(x, c.a_p) + cross(dv_J, c.v_p) + cross(c.v_J, y);
+  for (Index k = c.first_row; k < c.end_row; ++k) row[k] = dot(da_J, rows_[k]);
+  Wrench dw;
+  if (c.rates >= 0) {
+    const Rates& rates = rates_[c.rates];
+    dw = rates.wrench[0] * numbers(x) + rates.wrench[1] * numbers(dv_J);
+    for (Index k = c.first_row; k < c.end_row; ++k)
+      for (int by = 0; by < 2; ++by)
+        row[k] += dot(by == 0 ? x : dv_J, Wrench::load(&rates.row[by].m[6 * (k - c.first_row)]));
+    for (Index k = c.first_spring; k < c.end_spring && !along.effort.empty(); ++k)
+      dw += along.effort[springs_[k].index] * springs_[k].column;
+    if (s >= 0) (-dw).add_to(&force(s, 0));
+  }
+  if (p >= 0) c.X_p.transpose(cross(x, c.wrench) + dw).add_to(&force(p, 0));
+}
+
+void MotionResiduals::joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u,
+                                const Gradients& by) const {
+  const Index p = c.body[0], s = c.body[1];
+  const Twist y_p = p < 0 ? Twist{} : c.X_p * Twist::load(&y(p, 0));
+  Wrench by_x = -cross(y_p, c.wrench), by_v, t;
+  for (Index k = c.first_row; k < c.end_row; ++k) t += u[k] * rows_[k];
+  if (c.rates >= 0) {
+    const Rates& rates = rates_[c.rates];
+    const Twist z = y_p - row_of(y, s);
+    by_x += transpose_times(rates.wrench[0], numbers(z));
+    by_v += transpose_times(rates.wrench[1], numbers(z));
+    for (Index k = c.first_row; k < c.end_row; ++k) {
+      by_x += u[k] * Wrench::load(&rates.row[0].m[6 * (k - c.first_row)]);
+      by_v += u[k] * Wrench::load(&rates.row[1].m[6 * (k - c.first_row)]);
+    }
+    for (Index k = c.first_spring; k < c.end_spring; ++k) by.effort[springs_[k].index] = dot(z, springs_[k].column);
+  }
+  by_v += cross(c.v_p, t);
+  const Wrench by_y = -cross(c.v_J, t) - by_v;
+  by_x += cross(c.a_p, t) - cross(c.v_p, by_y);
+  if (s >= 0) {
+    by_x.add_to(&by.position(s, 0));
+    by_v.add_to(&by.velocity(s, 0));
+  }
+  if (p >= 0) {
+    (-c.X_p.transpose(by_x)).add_to(&by.position(p, 0));
+    c.X_p.transpose(by_y).add_to(&by.velocity(p, 0));
+  }
+}
+
+void MotionResiduals::jvp(const Directions& some, View<double, 2> force, View<double> row) const {
+  Directions along = some;
+  const View<const double, 2> zeros(zeros_.data(), {Index(bodies_.size()), 6});
+  if (along.position.empty()) along.position = zeros;
+  if (along.velocity.empty()) along.velocity = zeros;
+  bodies_jvp(along, force);
+  std::fill(row.begin(), row.end(), 0.0);
+  for (const Connection& c : connections_) joint_jvp(c, along, force, row);
+  for (const PointRates& rates : points_)
+    for (int i = 0; i < 12; ++i) {
+      if (rates.body[i / 6] < 0) continue;
+      double sum = 0.0;
+      for (int side = 0; side < 2; ++side)
+        for (int a = 0; a < 6 && rates.body[side] >= 0; ++a)
+          sum += rates.of[i][6 * side + a] * along.position(rates.body[side], a) +
+                 rates.of[i][12 + 6 * side + a] * along.velocity(rates.body[side], a);
+      force(rates.body[i / 6], i % 6) += sum;
+    }
+}
+
+void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const {
+  bodies_vjp(y, by);
+  for (const Connection& c : connections_) joint_vjp(c, y, u, by);
+  for (const PointRates& rates : points_)
+    for (int i = 0; i < 12; ++i) {
+      if (rates.body[i / 6] < 0) continue;
+      const double weight = y(rates.body[i / 6], i % 6);
+      for (int side = 0; side < 2; ++side)
+        for (int a = 0; a < 6 && rates.body[side] >= 0; ++a) {
+          by.position(rates.body[side], a) += weight * rates.of[i][6 * side + a];
+          by.velocity(rates.body[side], a) += weight * rates.of[i][12 + 6 * side + a];
+        }
+    }
+}
+
+}  // namespace sparsebody::linearization

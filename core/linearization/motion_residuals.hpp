@@ -1,0 +1,116 @@
+// Changes of the residuals of a motion, and their gradients:
+//
+//   F = M a + v x* M v - f(q, v, p) - A(q)' lambda,   r = d/dt (A v),   q <- q exp(d) in body coordinates.
+//
+// A joint is seen from its successor. With X_p from the predecessor, the relative twist x = d_s - X_p d_p changes what
+// moves with the predecessor by d(X_p m) = -x x X_p m. Of its wrench w on the successor, its relative velocity
+// v_J = v_s - X_p v_p and acceleration a_J = a_s - X_p a_p + v_J x X_p v_p,
+//
+//   dF_s = -dw,   dF_p = X_p' (x x* w + dw),   y = d(X_p v_p) = X_p dv_p - x x X_p v_p,   dv_J = dv_s - y,
+//   da_J = x x X_p a_p + dv_J x X_p v_p + v_J x y,   dr = T' da_J,   dw = 0,
+//
+// where T is constant. Where it varies, and of springs and elastic elements, w and r change by x and dv_J besides: by
+// rates that dual numbers give once for a state. Gradients are the transposes of these steps, backwards: Griewank and
+// Walther (2008), Evaluating Derivatives, sec. 3.2.
+#pragma once
+
+#include <vector>
+
+#include "model/elastic_elements.hpp"
+
+namespace sparsebody::linearization {
+
+struct Inertias {
+  View<const double> mass;
+  View<const double, 3> inertia;
+  View<const double> gravity;
+};
+// A motion: accelerations (n, 6), multipliers (n_rows,), coordinates, and the efforts of springs.
+struct MotionAt {
+  model::BodyMotions bodies;
+  View<const double, 2> acceleration;
+  View<const double> multiplier, coordinate, joint_effort, point_effort;
+};
+// Of the coordinates of springs on joints, (n_springs,), to be filled.
+struct SpringMotion {
+  View<double> value, rate;
+};
+// By poses (n, 6), velocities (n, 6), masses (n,), inertias (n, 6): xx yy zz xy xz yz, gravity (3,), and efforts on
+// joint coordinates (n_springs,).
+template <class T>
+struct ByVariables {
+  View<T, 2> position, velocity;
+  View<T> mass;
+  View<T, 2> inertia;
+  View<T> gravity, effort;
+};
+using Directions = ByVariables<const double>;  // without rows where there are none
+using Gradients = ByVariables<double>;
+
+// With rates by a twist of S, then by the relative velocity.
+using OfJoint = Dual<12>;
+// With rates by the twists of two bodies, then by their velocities.
+using OfBodies = Dual<24>;
+
+class MotionResiduals {
+ public:
+  MotionResiduals(const Inertias& inertias, const model::SystemTables& tables, const MotionAt& at,
+                  const SpringMotion& springs);
+
+  // Fills the changes of F (n, 6) and r (n_rows,) along directions.
+  void jvp(const Directions& along, View<double, 2> force, View<double> row) const;
+  // Fills the gradients of y . F + u . r, y (n, 6) and u (n_rows,).
+  void vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const;
+
+ private:
+  struct Body {
+    Mat3<double> R;
+    Motion<double> v, a;
+    Vec3<double> gravity;  // in body axes
+  };
+  // A joint or an elastic element in the coordinates of its successor, or of S where that is the world.
+  struct Connection {
+    Index body[2], first_row, end_row;
+    Index first_spring, end_spring;
+    Index rates = -1;  // where w and r change by x and dv_J
+    Transform<double> X_p;
+    Force<double> wrench;  // on the successor
+    Motion<double> v_J, v_p, a_p;
+  };
+  struct Spring {
+    Index index;
+    Force<double> column;  // W
+  };
+  // Of w, and of the rows of r, by x and by dv_J.
+  struct Rates {
+    Matrix6 wrench[2], row[2];
+  };
+  // Of -f on both bodies of a spring between points.
+  struct PointRates {
+    Index body[2];
+    double of[12][24];
+  };
+
+  Connection connect(const model::JointFrames& frames, Index j) const;
+  Motion<double> row_acceleration(const Connection& c) const;  // a_J
+  void add_joints(const model::SystemTables& tables, const MotionAt& at, const SpringMotion& springs);
+  void add_elements(const model::ElasticElements& elements);
+  void add_point_springs(const model::PointSprings& springs, View<const double> effort);
+  void bodies_jvp(const Directions& along, View<double, 2> force) const;
+  void bodies_vjp(View<const double, 2> y, const Gradients& by) const;
+  void joint_jvp(const Connection& c, const Directions& along, View<double, 2> force, View<double> row) const;
+  void joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u, const Gradients& by) const;
+
+  Inertias of_;
+  model::ExternalForces loads_;
+  model::MotionList motions_;
+  std::vector<Body> bodies_;
+  std::vector<Connection> connections_;
+  std::vector<Force<double>> rows_;  // (n_rows,) T
+  std::vector<Spring> springs_;
+  std::vector<Rates> rates_;
+  std::vector<PointRates> points_;
+  std::vector<double> zeros_;  // (6 n,)
+};
+
+}  // namespace sparsebody::linearization

@@ -1,0 +1,170 @@
+"""Derivatives of accelerations and multipliers: central differences, adjointness, Pinocchio."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_motions import compliant_motion, random_motion, unreduced
+
+from sparsebody.dynamics import ForwardDynamics
+from sparsebody.errors import ModelError, ShapeError, UnknownNameError
+from sparsebody.kinematics.joint_motion import displaced
+from sparsebody.linearization import derivatives, linearize
+from sparsebody.model.gallery import build
+
+STEP = 1e-5
+_STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
+SYMMETRIC = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
+
+
+def changed(system, state, force, name, step):
+    """System, state and wrenches after a change of a variable."""
+    if name == "position":
+        return system, displaced(state, step), force
+    if name == "velocity":
+        return system, state.with_(velocity=state.velocity + step), force
+    if name == "force":
+        return system, state, force + step
+    if name == "inertia":
+        inertia = system.inertia.copy()
+        for k, (i, j) in enumerate(SYMMETRIC):
+            inertia[:, i, j] += step[:, k]
+            inertia[:, j, i] = inertia[:, i, j]
+        return replace(system, inertia=inertia), state, force
+    if name in ("mass", "gravity"):
+        return replace(system, **{name: getattr(system, name) + step}), state, force
+    springs = system.joint_forces
+    if name == "effort":  # the same force by the numbers of the springs
+        rest = springs.rest + step / springs.stiffness
+        return replace(system, joint_forces=replace(springs, rest=rest)), state, force
+    numbers = {name: getattr(springs, name) + step}
+    return replace(system, joint_forces=replace(springs, **numbers)), state, force
+
+
+def differences(system, state, force, rows, name, direction):
+    """Changes of accelerations and multipliers along a direction, by the formula of five points."""
+    total = [0.0, 0.0]
+    for k, weight in _STENCIL:
+        case = changed(system, state, force, name, k * STEP * direction)
+        dynamics = unreduced(*case[:2])
+        assert np.array_equal(dynamics.redundant_rows, rows)
+        result = dynamics(case[1], body_force=case[2])
+        for i, value in enumerate((result.acceleration, result.multiplier)):
+            total[i] = total[i] + weight * value / (12.0 * STEP)
+    return total
+
+
+def check(system, state, force, names, seed):
+    rng = np.random.default_rng(seed)
+    dynamics = unreduced(system, state)
+    rows = dynamics.redundant_rows
+    of = derivatives(system, state, body_force=force, dynamics=dynamics)
+    for name in names:
+        direction = rng.normal(size=of.shape(name))
+        expected = differences(system, state, force, rows, name, direction)
+        for change, by_differences in zip(of.jvp(**{name: direction}), expected, strict=True):
+            size = np.abs(by_differences).max(initial=1.0)
+            np.testing.assert_allclose(change, by_differences, rtol=0, atol=2e-8 * size)
+
+
+MOTION = "position", "velocity", "force", "mass", "inertia", "gravity"
+SPRINGS = "effort", "stiffness", "rest", "damping"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 7, 8])  # without dependent rows
+def test_changes_are_those_of_central_differences(seed):
+    check(*random_motion(seed, n_loops=seed % 3), (*MOTION, *SPRINGS), seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_elastic_elements_count_with_their_dampers_in_motion(seed):
+    check(*compliant_motion(seed), MOTION, seed)
+
+
+@pytest.mark.parametrize("factorization", ["block-ldl", "multifrontal", "superlu"])
+@pytest.mark.parametrize("seed", range(4))
+def test_gradients_are_the_transposes_of_changes(seed, factorization):
+    system, state, force = random_motion(seed)
+    dynamics = ForwardDynamics(system, state, factorization=factorization)
+    of, rng = (
+        derivatives(system, state, body_force=force, dynamics=dynamics),
+        np.random.default_rng(seed),
+    )
+    weights = rng.normal(size=(system.n_bodies, 6, 2)), rng.normal(size=(system.n_rows, 2))
+    gradients = of.vjp(*weights)
+    for name, gradient in gradients.items():
+        direction = rng.normal(size=(*of.shape(name), 3))
+        assert gradient.shape == (*of.shape(name), 2)
+        change = of.jvp(**{name: direction})
+        first = np.einsum("nak,nal->kl", weights[0], change.acceleration)
+        first += np.einsum("rk,rl->kl", weights[1], change.multiplier)
+        size = direction.size // 3
+        second = gradient.reshape(size, 2).T @ direction.reshape(size, 3)
+        scale = np.abs(weights[0]).max() * np.abs(change.acceleration).sum() + 1.0
+        np.testing.assert_allclose(first, second, rtol=0, atol=1e-11 * scale)
+
+
+def test_directions_of_several_variables_add_up():
+    system, state, _ = random_motion(1)
+    of, rng = derivatives(system, state), np.random.default_rng(0)
+    along = {name: rng.normal(size=of.shape(name)) for name in MOTION}
+    total = sum(of.jvp(**{name: value}).acceleration for name, value in along.items())
+    np.testing.assert_allclose(of.jvp(**along).acceleration, total, atol=1e-9)
+
+
+def test_a_prescribed_acceleration_moves_its_own_joint():
+    system, state, _ = random_motion(0)
+    of = derivatives(system, state)
+    change = of.jvp(prescribed_acceleration=np.ones(1))
+    rows = linearize(system, state).rows
+    expected = np.zeros(system.n_rows)
+    expected[system.coordinates.row[system.coordinates.prescribed]] = 1.0
+    np.testing.assert_allclose(rows @ change.acceleration.ravel(), expected, atol=1e-9)
+
+
+def test_other_states_of_the_same_dynamics_do_not_change_derivatives():
+    system, state, force = random_motion(2)
+    dynamics = unreduced(system, state)
+    of = derivatives(system, state, body_force=force, dynamics=dynamics)
+    weight = np.random.default_rng(0).normal(size=(system.n_bodies, 6))
+    before = of.vjp(weight)
+    dynamics(state.with_(velocity=2.0 * state.velocity))
+    dynamics(displaced(state, 1e-3 * weight))
+    for name, gradient in of.vjp(weight).items():
+        np.testing.assert_allclose(gradient, before[name], rtol=1e-10, atol=1e-10)
+
+
+def test_derivatives_of_dynamics_with_fewer_freedoms_are_those_with_all():
+    system = build("ladder", rungs=3, joint="revolute").compile()
+    dynamics = ForwardDynamics(system)
+    assert dynamics.is_planar
+    of, other = derivatives(system, dynamics=dynamics), derivatives(system)
+    np.testing.assert_allclose(of.matrix("force"), other.matrix("force"), atol=1e-9)
+
+
+def test_matrices_have_a_column_for_each_number_of_a_variable():
+    system, state, force = random_motion(3, n_bodies=3, n_loops=0)
+    of = derivatives(system, state, body_force=force)
+    matrix, n = of.matrix("velocity"), system.n_bodies
+    assert matrix.shape == (n, 6, n, 6)
+    direction = np.random.default_rng(0).normal(size=(n, 6))
+    product = np.einsum("iajb,jb->ia", matrix, direction)
+    np.testing.assert_allclose(product, of.jvp(velocity=direction).acceleration, atol=1e-9)
+    assert derivatives(build("chain", bodies=2).compile()).matrix("effort").shape == (2, 6, 0)
+
+
+def test_wrong_directions_are_told():
+    system, state, _ = random_motion(0)
+    of, n = derivatives(system, state), system.n_bodies
+    with pytest.raises(UnknownNameError, match="variable is 'speed'"):
+        of.jvp(speed=np.zeros((n, 6)))
+    with pytest.raises(ShapeError, match="no direction"):
+        of.jvp()
+    with pytest.raises(ShapeError, match="position has shape"):
+        of.jvp(position=np.zeros((n, 5)))
+    with pytest.raises(ShapeError, match="as others have"):
+        of.jvp(position=np.zeros((n, 6)), velocity=np.zeros((n, 6, 2)))
+    with pytest.raises(ShapeError, match="multiplier has shape"):
+        of.vjp(multiplier=np.zeros(3))
+    with pytest.raises(ModelError, match="Krylov"):
+        derivatives(system, state, dynamics=ForwardDynamics(system, state, redundancy="krylov"))
