@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 from scipy.signal import StateSpace
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
@@ -31,6 +31,7 @@ from sparsebody.kinematics.joint_motion import (
     body_rotations,
     joint_motion,
 )
+from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
 
@@ -62,7 +63,7 @@ class Linearization:
     """M a + D v + K q - A' lambda and A a + D_r v + K_r q, in changes of a motion.
 
     Compliant joints, bushings and beams resist with mu = Z q + Z_d dq/dt on their stretches, which
-    adds Z' Z to K and Z' Z_d to D of all other forces.
+    adds Z' Z to K and Z' Z_d to D of all other forces. So do springs, Z' with their stiffness.
     """
 
     system: System
@@ -71,7 +72,7 @@ class Linearization:
     multiplier: FloatArray  # (n_rows,)
     other_stiffness: csc_array  # (6n, 6n) K without Z' Z [N m/rad, N/m, ...]
     other_damping: csc_array  # (6n, 6n) D without Z' Z_d
-    on_stretches: csc_array  # (6n, e) Z'
+    on_stretches: csc_array  # (6n, e) Z', times the stiffness of springs
     stretches: csc_array  # (e, 6n) Z, with the geometric stiffness where there is damping
     stretch_damping: csc_array  # (e, 6n) Z_d
     mass: csc_array  # (6n, 6n) M
@@ -94,7 +95,8 @@ class Linearization:
         independent_rows = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
         n, m = 6 * system.n_bodies, system.n_rows
         control = None if body_force is None else lambda time, state: body_force
-        equations = StepEquations(system, _no_compliance(system), control)
+        held, k, w = springs_as_stretches(system, state)
+        equations = StepEquations(held, _no_compliance(system), control)
         equations.begin(state)
         equations.acceleration[:], equations.multiplier[:m] = acceleration, -multiplier
         equations.evaluate()
@@ -111,7 +113,9 @@ class Linearization:
         return cls(
             *(system, state, acceleration, multiplier),
             *(K[:n, :n].tocsc(), D[:n, :n].tocsc()),
-            *(K[:n, stretch].tocsc(), K[stretch, :n].tocsc(), D[stretch, :n].tocsc()),
+            hstack([K[:n, stretch], w.T * k], format="csc"),
+            vstack([K[stretch, :n], w], format="csc"),
+            vstack([D[stretch, :n], csc_array(w.shape)], format="csc"),
             M[:n, :n].tocsc(),
             *(A, K_r, D_r),
             independent_rows,
