@@ -362,8 +362,9 @@ class SpatialAssembler(Assembler):
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
         self.native, self.values, self.right, self.x = self._evaluation()
-        left_out = np.setdiff1d(np.arange(system.n_rows, dtype=np.intp), structure.rows)
-        self._leave_out(self._table(left_out), self.native)
+        is_left_out = np.ones(system.n_rows, dtype=bool)
+        is_left_out[structure.rows] = False
+        self._leave_out(self._table(np.flatnonzero(is_left_out)), self.native)
 
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
