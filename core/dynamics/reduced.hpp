@@ -122,9 +122,9 @@ inline std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const
       for (const double x : reduced[k]) numbers.push_back(x / std::max(size[k], 1e-300));
       keep[k] = false;
     }
-    const Index n = Index(numbers.size()) / 12;
+    const Index width = 2 * reduced.shape(2), n = Index(numbers.size()) / width;
     std::vector<Index> waiting = dense::first_numbers(n);
-    dense::orthogonalize({numbers.data(), {n, 12}}, 12, waiting, n, row_tolerance,
+    dense::orthogonalize({numbers.data(), {n, width}}, width, waiting, n, row_tolerance,
                          [&](Index i, double) { keep[first_row[j] + i] = true; });
     for (Index k = first_row[j]; k < first_row[j + 1]; ++k) n_dropped[j] += !keep[k];
   }
