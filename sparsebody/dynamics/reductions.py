@@ -345,11 +345,11 @@ def reduction(
     width = rows.shape[2]
     pattern = _on_the_world(kkt_structure(system, keep, width).pattern, freedoms)
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, width))
-    every[: np.count_nonzero(keep)] = rows[keep]
+    np.compress(keep, rows, axis=0, out=every[: np.count_nonzero(keep)])
     independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance, threads)
     decision = _on_all_rows(keep, independent, method)
     structure = kkt_structure(system, decision.keep, width)
-    left_out = np.flatnonzero(rows.any(axis=(1, 2)) & ~decision.keep)
+    left_out = np.flatnonzero((size > 0.0) & ~decision.keep)
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
     return Reduction(structure, decision, partial(make, structure, left_out, tree), bodies)
@@ -452,7 +452,10 @@ class Subgroups:
         return cls(freedoms, inverse, basis, fixed_directions(system, motion, state))
 
     def rows(self, system: System, state: State) -> tuple[FloatArray, FloatArray]:
-        """Return rows (n_rows, 2, 6) on the freedoms, and their norms (n_rows,) on all six."""
+        """Return rows (n_rows, 2, 6) on the freedoms, and their norms (n_rows,) on all six.
+
+        The norms of rows without any part on the freedoms are zero.
+        """
         rows = SystemMotion(system, state).constraint.rows
         ends = np.stack([system.predecessor, system.successor], axis=1)
         to_freedoms, on_freedoms = self.inverse_root @ self.basis, np.zeros(rows.shape)
