@@ -5,6 +5,7 @@ import pinocchio as pin
 import pytest
 from pinocchio_models import ANGULAR_FIRST, PinocchioModel
 from random_mechanisms import copied, random_loops, random_tree
+from random_motions import random_motion
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, ShapeError
@@ -120,21 +121,13 @@ def test_derivatives_by_coordinates_of_any_type_are_differences(name, reversed_j
         assert_close(result, other, 1e-8)
 
 
-def test_springs_prescribed_motions_and_following_wrenches_are_taken_along():
-    rng = np.random.default_rng(3)
-    mechanism = random_tree(rng, 8, ("revolute", "cylindrical", "spherical", "planar"))
-    joints = mechanism.joints.items()
-    given, *others = [name for name, joint in joints if joint.type.scalar_positions]
-    motions = {given: {mechanism.joint(given).type.n_velocities - 1: sb.Sinusoid(0.3, 2.0)}}
-    mechanism = copied(mechanism, prescribed=motions)
-    for k, name in enumerate(others):
-        coordinate = mechanism.joint(name).type.scalar_positions[-1]
-        numbers = {"stiffness": 7.0 + k, "damping": 0.3, "rest": 0.2, "effort": 1.1}
-        mechanism.add_joint_force(f"spring {k}", name, coordinate=coordinate, **numbers)
-    system = mechanism.compile()
-    state, force = system.initial_state, rng.normal(size=(system.n_bodies, 6))
-    of = derivatives(system, state, body_force=force).joint_space
+@pytest.mark.parametrize("seed", range(3))
+def test_all_forces_and_prescribed_motions_are_taken_along(seed):
+    """Springs, dampers, loads, bushings, wrenches that follow the bodies."""
+    system, state, force = random_motion(seed, 6, 0)
     tree = TreeDerivatives(system).tree
+    state = tree_state(tree, *joint_coordinates(tree, state), time=state.time)
+    of = derivatives(system, state, body_force=force).joint_space
     assert tree.is_prescribed.sum() == 1
     aba, (q, qd) = tree_dynamics("aba", system, tree), joint_coordinates(tree, state)
 
@@ -163,7 +156,7 @@ def test_what_has_no_derivatives_by_joint_coordinates_is_refused(monkeypatch):
         of.inverse_dynamics(np.zeros(3), np.full(3, np.nan), np.zeros(3))
     chain.add_external_force("wind", chain.body_names[1], force=(1.0, 0.0, 0.0))
     system = chain.compile()
-    with pytest.raises(ModelError, match=f"body {system.body_names[1]!r} has a load"):
+    with pytest.raises(ModelError, match=r"forces besides gravity; take .*joint_space"):
         TreeDerivatives(system).at_state(system.initial_state)
     monkeypatch.setattr("sparsebody.tree.recursions.MOST_ENTRIES", 8)
     with pytest.raises(ModelError, match="3 joint coordinates"):
