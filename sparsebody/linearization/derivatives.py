@@ -222,8 +222,8 @@ class Derivatives(BriefRepr):
     def joint_space(self) -> ForwardDynamicsDerivatives:
         """Those of a tree's joint accelerations by q, qd and tau; see `TreeDerivatives`.
 
-        Of all forces: with J' f of those on the bodies, J'df. Raises ModelError if a joint closes a
-        loop.
+        All forces are taken along; coordinates are in the order of `joint_space(...).names`. Raises
+        ModelError if a joint closes a loop.
         """
         of, at = TreeDerivatives(self.system), self.evaluation
         problem = TreeProblem(of.tree, at.state, at.body_force)

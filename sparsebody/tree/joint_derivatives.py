@@ -53,7 +53,8 @@ class TreeDerivatives:
     system : System
         A mechanism without closed loops.
     tree : SpanningTree or str
-        Its tree, or one of TREE_CHOICES.
+        Its tree, or one of TREE_CHOICES; coordinates are named by `tree.velocity_name`, and in the
+        order of `joint_space(system, state).names` by default.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class TreeDerivatives:
         If a joint closes a loop, or the dense matrices are too large.
     """
 
-    def __init__(self, system: System, tree: SpanningTree | str = "depth-first") -> None:
+    def __init__(self, system: System, tree: SpanningTree | str = "minimum-nonzeros") -> None:
         self.tree = tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
         self.system, n = system, tree.n_velocities
         if tree.n_loops:
