@@ -9,6 +9,13 @@ from .derivatives import (
     derivatives as derivatives,
 )
 
+# Gradients of simulations
+from .adjoint import (
+    ADJOINT_METHODS as ADJOINT_METHODS,
+    Pullback as Pullback,
+    simulate_with_pullback as simulate_with_pullback,
+)
+
 # Linearized equations and their minimal form
 from .linearize import (
     BodyPoint as BodyPoint,

@@ -90,12 +90,13 @@ class Pullback:
         given = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(given)
         adjoint, nodes = self._adjoint(), self._nodes
-        control = None if nodes is None else np.zeros_like(nodes.value)
+        by_control = {}
         if nodes is not None:
-            adjoint.add_force_gradient = lambda time, by: nodes.add_gradient(time, by, control)
+            by_control["control"] = by_value = np.zeros_like(nodes.value)
+            adjoint.add_force_gradient = lambda time, by: nodes.add_gradient(time, by, by_value)
         first = adjoint.run(lambda time: self._by_state(records, time))
         by_state = {"position": first.twist, "velocity": first.velocity}
-        return by_state | adjoint.by_parameters | ({} if control is None else {"control": control})
+        return by_state | adjoint.by_parameters | by_control
 
     def _by_records(self, given: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
         """Return the derivatives by all records; ShapeError if they do not fit."""
@@ -236,9 +237,9 @@ class _Nodes:
     @classmethod
     def of(cls, system: System, start: float, step: float, duration: float, control: Any) -> _Nodes:
         """Return that of an array; ShapeError if it does not fit."""
-        time = start + step * np.arange(n_whole_steps(duration, step) + 1)
-        if rest_of_step(duration, step) > 0.0:
-            time = np.append(time, start + duration)
+        ends = (start + step * np.arange(n_whole_steps(duration, step) + 1)).tolist()
+        rest = [start + duration] if rest_of_step(duration, step) > 0.0 else []
+        time = np.array([*ends, *rest])
         value, shape = np.asarray(control, dtype=float), (len(time), system.n_bodies, 6)
         if value.shape != shape:
             raise ShapeError(

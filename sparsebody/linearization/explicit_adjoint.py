@@ -37,11 +37,12 @@ from sparsebody.simulation.stepping import Problem
 
 _NOTHING = np.zeros(0)
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
+_ROUNDED_CORRECTION = 1e-12  # of a velocity, or [rad, m]: hardly more than rounding
 _DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then xy xz yz
 
 
 class StateGradient(NamedTuple):
-    """Gradients (n_bodies, 6) by twists, velocities and accelerations of a state; sums, in place."""
+    """Gradients (n_bodies, 6) by twists, velocities and accelerations; sums, in place."""
 
     twist: FloatArray
     velocity: FloatArray
@@ -190,8 +191,8 @@ class LinearDynamics:
         if assembler is not self._assembler:
             self._assembler, self._axes = assembler, assembler.unit_axes()
         right = np.zeros(len(assembler.right))
-        free = right[: right.size - len(assembler.rows)].reshape(len(force), assembler.width, 1)
-        np.matmul(self._axes, force[assembler.bodies][:, :, None], out=free)
+        free = right[: right.size - len(assembler.rows)].reshape(len(force), assembler.width)
+        np.einsum("nia,na->ni", self._axes, force[assembler.bodies], out=free)
         try:
             self.dynamics.run(lambda solver: solver.solve(right, self._time))
         except SingularSystemError:
@@ -200,6 +201,9 @@ class LinearDynamics:
             return twist, dual
         assembler.native.to_user_order(twist, dual)
         return twist, np.negative(dual, out=dual)
+
+
+_Curve = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 class _Curves:
@@ -216,15 +220,17 @@ class _Curves:
         self._of_curvature, self._of_rate = np.zeros((len(states), *first.shape)), 0.0 * first
         self._of_start = StateGradient.zero(len(first))
 
-    def _curve(self, k: int) -> tuple[FloatArray, ...]:
+    def _curve(self, k: int) -> _Curve:
         state, method, before = self._start.state, self._method, self._curvatures[: k + 1]
         means = weighted(method.pose[k], before), weighted(method.rate[k], before)
         return state.position, state.orientation, self._rate, *means
 
     def end(self, k: int) -> State:
         """Return the state of a stage before its joints were closed."""
-        state = simulation.moved(*self._curve(k), self._method.node[k] * self._h)
-        return State(*state, self._start.state.coordinate, self._states[k].time)
+        *curve, h = *self._curve(k), self._method.node[k] * self._h
+        return State(
+            *simulation.moved(*curve, h), self._start.state.coordinate, self._states[k].time
+        )
 
     def gradient_by_stage(self, k: int) -> StateGradient:
         """Return the gradient by a stage of those by its y''."""
@@ -241,7 +247,10 @@ class _Curves:
         h = self._method.node[k] * self._h
         native.moved_gradients(self._curve(k), h, g.twist, g.velocity, outputs)
         for j in range(k + 1):
-            for weight, of in ((self._method.pose[k, j], of_pose), (self._method.rate[k, j], of_mean)):
+            for weight, of in (
+                (self._method.pose[k, j], of_pose),
+                (self._method.rate[k, j], of_mean),
+            ):
                 if weight != 0.0:
                     self._of_curvature[j] += weight * of
 
@@ -265,6 +274,7 @@ class ExplicitAdjoint:
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._linear: dict[int, LinearDynamics] = {}
         self._size = 0.0  # of the largest gradient by a state
+        self._length = min(1.0, system.typical_length)
         self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
@@ -277,8 +287,7 @@ class ExplicitAdjoint:
                 self._add(g, gradient_at(start.state.time))
         state, at = start.state, self._at(step.dynamics)
         self._accelerated(at, state, g)
-        self._close_velocity(at, state, g, None)
-        self._close_pose(at, g)
+        self._consistent(at, state, g)
         return g
 
     def _add(self, g: StateGradient, other: StateGradient | None) -> None:
@@ -297,9 +306,7 @@ class ExplicitAdjoint:
         first, n_stages, at = start.state, len(method.node), self._at(step.dynamics)
         h = step.time - first.time
         times = [*(first.time + method.node[:-1] * h), step.time]
-        states = [
-            _state(*stage, first) for stage in zip(stages.values, times, strict=True)
-        ]
+        states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
         curves = _Curves(start, h, method, states, stages.values)
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
@@ -328,53 +335,36 @@ class ExplicitAdjoint:
     def _close(self, at: LinearDynamics, opened: State, closed: State, g: StateGradient) -> None:
         """Turn the gradient by a closed state into that by the open one, in place."""
         opened = at.dynamics.retracted(opened)
-        of_factors = self._close_velocity(at, closed, g, closed.velocity - opened.velocity)
-        still = np.zeros((len(g.twist), 7))
-        rate = still.copy()
-        rate[:, :3] = closed.position - opened.position
-        rate[:, 3:] = closed.orientation - opened.orientation
-        poses = opened.position, opened.orientation
-        way = simulation.moved(*poses, rate, still, still, 0.0)[2]
-        of_factors += self._close_pose(at, g, closed, way)
-        g.twist[:] += of_factors
+        by_velocity, by_pose = self._consistent(at, closed, g)
+        change, way = closed.velocity - opened.velocity, _twists(opened, closed)
+        if largest(way) > _ROUNDED_CORRECTION * self._length:
+            g.twist[:] += _force_cross(way, g.twist) + self._of_factors(at, closed, way, by_pose)
+        if largest(change) > _ROUNDED_CORRECTION * largest(closed.velocity):
+            g.twist[:] += self._of_factors(at, closed, change, by_velocity)
 
-    def _close_velocity(
-        self, at: LinearDynamics, state: State, g: StateGradient, change: FloatArray | None
-    ) -> FloatArray:
-        """Turn the gradient by a closed velocity into those by the pose and the open velocity.
+    def _consistent(
+        self, at: LinearDynamics, state: State, g: StateGradient
+    ) -> tuple[FloatArray, FloatArray]:
+        """Turn the gradient by a state into that by changes made consistent by the least motion.
 
-        Returns the gradient by the pose of the factors.
+        Returns p of the velocity and of the pose.
         """
-        p, pi = at.solve(g.velocity, self._size)
+        by_velocity, pi = at.solve(g.velocity, self._size)
         g.twist[:] += self._of_rows(state, -pi, state.velocity)
-        g.velocity[:] = _momenta(self._system, p)
-        return self._of_factors(at, state, change, p)
-
-    def _close_pose(
-        self, at: LinearDynamics, g: StateGradient, state: State | None = None, way=None
-    ) -> FloatArray:
-        p = at.solve(g.twist, self._size)[0]
-        g.twist[:] = _momenta(self._system, p)
-        if way is None:
-            return 0.0 * p
-        a, b = np.hsplit(g.twist, 2)
-        w, u = np.hsplit(way, 2)
-        g.twist[:] += np.hstack([np.cross(w, a) + np.cross(u, b), np.cross(w, b)])
-        return self._of_factors(at, state, way, p)
+        by_pose = at.solve(g.twist, self._size)[0]
+        g.velocity[:] = _momenta(self._system, by_velocity)
+        g.twist[:] = _momenta(self._system, by_pose)
+        return by_velocity, by_pose
 
     def _of_factors(
-        self, at: LinearDynamics, state: State, change: FloatArray | None, p: FloatArray
+        self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
     ) -> FloatArray:
         """Add gradients by inertias, and return that by the pose, of -p' (M change + A' nu)."""
-        if change is None:
-            return np.zeros_like(p)
         nu = at.solve(-_momenta(self._system, change), self._momentum_size)[1]
-        parameters = self.by_parameters
+        both, parameters = p[:, :3, None] * change[:, None, :3], self.by_parameters
         parameters["mass"] -= np.einsum("ni,ni->n", p[:, 3:], change[:, 3:])
-        both = p[:, :3, None] * change[:, None, :3]
         parameters["inertia"][:, :3] -= both[:, _DIAGONAL, _DIAGONAL]
-        both += np.swapaxes(both, 1, 2).copy()
-        parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND]
+        parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND] + both[:, _SECOND, _FIRST]
         return self._of_rows(state, -nu, p)
 
     def _of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
@@ -388,6 +378,19 @@ def _momenta(system: System, velocity: FloatArray) -> FloatArray:
     """Return M velocity (n_bodies, 6)."""
     turning = np.einsum("nij,nj->ni", system.inertia, velocity[:, :3])
     return np.hstack([turning, system.mass[:, None] * velocity[:, 3:]])
+
+
+def _twists(start: State, end: State) -> FloatArray:
+    """Return the small twists (n_bodies, 6) that lead from poses to others."""
+    still = np.zeros((len(start.position), 7))
+    way = np.hstack([end.position - start.position, end.orientation - start.orientation])
+    return simulation.moved(start.position, start.orientation, way, still, still, 0.0)[2]
+
+
+def _force_cross(v: FloatArray, f: FloatArray) -> FloatArray:
+    """Return v x* f (n, 6). Featherstone (2008), eq. (2.34)."""
+    (w, u), (moment, force) = np.hsplit(v, 2), np.hsplit(f, 2)
+    return np.hstack([np.cross(w, moment) + np.cross(u, force), np.cross(w, force)])
 
 
 def _unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:

@@ -111,7 +111,8 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        for self.attempt, (nodes, attempt) in enumerate(self._attempts):
+        for k, (nodes, attempt) in enumerate(self._attempts):
+            self.attempt = k
             times_and_functions = self._functions(evaluator, state.time, time, nodes)
             start = poses, state.coordinate, acceleration, *times_and_functions
             reached = attempt(native, start, time - state.time)
