@@ -30,7 +30,7 @@ from sparsebody.linearization.derivatives import Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import RK4, Tableau, pose_derivatives, weighted
+from sparsebody.simulation.integrators import RK4, Tableau, pose_derivatives
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
@@ -203,54 +203,50 @@ class LinearDynamics:
         return twist, np.negative(dual, out=dual)
 
 
-_Curve = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
-
-
 class _Curves:
     """The curves from the start of a step to its stages, and the gradients by what makes them."""
 
-    def __init__(
-        self, start: Solved, h: float, method: Tableau, states: list[State], values: FloatArray
-    ) -> None:
-        self._start, self._h, self._method, self._states = start, h, method, states
-        self._acceleration, state = np.ascontiguousarray(values[..., 13:]), start.state
+    def __init__(self, start: Solved, h: float, method: Tableau, values: FloatArray) -> None:
+        self._start, self._h, self._method, (s, n, _) = start, h, method, values.shape
+        parts = np.split(values[:-1].reshape(-1, 19), [3, 7, 13], axis=1)[1:]
+        self._stages = [np.ascontiguousarray(part).reshape(s - 1, n, -1) for part in parts]
+        state = start.state
         self._rate, first = pose_derivatives(state, start.acceleration)
-        stages = zip(states[:-1], self._acceleration, strict=False)
-        self._curvatures = [first, *(pose_derivatives(*stage)[1] for stage in stages)]
-        self._of_curvature, self._of_rate = np.zeros((len(states), *first.shape)), 0.0 * first
-        self._of_start = StateGradient.zero(len(first))
+        flat = (part.reshape(-1, part.shape[2]) for part in self._stages)
+        others = simulation.pose_derivatives(*flat)[1].reshape(s - 1, n, 7)
+        curvatures = np.concatenate([first[None], others])
+        self._pose_mean = np.tensordot(method.pose, curvatures, 1)
+        self._rate_mean = np.tensordot(method.rate, curvatures, 1)
+        self._of_curvature, self._of_rate = np.zeros_like(curvatures), np.zeros_like(first)
+        self._of_start = StateGradient.zero(n)
 
-    def _curve(self, k: int) -> _Curve:
-        state, method, before = self._start.state, self._method, self._curvatures[: k + 1]
-        means = weighted(method.pose[k], before), weighted(method.rate[k], before)
-        return state.position, state.orientation, self._rate, *means
-
-    def end(self, k: int) -> State:
+    def end(self, k: int, time: float) -> State:
         """Return the state of a stage before its joints were closed."""
-        *curve, h = *self._curve(k), self._method.node[k] * self._h
-        return State(
-            *simulation.moved(*curve, h), self._start.state.coordinate, self._states[k].time
-        )
+        state, h = self._start.state, self._method.node[k] * self._h
+        curve = self._rate, self._pose_mean[k], self._rate_mean[k]
+        moved = simulation.moved(state.position, state.orientation, *curve, h)
+        return State(*moved, state.coordinate, time)
 
     def gradient_by_stage(self, k: int) -> StateGradient:
         """Return the gradient by a stage of those by its y''."""
-        state, g = self._states[k], StateGradient.zero(len(self._of_rate))
-        at = state.orientation, state.velocity, self._acceleration[k]
-        of = np.zeros_like(self._of_rate), self._of_curvature[k + 1]
-        native.add_pose_derivative_gradients(*at, *of, g)
+        g = StateGradient.zero(len(self._of_rate))
+        q, v, a = (part[k] for part in self._stages)
+        of_rate = np.zeros_like(self._of_rate)
+        native.add_pose_derivative_gradients(q, v, a, of_rate, self._of_curvature[k + 1], g)
         return g
 
     def move_back(self, k: int, g: StateGradient) -> None:
         """Turn the gradient by an open stage into those by the start and by all y'' before."""
         of_pose, of_mean = np.empty_like(self._of_rate), np.empty_like(self._of_rate)
         outputs = self._of_start.twist, self._of_rate, of_pose, of_mean
-        h = self._method.node[k] * self._h
-        native.moved_gradients(self._curve(k), h, g.twist, g.velocity, outputs)
+        state, method = self._start.state, self._method
+        curve = self._rate, self._pose_mean[k], self._rate_mean[k]
+        native.moved_gradients(
+            (state.position, state.orientation, *curve),
+            *(method.node[k] * self._h, g.twist, g.velocity, outputs),
+        )
         for j in range(k + 1):
-            for weight, of in (
-                (self._method.pose[k, j], of_pose),
-                (self._method.rate[k, j], of_mean),
-            ):
+            for weight, of in ((method.pose[k, j], of_pose), (method.rate[k, j], of_mean)):
                 if weight != 0.0:
                     self._of_curvature[j] += weight * of
 
@@ -305,18 +301,18 @@ class ExplicitAdjoint:
         method = (RK4.open_stages, RK4)[stages.attempt]
         first, n_stages, at = start.state, len(method.node), self._at(step.dynamics)
         h = step.time - first.time
-        times = [*(first.time + method.node[:-1] * h), step.time]
+        times = [*(first.time + method.node[:-1] * h).tolist(), step.time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
-        curves = _Curves(start, h, method, states, stages.values)
+        curves = _Curves(start, h, method, stages.values)
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
             if not is_end:
                 g = curves.gradient_by_stage(k)
             self._accelerated(at, states[k], g)
             if is_end or method is RK4:
-                self._close(at, curves.end(k), states[k], g)
+                self._close(at, curves.end(k, times[k]), states[k], g)
             if not at.dynamics.is_planar:
-                _unretract(at.dynamics, curves.end(k), g)
+                _unretract(at.dynamics, curves.end(k, times[k]), g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
 
@@ -409,4 +405,4 @@ def _unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> No
 def _state(stage: FloatArray, time: float, start: State) -> State:
     """Return the state of a stage; its coordinates continue those of the start."""
     x, q, v = (np.ascontiguousarray(stage[:, a:b]) for a, b in ((0, 3), (3, 7), (7, 13)))
-    return State(x, q, v, start.coordinate, float(time))
+    return State(x, q, v, start.coordinate, time)
