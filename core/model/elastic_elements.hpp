@@ -45,7 +45,7 @@ struct ElasticElements {
   Index size() const { return kind.size(); }
 };
 
-// What kernels see of a system, some of its joints left out where they are constant.
+// Tables of a system as kernels take them, without the joints whose rows are constant.
 struct SystemTables {
   JointTable joints;
   TrackedCoordinates coordinates;
@@ -104,7 +104,7 @@ Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Tran
 Force<Dual<12>> elastic_wrench(const ElasticElements& elements, Index k, const Transform<Dual<12>>& X,
                                const Motion<Dual<12>>& v_J);
 
-// What all elements are stretched by (n, 6), at which rate, and rows (n, 6, 2, 6) on the bodies, in body coordinates.
+// Deformations z (n, 6) of all elements, their rates, and rows (n, 6, 2, 6) on the bodies, in body coordinates.
 struct ElasticMotion {
   Array<double, 2> value, rate;
   Array<double, 4> rows;

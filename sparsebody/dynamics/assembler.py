@@ -97,7 +97,7 @@ class ReactionTree(NamedTuple):
 
 
 class Solver(NamedTuple):
-    """How systems of a pattern are solved."""
+    """Elimination order and factorization of the systems of a pattern."""
 
     order: IntArray  # (n_blocks,) of elimination
     factorization: str

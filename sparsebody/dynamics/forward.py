@@ -154,7 +154,7 @@ class ForwardDynamics:
 
     @property
     def reduced_bodies(self) -> dict[str, int]:
-        """How many bodies move with fewer freedoms, by kind of subgroup about the world."""
+        """Number of bodies with fewer freedoms, by kind of subgroup about the world."""
         return self._prepared.own.reduced_bodies
 
     @property
@@ -239,7 +239,7 @@ class ForwardDynamics:
 
     @property
     def residuals(self) -> str:
-        """How residuals are computed: "extended" only in a plane."""
+        """The residuals in use: "extended" only in a plane."""
         return "extended" if self._wants_extended and self.is_planar else "double"
 
     @property

@@ -254,7 +254,7 @@ def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
 
 @dataclass(frozen=True)
 class StateChange:
-    """How far one body is from where it was."""
+    """Change of pose and velocity of one body."""
 
     body: str
     distance: float  # of the center of mass [m]

@@ -251,7 +251,7 @@ class RowChoice:
 
     @property
     def doubt(self) -> str:
-        """What keeps it from being clear; "" where any tolerance in between gives the same.
+        """The reason why it is not clear; "" where any tolerance in between gives the same.
 
         A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
         """

@@ -45,7 +45,7 @@ class SaddleMatrix:
 
     @property
     def blocks(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """What kernels take: offsets, ends, D and A."""
+        """Offsets, ends, D and A, as kernels take them."""
         return self.pattern.offsets, self.pattern.ends, self.diagonal, self.rows
 
     @property

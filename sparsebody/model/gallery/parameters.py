@@ -1,4 +1,4 @@
-"""What the generated mechanisms share: checked parameters, bars and hinges."""
+"""Checked parameters, bars and hinges of the generated mechanisms."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
