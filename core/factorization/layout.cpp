@@ -43,8 +43,8 @@ std::map<Index, std::vector<Index>> contributed(const Graph& columns, Index begi
   return below;
 }
 
-// The nodes of block columns L_ij, i > j: positions j in parts, and the positions i below each; in a part those from its
-// first contribution on stand for the ancestors beyond `top` that its columns reach.
+// The nodes of block columns L_ij, i > j: positions j in parts, and the positions i below each; in a part those from
+// its first contribution on stand for the ancestors beyond `top` that its columns reach.
 Nodes make_nodes(const Graph& columns, Indices part_starts) {
   const Index n = columns.size(), n_parts = part_starts.size() - 1, top = part_starts[n_parts];
   Nodes nodes;
@@ -231,8 +231,8 @@ Array<Fill> make_fills(const Nodes& nodes, Array<Pivot>& pivots, const Blocks& b
 
 }  // namespace
 
-// Tables of K = L D L' by block columns: pivot j has panels L_ij (rows of i, rows of j) for the nodes i below it, and takes
-// L_ik D_k L_jk' from every column k with both below.
+// Tables of K = L D L' by block columns: pivot j has panels L_ij (rows of i, rows of j) for the nodes i below it, and
+// takes L_ik D_k L_jk' from every column k with both below.
 Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, Indices order, Indices part_starts) {
   const Blocks blocks(sizes, ends, order);
   Nodes nodes = make_nodes(columns, part_starts);

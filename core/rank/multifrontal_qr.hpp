@@ -111,8 +111,8 @@ class MultifrontalQR {
     return p_.first_row[j + 1] - p_.first_row[j];
   }
 
-  // [F_1; ..; F_c; B_1; ..], the equations that the c parts below leave and those of the bodies B that are added, (rows,
-  // rows of A that lead out of the part), sorted by leading columns, so that the front is nearly triangular.
+  // [F_1; ..; F_c; B_1; ..], the equations that the c parts below leave and those of the bodies B that are added, on
+  // the rows of A that lead out of the part, sorted by leading columns, so that the front is nearly triangular.
   void assemble(Index part) {
     const Index n_children = p_.n_children[part], base = Index(stack_.size()) - n_children;
     groups_.clear();

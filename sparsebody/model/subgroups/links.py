@@ -250,7 +250,7 @@ class Sliding:
 
 
 class PartNumbers(NamedTuple):
-    """First numbers of parts: rigid groups, from 0, then along lines, in planes, at will, bodies."""
+    """First numbers of parts: rigid groups, then along lines, in planes, at will, and bodies."""
 
     lines: int
     planes: int
