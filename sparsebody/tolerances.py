@@ -143,8 +143,8 @@ ROUGH_FACTORS = 1e-2
 GAP_ROUNDING = 1e-15
 # Relative residual above which a regularized matrix has not helped to solve the true one.
 ACCEPTED_RESIDUAL = 1e-10
-# Relative, of an inverse: some four Lanczos steps.
-EIGENVALUE_TOLERANCE = 1e-3
+# Relative growth of that of an inverse, which is to be known to three digits.
+EIGENVALUE_TOLERANCE = 1e-4
 # Relative growth of an eigenvalue in one step that ends the iteration.
 GROWTH_TOLERANCE = 1e-2
 
