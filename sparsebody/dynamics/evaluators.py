@@ -19,12 +19,7 @@ from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, refined_solve, unit_factors
 from sparsebody.factorization.krylov import least_norm, quasi_definite
-from sparsebody.factorization.unit_factors import (
-    REGULAR,
-    BlockLDLSymbolic,
-    BlockQRSymbolic,
-    UnitSymbolic,
-)
+from sparsebody.factorization.unit_factors import REGULAR, BlockQRSymbolic, UnitSymbolic
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
@@ -319,7 +314,7 @@ def direct_evaluator(assembler: Assembler) -> Evaluator:
     """Return the evaluator by the factorization that an assembler has analyzed."""
     if isinstance(assembler.symbolic, BlockQRSymbolic):
         return BlockQREvaluator(assembler)
-    if isinstance(assembler.symbolic, BlockLDLSymbolic) and isinstance(assembler, SpatialAssembler):
+    if isinstance(assembler.symbolic, unit_factors.BlockLDLSymbolic):
         return BlockLDLEvaluator(assembler)
     return BackendEvaluator(assembler)
 

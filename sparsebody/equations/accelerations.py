@@ -18,7 +18,7 @@ from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
 @dataclass(frozen=True)
 class SolveReport:
-    """How an iterative solve ended."""
+    """Steps and residual of an iterative solve."""
 
     method: str
     iterations: int

@@ -1,4 +1,4 @@
-"""What users give, as checked numbers and columns, and tables of named columns."""
+"""Checked numbers and columns of what users give, and tables of named columns."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
