@@ -28,7 +28,7 @@ void bind_model(nb::module_& m) {
       m, &constraint_rows, "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
   def_kernel<"unit_rows(index, joint, frames, bodies, subspaces, threads)">(
       m, &unit_rows, "Some rows (n, 2, 6) on the bodies, of unit norm.");
-  def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
+  def_kernel<"joint_wrenches(first_row, subspace, multiplier, threads)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
   def<"momentum(mass, inertia, gravity, position, orientation, velocity)">(

@@ -364,7 +364,9 @@ class SpatialAssembler(Assembler):
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
         self.native, self.values, self.right, self.x = self._evaluation()
         if left_out is None:
-            left_out = np.setdiff1d(np.arange(system.n_rows, dtype=np.intp), structure.rows)
+            is_left_out = np.ones(system.n_rows, dtype=bool)
+            is_left_out[structure.rows] = False
+            left_out = np.flatnonzero(is_left_out)
         self._leave_out(self._table(left_out), self.native)
 
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:

@@ -171,9 +171,9 @@ class PlanarAssembler(Assembler):
 
 def _by_first_dual(ends: IntArray, n: int) -> IntArray:
     """Return the primal blocks in the order in which the dual ones meet them."""
-    met, first = np.unique(ends[ends >= 0], return_index=True)
-    others = np.setdiff1d(np.arange(n), met, assume_unique=True)
-    return np.concatenate([met[np.argsort(first, kind="stable")], others]).astype(np.intp)
+    first = np.full(n + 1, ends.size)  # the last entry is the world's
+    first[ends.ravel()[::-1]] = np.arange(ends.size)[::-1]
+    return np.argsort(first[:n], kind="stable")
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
