@@ -143,10 +143,10 @@ ROUGH_FACTORS = 1e-2
 GAP_ROUNDING = 1e-15
 # Relative residual above which a regularized matrix has not helped to solve the true one.
 ACCEPTED_RESIDUAL = 1e-10
-# Relative growth of that of an inverse, which is to be known to three digits.
-EIGENVALUE_TOLERANCE = 1e-4
-# Relative growth of an eigenvalue in one step that ends the iteration.
+# Relative growth of an eigenvalue in one step that ends the iteration ...
 GROWTH_TOLERANCE = 1e-2
+# ... and of one that is to be known to three digits.
+EIGENVALUE_TOLERANCE = 1e-4
 
 # ---- loops of a spanning tree ------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Factorizations by CHOLMOD (scikit-sparse): Cholesky of A D^-1 A', and LDL' of [D A'; A -delta].
 
 The latter is simplicial. Quasi-definite matrices have an LDL' in every order (Vanderbei 1995), so
-joints may come before their bodies; what delta does to the solution is taken away again with the
-true matrix.
+joints may come before their bodies; corrections by residuals of [D A'; A 0] remove the error that
+delta makes.
 """
 
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class CholmodFactor:
 
 
 def analyzed_factor(columns: layouts.Columns, mode: str) -> CholmodFactor:
-    """Let CHOLMOD analyze a lower triangle in the order that it has."""
+    """Return the factor that CHOLMOD has analyzed of a lower triangle, in its natural order."""
     from sksparse import cholmod
 
     permuted = columns.matrix(np.ones(len(columns.indices)))
@@ -91,7 +91,7 @@ class CholmodSymbolic:
     factor: CholmodFactor
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodNumeric:
-        """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
+        """Factorize, overwriting earlier factors; SingularSystemError at a pivot of rounding."""
         pattern, order = self.layout.pattern, self.layout.order
         backend.check_pattern(matrix, pattern)
         scale, serial = layouts.scales(matrix), 0

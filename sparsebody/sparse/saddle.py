@@ -129,8 +129,8 @@ ROUNDS = 5  # of Hager's method at most; two are usual
 def largest_eigenvalue(product: Product, n: int, growth: float = GROWTH_TOLERANCE) -> float:
     """Estimate the largest eigenvalue of a symmetric positive matrix (n, n), from below.
 
-    Lanczos' method from a random vector, until a step adds no more than this `growth`. Golub and
-    Van Loan (2013), sec. 10.1; Kuczynski and Wozniakowski (1992), SIMAX 13:1094.
+    Lanczos' method from a random vector, until a step adds no more than a relative `growth`. Golub
+    and Van Loan (2013), sec. 10.1; Kuczynski and Wozniakowski (1992), SIMAX 13:1094.
     """
     if n == 0:
         return 0.0
