@@ -238,12 +238,12 @@ class Derivatives(BriefRepr):
         return of.with_loads(problem, by_q, by_qd)
 
     @cached_property
-    def _loads(self) -> _Residuals:
+    def _loads(self) -> Residuals:
         """F of no masses, accelerations and multipliers: the forces besides weights, negative."""
         nothing = {name: np.zeros_like(getattr(self.system, name)) for name in _INERTIAS}
         loads, at_rest = replace(self.system, **nothing), np.zeros_like(self.acceleration)
         state, no_rows = self.evaluation.state, np.zeros_like(self.multiplier)
-        return _Residuals(loads, state, at_rest, no_rows)
+        return Residuals(loads, state, at_rest, no_rows)
 
     @property
     def _solution(self) -> tuple[FloatArray, FloatArray]:
