@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, StateGradient, Tape
+from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
+from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
+from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.options import (
     EVERY_STEP,
+    Method,
     Solver,
     check_dynamics,
     check_positive,
@@ -40,7 +44,7 @@ from sparsebody.simulation.simulate import Run, prepared_dynamics
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
-ADJOINT_METHODS = ("rk4",)
+ADJOINT_METHODS = "rk4", "generalized-alpha"
 """The methods of `simulate` whose steps have an adjoint."""
 
 _STEP_SIZE = 4 * 19 * 8  # bytes a body that the stages of a step take
@@ -51,7 +55,7 @@ class Pullback:
     """Gradients of functions of a trajectory; see `simulate_with_pullback`."""
 
     trajectory: Trajectory
-    _adjoint: Callable[[], ExplicitAdjoint]
+    _adjoint: Callable[[], Adjoint]
     _nodes: _Nodes | None
 
     def __call__(
@@ -139,7 +143,7 @@ def simulate_with_pullback(
     *,
     duration: float,
     step: float = 1e-3,
-    method: str = "rk4",
+    method: str | Method = "rk4",
     dynamics: ForwardDynamics | Solver | None = None,
     control: FloatArray | None = None,
     memory: int = 2**28,
@@ -201,10 +205,10 @@ def simulate_with_pullback(
     >>> gradient["gravity"].round(6).tolist(), gradient["velocity"].round(6).tolist()
     ([0.0, 0.0, 2.0], [[0.0, 0.0, 0.0, 0.0, 0.0, 2.0]])
     """
-    check_name(method, ADJOINT_METHODS, "method with an adjoint")
     check_positive(duration, "duration")
     solver = Solver() if dynamics is None else dynamics
     options = simulation_options(step, (1e-6, 1e-9), method, solver, EVERY_STEP)
+    check_name(options.method, ADJOINT_METHODS, "method with an adjoint")
     if options.is_adaptive:
         raise SimulationOptionError("step is 'auto', which has no gradient; give one in seconds")
     if isinstance(solver, ForwardDynamics):
@@ -217,14 +221,19 @@ def simulate_with_pullback(
     nodes = None if control is None else _Nodes.of(system, state.time, step, duration, control)
     function = None if nodes is None else nodes.force
     run = Run(system, state, options, function, EventFinder([]))
-    n_steps = math.ceil(duration / step)
-    fits = _STEP_SIZE * system.n_bodies * n_steps <= memory
-    prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
-    tape = Tape(run.problem, prepared, 1 if fits else math.isqrt(n_steps - 1) + 1)
     conservative = control is None and is_conservative(system)
-    run.stepper, run.recorder = tape, MemoryRecorder(Header(system, options, conservative, None))
-    trajectory = run.to(duration, False)
-    return Pullback(trajectory, lambda: ExplicitAdjoint(tape, system, function), nodes)
+    run.recorder = MemoryRecorder(Header(system, options, conservative, None))
+    prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
+    adjoint: Callable[[], Adjoint]
+    if options.method == "rk4":
+        n_steps = math.ceil(duration / step)
+        fits = _STEP_SIZE * system.n_bodies * n_steps <= memory
+        run.stepper = tape = Tape(run.problem, prepared, 1 if fits else math.isqrt(n_steps - 1) + 1)
+        adjoint = partial(ExplicitAdjoint, tape, system, function)
+    else:
+        run.stepper = implicit = ImplicitTape(run.problem)
+        adjoint = partial(ImplicitAdjoint, implicit, prepared, function)
+    return Pullback(run.to(duration, False), adjoint, nodes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ class Case:
         """The error of the gradient along a direction, and the difference that it is of."""
         direction, total = self.rng.normal(size=self.gradient[name].shape), 0.0
         if name == "inertia":
-            direction *= 0.1
+            direction *= 0.01
         for k, weight in _STENCIL:
             system, state, control = self.system, self.state, self.control
             change = k * h * direction

@@ -48,7 +48,7 @@ _MOST_ITERATIONS, _LARGEST_CORRECTION = 20, 0.3
 _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8
 _NOISE_CORRECTION = 1e-9  # lengths of a correction that may be rounding
 _DIFFERENCE_TIME = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
-_DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
+DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
 
 
 class AlphaCoefficients(NamedTuple):
@@ -229,7 +229,7 @@ class StartingValues:
         acceleration, multiplier = self._accelerations(rows, b, rows.error)
         across = rows.product(acceleration) - rows.acceleration
         rate = np.zeros_like(acceleration)
-        for t in (_DIFFERENCE_SHARE * h, -_DIFFERENCE_SHARE * h):
+        for t in (DIFFERENCE_SHARE * h, -DIFFERENCE_SHARE * h):
             there = row_motion(self._equations.system, self._moved(state, acceleration, t))
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
             rate += self._accelerations(there, b, error)[0] / (2.0 * t)
