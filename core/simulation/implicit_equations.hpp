@@ -120,8 +120,9 @@ class Equations {
   // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
   // distance [rad, m] in it.
   std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
-  // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals.
-  void assemble(Triplets& out);
+  // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals, and of joints
+  // as well if they are to be exact where joints are open.
+  void assemble(Triplets& out, bool exact_rows);
   // The same of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
   void assemble_acceleration_errors(Triplets& out, View<double> error);
   // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.
@@ -145,7 +146,7 @@ class Equations {
   template <class T>
   void add_coordinates(Index joint, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms);
   template <class T>
-  void set_element(Index element, bool with_rate, ConnectionTerms<T>& terms) const;
+  void set_element(Index element, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms) const;
   void factorize_compliance(double c);
   void load_residual(const Connection& connection, double* row) const;
   static void shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],

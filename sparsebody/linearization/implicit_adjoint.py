@@ -14,7 +14,7 @@ rigid joints, and of springs and elements that the steps resolve.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,9 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     DIFFERENCE_SHARE,
     AlphaCoefficients,
     AlphaState,
+    RowMotion,
     cross_products,
+    row_motion,
 )
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
@@ -54,6 +56,23 @@ class ImplicitStep:
     end: AlphaState
     h: float  # [s]
     ratio: float  # of h to that of the step before, by which a - dv/dt of the start was changed
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Accelerations of compliant joints at a state, and [b M + K A'; A -C] there."""
+
+    state: State
+    acceleration: FloatArray
+    multiplier: FloatArray
+    b: float
+    matrix: csc_array
+
+    def solve_transposed(self, force: FloatArray) -> FloatArray:
+        """Return the solution for forces (n_bodies, 6) of the transposed matrix."""
+        rhs = np.zeros(self.matrix.shape[0])
+        rhs[: force.size] = force.ravel()
+        return np.asarray(scaled_lu(self.matrix.T.tocsc(), force.size)(rhs), dtype=float)
 
 
 class ImplicitTape(ImplicitStepper):
@@ -89,13 +108,19 @@ class ImplicitTape(ImplicitStepper):
         """Those of the method."""
         return self._method.coefficients
 
+    def accelerations(self, rows: RowMotion, error: FloatArray) -> Solution:
+        """Return those of starting values, at a state with rows that err so."""
+        b, equations = self.coefficients.of_newton(self.nominal)[0], self._equations
+        solution = self._starting.accelerations(rows, b, error)
+        return Solution(rows.state, *solution, b, equations.matrix(1.0, 0.0, b))
+
     def matrices(self, end: AlphaState) -> tuple[csc_array, csc_array, csc_array]:
         """Return K, with all rows, D and M at the end of a step."""
         equations = self._equations
         equations.begin(end.state, velocity=end.state.velocity, multiplier=end.multiplier)
         equations.acceleration[:] = end.acceleration
         equations.evaluate()
-        return equations.parts()
+        return equations.parts(exact_rows=True)
 
 
 class ImplicitAdjoint(Adjoint):
@@ -117,43 +142,59 @@ class ImplicitAdjoint(Adjoint):
         first = self._tape.first
         self._start_back(first, g, by_mean)
         self.add(g, gradient_at(first.time))
-        self.accelerated(self._linear, first, g)
+        self._linear.evaluate(first, self._force(first))
         self.consistent(self._linear, first, g)
         return g
 
     def _start_back(self, state: State, g: StateGradient, by_mean: FloatArray) -> None:
-        """Turn gradients by starting values into those by the state and its accelerations.
+        """Turn gradients by starting values into those by the state.
 
         v_0 = v + h^2 (l - P l), P the projection on what the joints allow, and a_0 = a + shift h j,
         with j = da/dt by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
         """
-        method, h, at = self._tape.coefficients, self._tape.nominal, self._linear
-        share, t = 1.0 / 6.0 - method.beta - 0.5 * method.shift, DIFFERENCE_SHARE * h
-        acceleration = self._acceleration(state)
-        near = [(dt, carried(state, acceleration, dt)) for dt in (t, -t)]
-        jerk = sum(self._acceleration(there) / (2.0 * dt) for dt, there in near)
-        change = share * jerk + cross_products(state.velocity, acceleration) / 12.0
-        self._acceleration(state)  # for the factors
+        tape, at = self._tape, self._linear
+        method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
+        share, rows = 1.0 / 6.0 - method.beta - 0.5 * method.shift, row_motion(self.system, state)
+        here = tape.accelerations(rows, rows.error)
+        across = rows.product(here.acceleration) - rows.acceleration
+        near: list[tuple[float, Solution]] = []
+        for dt in (t, -t):
+            moved = row_motion(self.system, carried(state, here.acceleration, dt))
+            error = rows.error + dt * rows.velocity + 0.5 * dt * dt * across
+            near.append((dt, tape.accelerations(moved, error)))
+        jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
+        change = share * jerk + cross_products(state.velocity, here.acceleration) / 12.0
+        at.evaluate(state, self._force(state))  # for the factors
         allowed = at.solve(momenta(self.system, change), self.size)[0]
         by_start = h * h * g.velocity
         p, pi = at.solve(-by_start, self.size)
         by_change = by_start + momenta(self.system, p)
         g.twist[:] += self.of_rows(state, -pi, allowed)
         g.twist[:] += self.of_factors(at, state, allowed - change, p)
-        g.velocity[:] += force_cross(acceleration, by_change) / 12.0
+        g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
         g.acceleration[:] += by_mean - force_cross(state.velocity, by_change) / 12.0
         by_jerk = method.shift * h * by_mean + share * by_change
         for dt, there in near:
             by = StateGradient.zero(len(p))
             by.acceleration[:] = by_jerk / (2.0 * dt)
-            self.accelerated(at, there, by)
-            g.twist[:] += _transported(state, there, by.twist)
+            self._accelerated(there, by)
+            g.twist[:] += _transported(state, there.state, by.twist)
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
+        self._accelerated(here, g)
 
-    def _acceleration(self, state: State) -> FloatArray:
-        force = None if self.control is None else self.control(state.time, state)
-        return self._linear.evaluate(state, force)[0]
+    def _accelerated(self, at: Solution, g: StateGradient) -> None:
+        """Add gradients by accelerations of compliant joints to those by the state."""
+        w = at.solve_transposed(at.b * g.acceleration)
+        n = self.system.n_rows
+        p, pi = w[: g.twist.size].reshape(g.twist.shape), w[g.twist.size :][:n] / at.b
+        by = Residuals(self.system, at.state, at.acceleration, -at.multiplier[:n]).vjp(-p, -pi)
+        g.twist[:] += by["position"]
+        g.velocity[:] += by["velocity"]
+        self._add_parameters(at.state.time, by)
+
+    def _force(self, state: State) -> FloatArray | None:
+        return None if self.control is None else self.control(state.time, state)
 
     def _step(
         self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray
@@ -178,7 +219,9 @@ class ImplicitAdjoint(Adjoint):
             of - (matrix.T @ w)[: of.size].reshape(shape)
             for of, matrix in zip(g, (K, D, M), strict=True)
         )
-        self._add_parameters(end, w[: g.twist.size].reshape(shape))
+        at = end.state, end.acceleration, np.zeros(self.system.n_rows)
+        by = Residuals(self.system, *at).vjp(-w[: g.twist.size].reshape(shape), at[2])
+        self._add_parameters(end.state.time, by)
         by_end = by_mean + h * gamma * by_velocity + share * by_rate
         by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
@@ -187,13 +230,10 @@ class ImplicitAdjoint(Adjoint):
         twist = _transported(start.state, end.state, by_pose)
         return StateGradient(twist, velocity, acceleration), step.ratio * by_start
 
-    def _add_parameters(self, end: AlphaState, w: FloatArray) -> None:
-        """Add the gradients of -w' F by parameters."""
-        at = end.state, end.acceleration, np.zeros(self.system.n_rows)
-        by = Residuals(self.system, *at).vjp(-w, at[2])
+    def _add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         for name, total in self.by_parameters.items():
             total += by[name]
-        self.add_force_gradient(end.state.time, w)
+        self.add_force_gradient(time, by["force"])
 
 
 def _inverse_tangents(y: FloatArray) -> FloatArray:

@@ -213,7 +213,7 @@ class StageMatrix:
 
 def matrix_parts(equations: StepEquations) -> tuple[csc_array, csc_array, csc_array]:
     """Return K, with all rows, D and M at the present unknowns, of one pattern."""
-    row, column, *values = equations.native.assemble()
+    row, column, *values = equations.native.assemble(False)
     n = equations.displacement.size + equations.n_rows
     K, D, M = (coo_array((value, (row, column)), shape=(n, n)).tocsc() for value in values)
     return K, D, M
