@@ -31,7 +31,6 @@ from sparsebody.linearization.state_gradients import (
     LinearDynamics,
     StateGradient,
     force_cross,
-    momenta,
 )
 from sparsebody.model.system import State
 from sparsebody.simulation.callbacks import Control
@@ -68,11 +67,14 @@ class Solution:
     b: float
     matrix: csc_array
 
-    def solve_transposed(self, force: FloatArray) -> FloatArray:
-        """Return the solution for forces (n_bodies, 6) of the transposed matrix."""
-        rhs = np.zeros(self.matrix.shape[0])
-        rhs[: force.size] = force.ravel()
-        return np.asarray(scaled_lu(self.matrix.T.tocsc(), force.size)(rhs), dtype=float)
+    def solve(
+        self, force: FloatArray, row: FloatArray, transposed: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return twists (n_bodies, 6) and multipliers of the matrix, or of its transpose."""
+        matrix, size = self.matrix.T if transposed else self.matrix, force.size
+        rhs = np.concatenate([force.ravel(), row])
+        x = np.asarray(scaled_lu(matrix.tocsc(), size)(rhs), dtype=float)
+        return x[:size].reshape(-1, 6), x[size:]
 
 
 class ImplicitTape(ImplicitStepper):
@@ -149,10 +151,11 @@ class ImplicitAdjoint(Adjoint):
     def _start_back(self, state: State, g: StateGradient, by_mean: FloatArray) -> None:
         """Turn gradients by starting values into those by the state.
 
-        v_0 = v + h^2 (l - P l), P the projection on what the joints allow, and a_0 = a + shift h j,
-        with j = da/dt by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
+        v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
+        = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12. Changes of K / b, of
+        the order h^2, are left out.
         """
-        tape, at = self._tape, self._linear
+        tape = self._tape
         method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
         share, rows = 1.0 / 6.0 - method.beta - 0.5 * method.shift, row_motion(self.system, state)
         here = tape.accelerations(rows, rows.error)
@@ -164,18 +167,19 @@ class ImplicitAdjoint(Adjoint):
             near.append((dt, tape.accelerations(moved, error)))
         jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
         change = share * jerk + cross_products(state.velocity, here.acceleration) / 12.0
-        at.evaluate(state, self._force(state))  # for the factors
-        allowed = at.solve(momenta(self.system, change), self.size)[0]
-        by_start = h * h * g.velocity
-        p, pi = at.solve(-by_start, self.size)
-        by_change = by_start + momenta(self.system, p)
-        g.twist[:] += self.of_rows(state, -pi, allowed)
-        g.twist[:] += self.of_factors(at, state, allowed - change, p)
+        n, size = self.system.n_rows, change.size
+        rows_of_bodies = here.matrix[size:, :size]
+        shift, nu = here.solve(np.zeros(size), h * h * (rows_of_bodies @ change.ravel()))
+        w, w_row = here.solve(g.velocity, np.zeros(len(nu)), transposed=True)
+        by_change = h * h * (rows_of_bodies.T @ w_row).reshape(change.shape)
+        self.add_inertial(here.b * w, shift)
+        g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
+        g.twist[:] += self.of_rows(state, -nu[:n], w)
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
         g.acceleration[:] += by_mean - force_cross(state.velocity, by_change) / 12.0
         by_jerk = method.shift * h * by_mean + share * by_change
         for dt, there in near:
-            by = StateGradient.zero(len(p))
+            by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
             self._accelerated(there, by)
             g.twist[:] += _transported(state, there.state, by.twist)
@@ -185,10 +189,10 @@ class ImplicitAdjoint(Adjoint):
 
     def _accelerated(self, at: Solution, g: StateGradient) -> None:
         """Add gradients by accelerations of compliant joints to those by the state."""
-        w = at.solve_transposed(at.b * g.acceleration)
         n = self.system.n_rows
-        p, pi = w[: g.twist.size].reshape(g.twist.shape), w[g.twist.size :][:n] / at.b
-        by = Residuals(self.system, at.state, at.acceleration, -at.multiplier[:n]).vjp(-p, -pi)
+        p, pi = at.solve(at.b * g.acceleration, np.zeros(len(at.multiplier)), transposed=True)
+        residuals = Residuals(self.system, at.state, at.acceleration, -at.multiplier[:n])
+        by = residuals.vjp(-p, -pi[:n] / at.b)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self._add_parameters(at.state.time, by)

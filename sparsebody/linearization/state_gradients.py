@@ -142,11 +142,15 @@ class Adjoint:
     ) -> FloatArray:
         """Add gradients by inertias, and return that by the pose, of -p' (M change + A' nu)."""
         nu = at.solve(-momenta(self.system, change), self._momentum_size)[1]
+        self.add_inertial(p, change)
+        return self.of_rows(state, -nu, p)
+
+    def add_inertial(self, p: FloatArray, change: FloatArray) -> None:
+        """Add the gradients of -p' M change by masses and inertias."""
         both, parameters = p[:, :3, None] * change[:, None, :3], self.by_parameters
         parameters["mass"] -= np.einsum("ni,ni->n", p[:, 3:], change[:, 3:])
         parameters["inertia"][:, :3] -= both[:, _DIAGONAL, _DIAGONAL]
         parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND] + both[:, _SECOND, _FIRST]
-        return self.of_rows(state, -nu, p)
 
     def of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
         """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
