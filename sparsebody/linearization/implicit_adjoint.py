@@ -8,8 +8,8 @@ accelerations of the bodies, and
     (1 - alpha_m) da_1 + alpha_m da_0 = (1 - alpha_f) d(dv_1/dt) + alpha_f d(dv_0/dt).
 
 So K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes of
-the end, and its transpose gradients by the end into weights of these. Starting values are those of
-rigid joints, and of springs and elements that the steps resolve.
+the end, and its transpose gradients by the end into weights of these. Of starting values, changes
+of K / b are left out, of the order h^2 where steps resolve springs and elements.
 """
 
 from __future__ import annotations
@@ -85,9 +85,10 @@ class ImplicitTape(ImplicitStepper):
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
+        if self._now is not None:
+            return
         super().start(state)
-        self.steps, self.first = [], state
-        self._kept_compliance = self.compliance
+        self.steps, self.first, self._kept_compliance = [], state, self.compliance
 
     def advance(self, time: float) -> State:
         """Return the state at `time`; SimulationError if joints became stiffer on the way."""
@@ -152,9 +153,7 @@ class ImplicitAdjoint(Adjoint):
         """Turn gradients by starting values into those by the state.
 
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
-        = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12. Changes of K / b, of
-        the order h^2, are left out.
-        """
+        = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.        """
         tape = self._tape
         method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
         share, rows = 1.0 / 6.0 - method.beta - 0.5 * method.shift, row_motion(self.system, state)
