@@ -9,19 +9,19 @@ from .derivatives import (
     derivatives as derivatives,
 )
 
-# Gradients of simulations
-from .adjoint import (
-    ADJOINT_METHODS as ADJOINT_METHODS,
-    Pullback as Pullback,
-    simulate_with_pullback as simulate_with_pullback,
-)
-
 # Accelerations with derivatives, for optimization in other packages
 from .jax_functions import (
     jax_accelerations as jax_accelerations,
 )
 from .torch_functions import (
     torch_accelerations as torch_accelerations,
+)
+
+# Gradients of simulations
+from .adjoint import (
+    ADJOINT_METHODS as ADJOINT_METHODS,
+    Pullback as Pullback,
+    simulate_with_pullback as simulate_with_pullback,
 )
 
 # Linearized equations and their minimal form
