@@ -153,7 +153,8 @@ class ImplicitAdjoint(Adjoint):
         """Turn gradients by starting values into those by the state.
 
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
-        = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.        """
+        = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
+        """
         tape = self._tape
         method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
         share, rows = 1.0 / 6.0 - method.beta - 0.5 * method.shift, row_motion(self.system, state)
