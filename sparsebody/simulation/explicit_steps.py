@@ -1,8 +1,8 @@
 """Explicit steps: as one native call, and variational ones where the equations need Python.
 
 The call evaluates, closes joints, and takes loads, prescribed motions and control. The stages of a
-step stay open where closing them would hardly change its end, Hairer, Lubich, Wanner (2006), sec.
-IV.4; there another method, with smaller errors, takes the place of the one asked for.
+step stay open but near singular poses, Hairer, Lubich, Wanner (2006), sec. IV.4, by a method that
+then has smaller errors than the one asked for.
 """
 
 import math
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody._core import dynamics, simulation
-from sparsebody.arrays import FloatArray
+from sparsebody._core import dynamics, graph, simulation
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -55,9 +55,9 @@ _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
 def _attempt(method: Tableau, closes_stages: bool, is_adaptive: bool) -> Attempt:
-    error = method.error if is_adaptive else _NOTHING
-    tableau = method.node, method.pose, method.rate, error
-    return method.node, lambda native, start, h: native.step(start, tableau, closes_stages, h)
+    tableau = method.node, method.pose, method.rate, method.error
+    choices = closes_stages, is_adaptive
+    return method.node, lambda native, start, h: native.step(start, tableau, *choices, h)
 
 
 def _composition(scheme: Composition, system: System) -> Attempt:
@@ -83,7 +83,8 @@ class ExplicitSteps:
         if isinstance(scheme, Composition):
             self._attempts = [_composition(scheme, system)]
         else:
-            methods = (scheme.open_stages, False), (scheme, True)
+            reads_prescribed = control is not None and len(system.coordinates.prescribed) > 0
+            methods = (None if reads_prescribed else scheme.open_stages, False), (scheme, True)
             self._attempts = [
                 _attempt(method, closes_stages, is_adaptive)
                 for method, closes_stages in methods
@@ -163,11 +164,20 @@ class ExplicitSteps:
             tracked.row[tracked.prescribed],
             assembler.retraction,
             *(small.tolerance, system.typical_length, small.creep),
-            *(assembler.rows, len(assembler.right)),
+            *(assembler.rows, _loop_rows(system, assembler.rows), len(assembler.right)),
         )
         if self._control is not None:
             native.set_control((*self._control.function, *self._control.memory))
         return native
+
+
+def _loop_rows(system: System, rows: IntArray) -> IntArray:
+    """Return which of some rows are on closed loops: others never depend on any, `sparse.rank`."""
+    joints = np.unique(system.row_joint)  # with rows
+    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+    component = graph.biconnected_components(system.n_bodies, ends)
+    on_loops = joints[np.bincount(component, minlength=1)[component] > 1]
+    return np.flatnonzero(np.isin(system.row_joint[rows], on_loops))
 
 
 # ---- variational steps on evaluations, as core/simulation/variational_step.hpp -------------------
