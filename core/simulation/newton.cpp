@@ -8,7 +8,9 @@ namespace sparsebody::implicit {
 
 namespace {
 
-constexpr double fast = 0.2;       // contraction with which factors are kept
+constexpr double share = 1e-4;     // of the first correction, the error of the prediction, that may be left
+constexpr double usual = 0.03;     // contraction by new factors
+constexpr double cost = 2.0;       // iterations that new factors are worth, as the next steps have them too
 constexpr double slow = 0.5;       // contraction by new factors at which they are given up
 constexpr Index most_slow = 2;     // of such
 constexpr Index most_iterations = 20;
@@ -20,6 +22,11 @@ double largest(View<const double> x) {
   double most = 0.0;
   for (const double entry : x) most = std::max(most, std::abs(entry));
   return most;
+}
+
+// Iterations that make errors so many times smaller.
+double iterations(double factor, double contraction) {
+  return contraction < 1.0 ? std::log(factor) / -std::log(contraction) : std::numeric_limits<double>::infinity();
 }
 
 // The error after a correction, relative to it, of a linear convergence.
@@ -94,7 +101,7 @@ const Correction& Newton::solve() {
 
 void Newton::begin(double b, double c, double accuracy) {
   b_ = b, c_ = c, accuracy_ = accuracy;
-  n_iterations = n_factorizations = n_slow_ = 0;
+  n_iterations = n_factorizations = n_slow_ = n_by_factors_ = 0;
   contraction = size = 0.0;
 }
 
@@ -105,12 +112,17 @@ Newton::Status Newton::run() {
 }
 
 Newton::Status Newton::iterate() {
-  if (b_ != point_[0] || c_ != point_[1] || contraction > fast) {
+  const double factor = size / (share * first_size_);
+  const bool is_measured = n_by_factors_ > 1;  // the contraction is theirs
+  if (b_ != point_[0] || c_ != point_[1] ||
+      (is_measured && iterations(factor, contraction) > iterations(factor, usual) + cost)) {
     n_slow_ = n_factorizations > 0 && contraction > slow ? n_slow_ + 1 : 0;
     if (n_slow_ > most_slow) return wants_whole;
     factorize(b_, c_);
     ++n_factorizations;
+    n_by_factors_ = 0;
   }
+  ++n_by_factors_;
   solve();
   return correct(correction_.twist, correction_.multiplier);
 }
@@ -121,7 +133,12 @@ Newton::Status Newton::correct(View<const double, 2> twist, View<const double> m
   size = length_ * angle + distance;
   if (!(size < farthest * length_)) return diverged;
   contraction = last > 0.0 ? size / last : 0.0;
-  if (size * remaining(contraction) < accuracy_) return converged;
+  if (n_iterations == 0) first_size_ = size;
+  const double error = size * remaining(contraction);
+  if (error <= share * first_size_ || (error < accuracy_ && contraction > slow)) {
+    equations_.move();
+    return converged;
+  }
   return ++n_iterations < most_iterations ? going_on : diverged;
 }
 
