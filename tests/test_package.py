@@ -8,7 +8,7 @@ import pytest
 
 import sparsebody as sb
 
-OPTIONAL = ("exudyn", "hypothesis", "mujoco", "pinocchio", "pydrake", "pytest", "sksparse")
+OPTIONAL = ("exudyn", "hypothesis", "jax", "mujoco", "pinocchio", "pydrake", "pytest", "sksparse")
 
 IMPORT_WITHOUT_OPTIONAL = f"""
 import importlib, pkgutil, sys

@@ -194,7 +194,10 @@ void MotionResiduals::add_elements(const model::ElasticElements& elements) {
     Connection c = connect(elements.frames, k);
     const Transform<double> X_S = c.body[1] < 0 ? Transform<double>() : elements.frames.X_S(k);
     const auto X = model::with_rates<12>(model::joint_motion(elements.frames, motions_, k).X);
-    const Force<OfJoint> w = model::elastic_wrench(elements, k, X, with_unit_rates<OfJoint>(X_S * c.v_J, 6));
+    const auto v_J = with_unit_rates<OfJoint>(X_S * c.v_J, 6);
+    const model::ElasticRows z(elements, k, X);
+    Force<OfJoint> w;  // -(dz/dx)' (z + D dz/dt)
+    for (int i = 0; i < z.n_rows; ++i) w -= Force<OfJoint>::load(z.rows[i]) * z.force(elements, k, i, v_J);
     Rates rates;
     store_rates(w, rates.wrench);
     for (Matrix6& rate : rates.wrench) rate = congruence(X_S, rate);

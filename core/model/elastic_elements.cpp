@@ -15,17 +15,22 @@ void deformation(const ElasticElements& elements, Index k, const Transform<T>& X
 
 }  // namespace
 
-ElasticRows::ElasticRows(const ElasticElements& elements, Index k, const Transform<double>& X)
+template <class T>
+ElasticRows<T>::ElasticRows(const ElasticElements& elements, Index k, const Transform<T>& X)
     : n_rows(int(elements.n_rows[k])) {
-  Dual<6> e[6];
+  Dual<6, T> e[6];
   deformation(elements, k, with_rates(X), e);
   for (int i = 0; i < n_rows; ++i)
     for (int j = 0; j < 6; ++j) {
       const double b = elements.root(k, i, j);
-      value[i] += b * (e[j].value - elements.rest(k, j));
+      value[i] += b * (e[j].value - T(elements.rest(k, j)));
       for (int a = 0; a < 6; ++a) rows[i][a] += b * e[j].rate[a];
     }
 }
+
+template struct ElasticRows<double>;
+template struct ElasticRows<Dual<12>>;
+template struct ElasticRows<Dual<24>>;
 
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu) {
   Dual<6, Dual<6>> e[6];
@@ -38,33 +43,6 @@ Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Tran
       for (int a = 0; a < 6; ++a) rate(i, a) += force * e[j].rate[i].rate[a];
   }
   return rate;
-}
-
-Force<Dual<12>> elastic_wrench(const ElasticElements& elements, Index k, const Transform<Dual<12>>& X,
-                               const Motion<Dual<12>>& v_J) {
-  using T = Dual<12>;
-  const Index n = elements.n_rows[k];
-  Dual<6, T> e[6];
-  deformation(elements, k, with_rates(X), e);
-  Force<T> rows[6];
-  T value[6], rate[6];
-  for (Index i = 0; i < n; ++i) {
-    T row[6];
-    for (int j = 0; j < 6; ++j) {
-      const T b = elements.root(k, i, j);
-      value[i] += b * (e[j].value - T(elements.rest(k, j)));
-      for (int a = 0; a < 6; ++a) row[a] += b * e[j].rate[a];
-    }
-    rows[i] = Force<T>::load(row);
-    rate[i] = dot(v_J, rows[i]);
-  }
-  Force<T> w;
-  for (Index i = 0; i < n; ++i) {
-    T mu = value[i];
-    for (Index l = 0; l < n; ++l) mu += T(elements.damping(k, i, l)) * rate[l];
-    w -= rows[i] * mu;
-  }
-  return w;
 }
 
 ElasticMotion elastic_motion(const ElasticElements& elements, const BodyMotions& bodies) {

@@ -74,35 +74,33 @@ Transform<Dual<N, S>> with_rates(const Transform<S>& X, int first = 0) {
   return moving;
 }
 
-// The rows z of an element at a pose, and dz/dx (n_rows x 6).
+// The rows z of an element at a pose, and dz/dx (n_rows x 6), on any scalar.
+template <class T>
 struct ElasticRows {
   int n_rows;
-  double value[6] = {};
-  double rows[6][6] = {};
+  T value[6] = {};
+  T rows[6][6] = {};
 
-  ElasticRows(const ElasticElements& elements, Index k, const Transform<double>& X);
+  ElasticRows(const ElasticElements& elements, Index k, const Transform<T>& X);
   // dz/dx x, of a row
-  template <class T>
-  T rate(int row, const Motion<T>& x) const {
-    const double* const t = rows[row];
+  template <class S>
+  S rate(int row, const Motion<S>& x) const {
+    const T* const t = rows[row];
     return t[0] * x.angular.x + t[1] * x.angular.y + t[2] * x.angular.z + t[3] * x.linear.x + t[4] * x.linear.y +
            t[5] * x.linear.z;
   }
   // mu = z + D dz/dt, of a row
-  template <class T>
-  T force(const ElasticElements& elements, Index k, int row, const Motion<T>& v_J) const {
-    T mu = value[row];
-    for (int l = 0; l < n_rows; ++l) mu = mu + elements.damping(k, row, l) * rate(l, v_J);
+  template <class S>
+  S force(const ElasticElements& elements, Index k, int row, const Motion<S>& v_J) const {
+    S mu = value[row];
+    for (int l = 0; l < n_rows; ++l)
+      if (const double d = elements.damping(k, row, l); d != 0.0) mu = mu + d * rate(l, v_J);
     return mu;
   }
 };
 
 // The change of the wrench (dz/dx)' mu by x.
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu);
-
-// The wrench -(dz/dx)' (z + D dz/dt) on the successor in S coordinates, with rates by the pose and the velocity.
-Force<Dual<12>> elastic_wrench(const ElasticElements& elements, Index k, const Transform<Dual<12>>& X,
-                               const Motion<Dual<12>>& v_J);
 
 // What all elements are stretched by (n, 6), at which rate, and rows (n, 6, 2, 6) on the bodies, in body coordinates.
 struct ElasticMotion {

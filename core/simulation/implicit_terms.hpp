@@ -96,30 +96,20 @@ template <class T>
   });
 }
 
-// z + D dz/dt, dz/dx, and the wrench (dz/dx)' mu with its rate; on another scalar to first order.
+// z + D dz/dt, dz/dx, and the wrench (dz/dx)' mu with its rate.
 template <class T>
-void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) const {
+void Equations::set_element(Index k, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms) const {
   const model::ElasticElements& elements = of_.elements;
-  const model::JointFrames& frames = elements.frames;
-  const Transform<double> X = model::joint_motion(frames, motions_, k).X;
   const model::ElasticRows z(elements, k, X);
   const double* const mu = end_.multiplier.data() + connections_[of_.joints.size() + k].first_row;
   terms.n_rows = z.n_rows, terms.is_element = true, terms.has_rate = with_rate, terms.wrench = {};
-  if (with_rate) terms.wrench_rate = model::elastic_wrench_rate(elements, k, X, mu);
   for (int i = 0; i < z.n_rows; ++i) {
     std::copy_n(z.rows[i], 6, terms.rows[i]);
     terms.wrench += Force<T>::load(terms.rows[i]) * T(mu[i]);
     terms.delta[i] = z.force(elements, k, i, terms.v_J);
   }
-  if constexpr (std::is_same_v<T, OfBoth>) {  // a twist of S
-    const Motion<T> x = terms.X_s * with_unit_rates({}, 6) - terms.X_p * with_unit_rates({}, 0);
-    T of_x[6], change[6];
-    x.store(of_x);
-    for (int i = 0; i < z.n_rows; ++i) terms.delta[i] += z.rate(i, x);
-    for (int i = 0; i < 6; ++i)
-      for (int a = 0; a < 6; ++a) change[i] = change[i] + terms.wrench_rate(i, a) * of_x[a];
-    terms.wrench += Force<T>::load(change);
-  }
+  if constexpr (std::is_same_v<T, double>)
+    if (with_rate) terms.wrench_rate = model::elastic_wrench_rate(elements, k, X, mu);
 }
 
 template <class T, class F>
@@ -154,8 +144,7 @@ void Equations::for_connections(bool with_rate, F f) {
   });
   terms.springs.clear();
   for (Index k = 0; k < of_.elements.size(); ++k) {
-    place(of_.elements.frames, k);
-    set_element(k, with_rate, terms);
+    set_element(k, place(of_.elements.frames, k), with_rate, terms);
     f(of_.joints.size() + k, terms);
   }
 }

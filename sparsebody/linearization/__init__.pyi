@@ -9,6 +9,14 @@ from .derivatives import (
     derivatives as derivatives,
 )
 
+# Accelerations with derivatives, for optimization in other packages
+from .jax_functions import (
+    jax_accelerations as jax_accelerations,
+)
+from .torch_functions import (
+    torch_accelerations as torch_accelerations,
+)
+
 # Linearized equations and their minimal form
 from .linearize import (
     BodyPoint as BodyPoint,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from random_motions import compliant_motion, random_motion, unreduced
+from scipy.sparse import block_array
 
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
@@ -79,6 +80,24 @@ def test_changes_are_those_of_central_differences(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_elastic_elements_count_with_their_dampers_in_motion(seed):
     check(*compliant_motion(seed), MOTION, seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["position", "velocity"])
+def test_linearized_equations_have_the_same_derivatives(name, seed):
+    """[M A'; A 0] [da; -dlambda] = -[K d; K_r d], and D for velocities."""
+    system, state, force = compliant_motion(seed)
+    of = linearize(system, state, body_force=force)
+    rates = {"position": (of.stiffness, of.row_stiffness), "velocity": (of.damping, of.row_damping)}
+    direction = np.random.default_rng(seed).normal(size=(system.n_bodies, 6))
+    of_force, of_rows = (rate @ direction.ravel() for rate in rates[name])
+    kept = of.independent_rows
+    matrix = block_array([[of.mass, of.rows[kept].T], [of.rows[kept], None]]).toarray()
+    change = np.linalg.solve(matrix, -np.concatenate([of_force, of_rows[kept]]))
+    redundant = np.setdiff1d(np.arange(system.n_rows), kept)
+    expected, _ = differences(system, state, force, redundant, name, direction)
+    scale = np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(change[: expected.size], expected.ravel(), rtol=0, atol=2e-8 * scale)
 
 
 @pytest.mark.parametrize("factorization", ["block-ldl", "multifrontal", "superlu"])

@@ -1,0 +1,121 @@
+"""Accelerations as functions of JAX arrays, with forward and reverse derivatives.
+
+The products J dx and J' w are callbacks. JAX transposes linear solves, so J dx is one of them:
+y of [1 0; -J 1] [x; y] = [dx; 0], and J' w likewise of the transposed matrix.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
+from sparsebody.linearization.vector_functions import (
+    FIRST_ORDER_ONLY,
+    VectorFunction,
+    acceleration_function,
+    size_of,
+    split,
+)
+from sparsebody.model.system import State, System
+
+
+def jax_accelerations(system: System, state: State | None = None) -> Callable[..., tuple[Any, Any]]:
+    """Return the accelerations of a system as a function of JAX arrays.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        Time, and all that a call does not give; default: the consistent initial state. Dependent
+        rows are decided here, and angles of springs are those within half a turn of it.
+
+    Returns
+    -------
+    function
+        Of keywords "position" (n_bodies, 3), "orientation" (n_bodies, 4), "velocity" (n_bodies, 6)
+        and the other variables of `Derivatives`, each once; returns accelerations (n_bodies, 6) and
+        multipliers (n_rows,). It has derivatives of first order (`jax.grad`, `jax.vjp`,
+        `jax.jvp`, `jax.jacfwd`, `jax.jacrev`), and works under `jax.jit` and, one by one, under
+        `jax.vmap`. Quaternions are normalized; gradients by them are tangent to the sphere. State
+        and "force" are cheap to change, other parameters take new factors of the equations.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without JAX.
+    ShapeError
+        At a call, for a shape that does not fit, or if JAX's numbers have 32 bits only.
+    UnknownNameError
+        At a call, for a name that is none.
+    """
+    _jax()
+    of = cache(lambda names: _on_arrays(acceleration_function(system, state, names)))
+
+    def accelerations(**values: Any) -> tuple[Any, Any]:
+        return of(tuple(sorted(values)))(values)
+
+    return accelerations
+
+
+def _jax() -> Any:
+    try:
+        import jax
+    except ImportError as error:
+        raise MissingDependencyError(
+            "functions of JAX arrays need JAX; install it with: pip install 'sparsebody[jax]'"
+        ) from error
+    return jax
+
+
+def _on_arrays(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """Return the function of a dictionary of arrays."""
+    jax, vector_function = _jax(), _on_vectors(function)
+
+    def on_arrays(values: dict[str, Any]) -> tuple[Any, ...]:
+        if not jax.config.jax_enable_x64:
+            raise ShapeError(
+                "JAX's numbers have 32 bits, accelerations need 64; "
+                "call jax.config.update('jax_enable_x64', True) first"
+            )
+        function.check(values)
+        parts = [jax.numpy.asarray(values[name], float).ravel() for name in function.inputs]
+        y = vector_function(jax.numpy.concatenate(parts))
+        return tuple(split(y, function.outputs).values())
+
+    return on_arrays
+
+
+def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
+    """Return the function of a vector, with its derivatives."""
+    jax, n, m = _jax(), size_of(function.inputs), size_of(function.outputs)
+
+    def call(method: Callable[..., FloatArray], size: int, *vectors: Any) -> Any:
+        result = jax.ShapeDtypeStruct((size,), float)
+        on_numpy = lambda *arrays: method(*map(np.asarray, arrays))  # noqa: E731
+        return jax.pure_callback(on_numpy, result, *vectors, vmap_method="sequential")
+
+    def refused(*_: Any) -> Any:
+        raise ModelError(FIRST_ORDER_ONLY)
+
+    def changes(at: tuple[Any], along: tuple[Any]) -> tuple[Any, Any]:
+        x, (direction,) = first_order(*at), along
+        _, change = jax.numpy.split(
+            jax.lax.custom_linear_solve(
+                lambda both: both,  # stands for the matrix, which is not multiplied with
+                jax.numpy.pad(direction, (0, m)),
+                lambda _, b: b.at[n:].add(call(function.jvp, m, x, b[:n])),
+                lambda _, b: b.at[:n].add(call(function.vjp, n, x, b[n:])),
+            ),
+            [n],
+        )
+        return value(*at), change
+
+    first_order = jax.custom_jvp(lambda x: x)
+    first_order.defjvp(refused)
+    value = jax.custom_jvp(lambda x: call(function.value, m, x))
+    value.defjvp(changes)
+    return value

@@ -1,0 +1,133 @@
+"""Accelerations as functions of PyTorch tensors, with forward and reverse derivatives."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
+from sparsebody.linearization.vector_functions import (
+    FIRST_ORDER_ONLY,
+    VectorFunction,
+    acceleration_function,
+    split,
+)
+from sparsebody.model.system import State, System
+
+
+def torch_accelerations(
+    system: System, state: State | None = None
+) -> Callable[..., tuple[Any, Any]]:
+    """Return the accelerations of a system as a function of PyTorch tensors.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        Time, and all that a call does not give; default: the consistent initial state. Dependent
+        rows are decided here, and angles of springs are those within half a turn of it.
+
+    Returns
+    -------
+    function
+        Of keywords "position" (n_bodies, 3), "orientation" (n_bodies, 4), "velocity" (n_bodies, 6)
+        and the other variables of `Derivatives`, of float64 on the CPU; returns accelerations
+        (n_bodies, 6) and multipliers (n_rows,), with derivatives of first order, forward and
+        reverse. Quaternions are normalized; gradients by them are tangent to the sphere. State and
+        "force" are cheap to change, other parameters take new factors of the equations.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without PyTorch.
+    ShapeError
+        At a call, for a shape or a type that does not fit.
+    UnknownNameError
+        At a call, for a name that is none.
+    """
+    _torch()
+    of = cache(lambda names: _on_tensors(acceleration_function(system, state, names)))
+
+    def accelerations(**values: Any) -> tuple[Any, Any]:
+        return of(tuple(sorted(values)))(values)
+
+    return accelerations
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingDependencyError(
+            "functions of tensors need PyTorch; install it with: pip install 'sparsebody[torch]'"
+        ) from error
+    return torch
+
+
+def _on_tensors(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """Return the function of a dictionary of tensors."""
+    torch, vector_function = _torch(), _on_vectors(function)
+
+    def on_tensors(values: dict[str, Any]) -> tuple[Any, ...]:
+        values = {name: torch.as_tensor(value) for name, value in values.items()}
+        for name, value in values.items():
+            if value.dtype != torch.float64 or value.device.type != "cpu":
+                kind = f"{value.dtype} on {value.device}"
+                raise ShapeError(f"{name} is {kind}; give torch.float64 on the CPU")
+        function.check(values)
+        y = vector_function(torch.cat([values[name].reshape(-1) for name in function.inputs]))
+        return tuple(split(y, function.outputs).values())
+
+    return on_tensors
+
+
+def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
+    """Return the function of a vector, with its derivatives."""
+    products = _operation(function.vjp), _operation(function.jvp)
+    return _operation(function.value, *products)
+
+
+def _first_order_only(*_: Any) -> Any:
+    raise ModelError(FIRST_ORDER_ONLY)
+
+
+def _operation(
+    method: Callable[..., FloatArray],
+    vjp: Callable[..., Any] = _first_order_only,
+    jvp: Callable[..., Any] = _first_order_only,
+) -> Callable[..., Any]:
+    """Return a method on NumPy's vectors as an operation on tensors."""
+    torch = _torch()
+
+    class Operation(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        """y = f(x), with J' w and J dx."""
+
+        @staticmethod
+        def forward(*vectors: Any) -> Any:
+            return torch.from_numpy(method(*(np.ascontiguousarray(v.detach()) for v in vectors)))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, weight: Any) -> Any:
+            return vjp(*ctx.saved_tensors, weight)
+
+        @staticmethod
+        def jvp(ctx: Any, direction: Any) -> Any:
+            return jvp(*ctx.saved_tensors, direction)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[int | None, ...], *vectors: Any) -> tuple[Any, int]:
+            batches = [
+                v.expand(info.batch_size, -1) if at is None else v.movedim(at, 0)
+                for v, at in zip(vectors, in_dims, strict=True)
+            ]
+            return torch.stack([Operation.apply(*row) for row in zip(*batches, strict=True)]), 0
+
+    return Operation.apply

@@ -1,0 +1,198 @@
+"""Accelerations as vector functions y = f(x) with products J dx and J' w, for other packages.
+
+x and y hold named arrays one after the other. A pose is a position and a quaternion q, of which
+f takes q / |q|: dq turns a body by w = 2 Im(q^-1 dq) in body axes, so that a gradient g by w is
+2 q (0, g) / |q|^2 by q. It is tangent to the sphere of quaternions of one length.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics import ForwardDynamics
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import ShapeError, check_name
+from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.derivatives import Derivatives, derivatives, shapes_of
+from sparsebody.model.system import State, System
+from sparsebody.model.time_functions import Polynomial, TimeFunction
+
+Shapes = Mapping[str, tuple[int, ...]]
+FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
+_STATE = ("position", "orientation", "velocity")
+_ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
+_SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
+
+
+class VectorFunction(ABC):
+    """A function of named arrays with derivatives, on vectors that hold them one after another."""
+
+    inputs: Shapes
+    outputs: Shapes
+
+    @abstractmethod
+    def value(self, x: FloatArray) -> FloatArray:
+        """Return y."""
+
+    @abstractmethod
+    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
+        """Return J dx."""
+
+    @abstractmethod
+    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return J' w."""
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ShapeError unless each value has the shape of its input."""
+        for name, shape in self.inputs.items():
+            if np.shape(values[name]) != shape:
+                raise ShapeError(f"{name} has shape {np.shape(values[name])}, not {shape}")
+
+
+def size_of(shapes: Shapes) -> int:
+    """Return the number of entries of all arrays."""
+    return sum(int(np.prod(shape)) for shape in shapes.values())
+
+
+def split(vector: Any, shapes: Shapes) -> dict[str, Any]:
+    """Return the arrays of a vector (n,), of NumPy or of any package with its slices."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+    return {
+        name: vector[end - int(np.prod(shape)) : end].reshape(shape)
+        for (name, shape), end in zip(shapes.items(), ends.tolist(), strict=True)
+    }
+
+
+def joined(arrays: Iterable[FloatArray]) -> FloatArray:
+    """Return the vector of all entries."""
+    return np.concatenate([np.ravel(array) for array in arrays])
+
+
+class AccelerationFunction(VectorFunction):
+    """Accelerations (n_bodies, 6) and multipliers (n_rows,) by variables of some names.
+
+    The last derivatives are kept for products at the same x, and the last dynamics for the same
+    parameters. Raises UnknownNameError for a name that is none.
+    """
+
+    def __init__(self, system: System, state: State, names: Sequence[str]) -> None:
+        n = system.n_bodies
+        shapes = shapes_of(system) | {"position": (n, 3), "orientation": (n, 4)}
+        if not names:
+            raise ShapeError(f"no variable: give one or more of {', '.join(shapes)}")
+        for name in names:
+            check_name(name, tuple(shapes), "variable")
+        self.inputs = {name: shape for name, shape in shapes.items() if name in names}
+        self.outputs = {"acceleration": (n, 6), "multiplier": (system.n_rows,)}
+        self._system, self._state = system, state
+        self._last: tuple[bytes, Derivatives] = b"", derivatives(system, state)
+        self._dynamics: tuple[bytes, ForwardDynamics] = b"", self._last[1].evaluation.dynamics
+
+    def value(self, x: FloatArray) -> FloatArray:
+        """Return accelerations and multipliers."""
+        of = self._at(x)
+        return joined([of.acceleration, of.multiplier])
+
+    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
+        """Return their changes."""
+        along = split(direction, self.inputs)
+        twist = np.zeros((self._system.n_bodies, 6))
+        for name, (part, rate) in self._pose_rates(x).items():
+            twist[:, part] = np.einsum("nij,nj->ni", rate, along.pop(name))
+        return joined(self._at(x).jvp(**along, position=twist))
+
+    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the gradients, those by quaternions tangent to the unit sphere."""
+        gradients = self._at(x).vjp(**split(weight, self.outputs))
+        by_twist = gradients["position"]
+        for name, (part, rate) in self._pose_rates(x).items():
+            gradients[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
+        return joined(gradients[name] for name in self.inputs)
+
+    def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
+        """Return the parts of twists that positions and quaternions make, and their rates."""
+        values, rates = split(x, self.inputs), {}
+        if "position" in values:
+            R = body_rotations(self._at(x).evaluation.state)
+            rates["position"] = slice(3, 6), np.swapaxes(R, 1, 2)
+        if "orientation" in values:
+            q = values["orientation"]
+            w, i, j, k = (2.0 * q / np.sum(q * q, axis=1, keepdims=True)).T
+            rows = [[-i, w, k, -j], [-j, -k, w, i], [-k, j, -i, w]]  # of 2 Im(q^-1 dq)
+            rates["orientation"] = slice(0, 3), np.moveaxis(np.array(rows), 2, 0)
+        return rates
+
+    def _at(self, x: FloatArray) -> Derivatives:
+        key, last = self._last
+        if (here := x.tobytes()) != key:
+            values = split(x, self.inputs)
+            parts = {name: values.pop(name) for name in _STATE if name in values}
+            if "orientation" in parts:
+                q = parts["orientation"]
+                parts["orientation"] = q / np.linalg.norm(q, axis=1, keepdims=True)
+            force = values.pop("force", None)
+            dynamics = self._dynamics_of(values)
+            state = self._state.with_(**parts)
+            last = derivatives(dynamics.system, state, body_force=force, dynamics=dynamics)
+            self._last = here, last
+        return last
+
+    def _dynamics_of(self, parameters: Mapping[str, FloatArray]) -> ForwardDynamics:
+        key, last = self._dynamics
+        if (here := joined([*parameters.values(), np.zeros(0)]).tobytes()) != key:
+            used = {name: getattr(last, name) for name in ("ordering", "factorization")}
+            options: dict[str, Any] = {**used, "formulation": last.options.formulation}
+            system = with_parameters(self._system, parameters)
+            last = ForwardDynamics(system, self._state, reactions="basic", **options)
+            self._dynamics = here, last
+        return last
+
+
+def variables(system: System, state: State) -> dict[str, FloatArray]:
+    """Return what the system and a state have for all variables; no wrenches."""
+    springs, tracked = system.joint_forces, system.coordinates
+    return {
+        **{name: getattr(state, name) for name in _STATE},
+        "force": np.zeros((system.n_bodies, 6)),
+        **{"mass": system.mass, "gravity": np.asarray(system.gravity, dtype=float)},
+        "inertia": system.inertia[:, *_ENTRIES],
+        "effort": springs.efforts(state.time),
+        **{name: getattr(springs, name) for name in ("stiffness", "rest", "damping")},
+        "prescribed_acceleration": tracked.motions(state.time)[:, 2],
+    }
+
+
+def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
+    """Return the system with other values of the parameters of `Derivatives`."""
+    changes: dict[str, Any] = {name: values[name] for name in ("mass", "gravity") if name in values}
+    if "inertia" in values:
+        changes["inertia"] = values["inertia"][:, _SYMMETRIC]
+    springs: dict[str, Any] = {
+        name: values[name] for name in ("stiffness", "rest", "damping") if name in values
+    }
+    if "effort" in values:
+        springs["effort"] = tuple(Polynomial((value,)) for value in values["effort"].tolist())
+    if "prescribed_acceleration" in values:
+        tracked, motion = system.coordinates, list(system.coordinates.motion)
+        for item, value in zip(tracked.prescribed, values["prescribed_acceleration"], strict=True):
+            motion[item] = _accelerated(motion[item], float(value))
+        changes["coordinates"] = replace(tracked, motion=tuple(motion))
+    return replace(system, **changes, joint_forces=replace(system.joint_forces, **springs))
+
+
+def _accelerated(motion: TimeFunction | None, acceleration: float) -> TimeFunction:
+    """Return the motion with another second derivative."""
+    assert motion is not None
+    return lambda time: (*motion(time)[:2], acceleration)
+
+
+def acceleration_function(
+    system: System, state: State | None, names: Iterable[str]
+) -> AccelerationFunction:
+    """Return accelerations by variables near a state; default: the consistent initial state."""
+    at = consistent_state(system) if state is None else state
+    return AccelerationFunction(system, at, tuple(names))

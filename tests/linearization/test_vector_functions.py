@@ -1,0 +1,73 @@
+"""Accelerations by named arrays: differences, adjointness, gradients by quaternions."""
+
+import sys
+
+import numpy as np
+import pytest
+from random_motions import random_motion
+
+from sparsebody import linearization
+from sparsebody.errors import MissingDependencyError, ShapeError, UnknownNameError
+from sparsebody.linearization.vector_functions import (
+    acceleration_function,
+    joined,
+    split,
+    variables,
+)
+
+STATE = "position", "orientation", "velocity"
+PARAMETERS = "mass", "inertia", "gravity", "effort", "stiffness", "rest", "damping"
+
+
+@pytest.mark.parametrize(
+    "names", [STATE, (*PARAMETERS, "force", "prescribed_acceleration"), (*PARAMETERS, *STATE)]
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_products_are_those_of_differences_and_their_transposes(names, seed):
+    system, state, force = random_motion(seed, n_loops=seed % 2)
+    function = acceleration_function(system, state, names)
+    values = variables(system, state) | {"force": force}
+    values["orientation"] = 1.3 * values["orientation"]
+    x, rng, h = joined(values[name] for name in function.inputs), np.random.default_rng(seed), 1e-5
+    direction = rng.normal(size=x.shape)
+    expected = sum(
+        weight * function.value(x + k * h * direction)
+        for k, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))
+    ) / (12.0 * h)
+    change = function.jvp(x, direction)
+    np.testing.assert_allclose(change, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    weight = rng.normal(size=change.shape)
+    gradient = function.vjp(x, weight)
+    assert gradient @ direction == pytest.approx(weight @ change, rel=1e-9)
+    by_quaternion = split(gradient, function.inputs).get("orientation")
+    if by_quaternion is not None:
+        radial = np.sum(by_quaternion * values["orientation"], axis=1)
+        np.testing.assert_allclose(radial, 0.0, atol=1e-10 * np.abs(gradient).max())
+
+
+def test_values_of_the_system_give_its_accelerations():
+    system, state, _ = random_motion(1)
+    values = variables(system, state)
+    function = acceleration_function(system, state, tuple(values))
+    accelerations = linearization.derivatives(system, state).acceleration
+    y = function.value(joined(values[name] for name in function.inputs))
+    by_name = split(y, function.outputs)
+    np.testing.assert_allclose(by_name["acceleration"], accelerations, atol=1e-9)
+
+
+def test_wrong_variables_are_told():
+    system, state, _ = random_motion(0)
+    with pytest.raises(UnknownNameError, match="variable is 'speed'"):
+        acceleration_function(system, state, ["speed"])
+    with pytest.raises(ShapeError, match="no variable: give one or more of position"):
+        acceleration_function(system, None, [])
+    with pytest.raises(ShapeError, match=r"mass has shape \(2,\), not \(7,\)"):
+        acceleration_function(system, state, ["mass"]).check({"mass": np.ones(2)})
+
+
+@pytest.mark.parametrize("package", ["jax", "torch"])
+def test_a_missing_package_is_told_with_its_remedy(package, monkeypatch):
+    make, (system, *_) = getattr(linearization, f"{package}_accelerations"), random_motion(0)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'sparsebody\[{package}\]'"):
+        make(system)
