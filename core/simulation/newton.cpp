@@ -14,6 +14,9 @@ constexpr double cost = 2.0;       // iterations that new factors are worth, as 
 constexpr double slow = 0.5;       // contraction by new factors at which they are given up
 constexpr Index most_slow = 2;     // of such
 constexpr Index most_iterations = 20;
+constexpr Index most_precise = 6;  // iterations after which corrections may be as large as the accuracy asked for
+constexpr double rounding = 1e-15; // of corrections, relative to coordinates of bodies
+constexpr double most_rounding = 10.0;  // times that where corrections become no smaller
 constexpr double farthest = 0.3;   // lengths that a correction may go without leaving the branch of the motion
 constexpr int most_refinements = 10;
 constexpr double refined = 0.02;   // change at which they end: Newton's method does the rest
@@ -100,7 +103,10 @@ const Correction& Newton::solve() {
 }
 
 void Newton::begin(double b, double c, double accuracy) {
-  b_ = b, c_ = c, accuracy_ = accuracy;
+  b_ = b, c_ = c;
+  const double farthest_body = largest({start_.position.data(), start_.position.size()});
+  least_error_ = rounding * farthest_body;
+  accuracy_ = accuracy + most_rounding * least_error_;
   n_iterations = n_factorizations = n_slow_ = n_by_factors_ = 0;
   contraction = size = 0.0;
 }
@@ -112,7 +118,7 @@ Newton::Status Newton::run() {
 }
 
 Newton::Status Newton::iterate() {
-  const double factor = size / (share * first_size_);
+  const double factor = size / goal_;
   const bool is_measured = n_by_factors_ > 1;  // the contraction is theirs
   if (b_ != point_[0] || c_ != point_[1] ||
       (is_measured && iterations(factor, contraction) > iterations(factor, usual) + cost)) {
@@ -133,9 +139,9 @@ Newton::Status Newton::correct(View<const double, 2> twist, View<const double> m
   size = length_ * angle + distance;
   if (!(size < farthest * length_)) return diverged;
   contraction = last > 0.0 ? size / last : 0.0;
-  if (n_iterations == 0) first_size_ = size;
-  const double error = size * remaining(contraction);
-  if (error <= share * first_size_ || (error < accuracy_ && contraction > slow)) {
+  if (n_iterations == 0) goal_ = std::max(share * size, least_error_);
+  const bool is_slow = contraction > slow || n_iterations >= most_precise;  // by rounding, say
+  if (size * remaining(contraction) <= goal_ || (is_slow && size < accuracy_)) {
     equations_.move();
     return converged;
   }
