@@ -39,7 +39,8 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 
-# Of Newton's method, relative to what accelerations contribute to the step
+# Of Newton's method where it makes corrections no smaller, relative to what accelerations
+# contribute to the step
 _NEWTON_TOLERANCE = 1e-6
 _ROUNDING_CORRECTION = 1e-13  # relative to the length
 # Of closed joints, and lengths that a correction may go
@@ -124,7 +125,10 @@ class GeneralizedAlpha:
         )
 
     def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
-        """Iterate until the error is smaller than the accuracy [m]."""
+        """Iterate until errors are far smaller than the prediction's.
+
+        Where corrections become no smaller, until they are smaller than the accuracy [m].
+        """
         newton, coefficients = self._newton, self.coefficients.of_newton(h)
         newton.begin(*coefficients, accuracy)
         status = self._iterate()
