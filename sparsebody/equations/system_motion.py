@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from threading import Lock
+from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,7 +26,7 @@ from sparsebody.model.system import State, System, body_arrays, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
 _TRACKED: WeakKeyDictionary[System, LoadsAndRows] = WeakKeyDictionary()
-_TRACKED_IN_USE = Lock()  # the values of its functions are those of one time
+_TRACKED_IN_USE = RLock()  # values of functions are those of one time; they may ask back
 
 
 def joint_table(system: System) -> Any:
