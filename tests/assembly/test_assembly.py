@@ -7,10 +7,10 @@ from random_mechanisms import TREE_TYPES, random_tree
 from textbook import assemble
 
 import sparsebody as sb
-from sparsebody.assembly.body_forces import elastic_motion, model_loads
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.energy import elastic_energy
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations.system_motion import SystemMotion, model_loads
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.methods import METHODS
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
@@ -117,17 +117,12 @@ def test_joints_have_as_many_rows_as_are_kept_and_vanish_without_any(share):
 # ---- elastic elements ---------------------------------------------------------------------------
 
 
-def loads(system, state):
-    motion = SystemMotion(system, state)
-    return model_loads(system, state, motion.joints, motion.coordinates)
-
-
 @pytest.mark.parametrize("name", STIFF)
 def test_forces_are_the_gradient_of_the_energy_however_far_joints_open(name):
     system = deformed(sum(map(ord, name)), [name]).compile()
     state = system.initial_state
     rng, h = np.random.default_rng(3), 1e-6
-    force = loads(system, state)
+    force = model_loads(system, state)
     for _ in range(4):
         twist = rng.normal(size=(system.n_bodies, 6))
         energies = [elastic_energy(system, sb.displaced(state, s * h * twist)) for s in (-1, 1)]
@@ -149,7 +144,7 @@ def test_damping_takes_energy_and_leaves_momentum():
     system = deformed(2, ["revolute", "fixed"], damping=True).compile()
     undamped = deformed(2, ["revolute", "fixed"]).compile()
     state = system.initial_state
-    power = np.sum((loads(system, state) - loads(undamped, state)) * state.velocity)
+    power = np.sum((model_loads(system, state) - model_loads(undamped, state)) * state.velocity)
     assert power < -0.1
 
 
@@ -157,7 +152,7 @@ def test_bushings_and_beams_do_not_see_a_motion_of_the_whole():
     """Turned and shifted, world frames included: the same energy and forces in body axes."""
     system = deformed(4, []).compile()
     state, elastic = system.initial_state, system.elastic
-    energy, force = elastic_energy(system, state), loads(system, state)
+    energy, force = elastic_energy(system, state), model_loads(system, state)
     turn = quaternion_exponential([0.7, -1.1, 0.4])
     R, shift = rotation_from_quaternion(turn), np.array([3.0, -2.0, 5.0])
     moved = state.with_(
@@ -168,7 +163,7 @@ def test_bushings_and_beams_do_not_see_a_motion_of_the_whole():
     elastic.successor_rotation[in_world] = R @ elastic.successor_rotation[in_world]
     elastic.successor_point[in_world] = elastic.successor_point[in_world] @ R.T + shift
     assert elastic_energy(system, moved) == pytest.approx(energy, rel=1e-12)
-    np.testing.assert_allclose(loads(system, moved), force, atol=1e-12)
+    np.testing.assert_allclose(model_loads(system, moved), force, atol=1e-12)
 
 
 def test_a_bushing_stores_the_square_of_its_twist():
