@@ -229,21 +229,18 @@ class Arm:
         `given` (n,) is qdd, or of forward dynamics tau; `wrench` (n, 6) acts on the links from
         outside, in link axes about link origins, moment first [N m, N].
         """
-        columns = [vector(x, "arm", name, self.n) for x, name in ((q, "q"), (qd, "qd"))]
-        motion = arm_links.empty_motion(self.n)
-        theta = self.angle + np.where(self.revolute, columns[0], 0.0)
-        d = self.offset + np.where(self.revolute, 0.0, columns[0])
-        arm_links.fill_transforms(self.links, *_cosine_and_sine(theta), d, motion)
-        arm_links.fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
-        motion.qd[:] = columns[1]
-        motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
+        named = (q, "q"), (qd, "qd"), (given, "qdd or tau")
+        position, *rates = (np.array(vector(x, "arm", name, self.n)) for x, name in named)
+        theta = self.angle + np.where(self.revolute, position, 0.0)
+        d = self.offset + np.where(self.revolute, 0.0, position)
         wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm: wrench")
         if wrenches.shape != (self.n, 6):
             raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({self.n}, 6) numbers")
         _check_finite(wrenches, "wrench")
-        motion.wrench[:] = wrenches
-        motion.gravity[:] = self.gravity
-        return motion
+        transforms = arm_links.link_transforms(self.links, *_cosine_and_sine(theta), d)
+        euler = arm_links.euler_parameters(self.links, *_cosine_and_sine(theta / 2.0))
+        loads = np.array(wrenches), self.gravity.copy()
+        return arm_links.Motion(*transforms, euler, *rates, *loads)
 
     def mechanism(self, name: str = "arm") -> Mechanism:
         """Return the arm as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""

@@ -81,17 +81,14 @@ def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion,
     def unknown(values: FloatArray) -> FloatArray:
         return lifted_array(values, lambda x: Counted(x, tally))
 
-    n = arm.n
-    links, motion = lifted(arm.links, known), arm_links.empty_motion(n, object)
+    n, links = arm.n, lifted(arm.links, known)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
     turns, half_turns = ((unknown(np.cos(x)), unknown(np.sin(x))) for x in (q, q / 2.0))
-    interpreted(arm_links.fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
+    transforms = arm_links.link_transforms(links, *turns, lifted_array(arm.offset, known))
     rotations = tally.multiplications
-    interpreted(arm_links.fill_euler_parameters)(links, *half_turns, motion)
-    motion.qd[:], motion.qdd[:] = unknown(q), unknown(q)
-    motion.wrench[:] = known(0.0)
-    motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)
-    return links, motion, rotations
+    euler, gravity = arm_links.euler_parameters(links, *half_turns), arm.gravity + 0.0
+    loads = np.full((n, 6), known(0.0)), lifted_array(gravity, known)
+    return links, arm_links.Motion(*transforms, euler, unknown(q), unknown(q), *loads), rotations
 
 
 @dataclass(frozen=True)
