@@ -10,14 +10,7 @@ import click
 
 import sparsebody as sb
 from sparsebody import plots
-from sparsebody.cli.arguments import (
-    Source,
-    check_new,
-    file_option,
-    flag,
-    json_option,
-    source_argument,
-)
+from sparsebody.cli import arguments as arg
 from sparsebody.cli.output import echo_paths, print_json, print_table
 from sparsebody.errors import SimulationError
 
@@ -26,14 +19,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@source_argument()
+@arg.source_argument()
 @click.option("--count", "-n", type=click.IntRange(1), default=6, help="How many modes.")
 @click.option("--near", type=click.FloatRange(0.0), default=0.0, help="A frequency [Hz].")
-@file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
-@flag("--overwrite", help="Replace existing files.")
-@json_option
+@arg.file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
+@arg.flag("--overwrite", help="Replace existing files.")
+@arg.json_option
 def modes(
-    source: Source, count: int, near: float, output: Path | None, overwrite: bool, as_json: bool
+    source: arg.Source, count: int, near: float, output: Path | None, overwrite: bool, as_json: bool
 ) -> None:
     """Find the natural frequencies of MECHANISM: at its pose if forces balance, or at equilibrium.
 
@@ -83,8 +76,8 @@ def _paths(directory: Path, n: int, overwrite: bool) -> list[Path]:
     """Return the files of trajectories, none of them there already."""
     paths = [directory / f"mode-{k + 1}.h5" for k in range(n)]
     for path in paths:
-        check_new(path, overwrite)
-        check_new(path.with_suffix(".png"), overwrite)
+        arg.check_new(path, overwrite)
+        arg.check_new(path.with_suffix(".png"), overwrite)
     return paths
 
 
