@@ -230,7 +230,7 @@ class Arm:
         outside, in link axes about link origins, moment first [N m, N].
         """
         named = (q, "q"), (qd, "qd"), (given, "qdd or tau")
-        position, *rates = (np.array(vector(x, "arm", name, self.n)) for x, name in named)
+        position, *rates = [np.array(vector(x, "arm", name, self.n)) for x, name in named]
         theta = self.angle + np.where(self.revolute, position, 0.0)
         d = self.offset + np.where(self.revolute, 0.0, position)
         wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm: wrench")
@@ -240,7 +240,7 @@ class Arm:
         transforms = arm_links.link_transforms(self.links, *_cosine_and_sine(theta), d)
         euler = arm_links.euler_parameters(self.links, *_cosine_and_sine(theta / 2.0))
         loads = np.array(wrenches), self.gravity.copy()
-        return arm_links.Motion(*transforms, euler, *rates, *loads)
+        return arm_links.Motion(*transforms, euler, rates[0], rates[1], *loads)
 
     def mechanism(self, name: str = "arm") -> Mechanism:
         """Return the arm as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""

@@ -18,21 +18,9 @@ from sparsebody.plots import elimination_orders as orders
 from sparsebody.plots.curves import Line, plot_growth
 from sparsebody.plots.spy import plot_spy
 from sparsebody.plots.style import save_figure
-from sparsebody.study import pages
+from sparsebody.study import findings, pages
 from sparsebody.study.families import Family
-from sparsebody.study.findings import (
-    ACCURATE,
-    ERROR,
-    MEMORY,
-    OURS,
-    PER_BODY,
-    TIME,
-    Curve,
-    FamilyRows,
-    Finding,
-    failures,
-    families,
-)
+from sparsebody.study.findings import ACCURATE, ERROR, OURS, TIME, FamilyRows
 from sparsebody.study.machine import environments
 from sparsebody.study.plan import AUTO, Study, study_of
 from sparsebody.study.rows import Row, read_results
@@ -95,13 +83,13 @@ def write_report(
     return [write(parts, output / name) for write, name in chosen]
 
 
-def judged_promises(results: Path) -> list[Finding]:
+def judged_promises(results: Path) -> list[findings.Finding]:
     """Return the promises, judged, that the study of a result file names."""
     study = _study_in(results if results.is_dir() else results.parent)
     return _findings(study, read_results(results))
 
 
-def _findings(study: Study | None, rows: Sequence[Row]) -> list[Finding]:
+def _findings(study: Study | None, rows: Sequence[Row]) -> list[findings.Finding]:
     return [] if study is None or study.promises is None else list(study.promises.load()(rows))
 
 
@@ -121,7 +109,7 @@ class _Report:
         self, rows: Sequence[Row], study: Study | None, output: Path, smallest: float
     ) -> None:
         self.rows, self.study, self.output, self.smallest = rows, study, output, smallest
-        self.families = families(rows)
+        self.families = findings.families(rows)
 
     def parts(self, folder: Path, patterns: bool) -> Iterator[pages.Part]:
         """Yield all of them; the environment is that recorded in the folder."""
@@ -151,7 +139,7 @@ class _Report:
                     yield self._save(figure, f"{name}-{kind}", f"{kind}, {name}")
         text = "After a limit was exceeded, larger cases of a series were skipped."
         header = ("method", "status", "message", "families and sizes")
-        yield from _section("Not measured", text, header, failures(self.rows))
+        yield from _section("Not measured", text, header, findings.failures(self.rows))
 
     def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[tuple[str, ...]]:
         return chain.from_iterable(lines_of(family, *arguments) for family in self.families)
@@ -232,9 +220,14 @@ class _Report:
         methods = [label for label in family.methods if label not in backends[1:]]
         for column, name, ylabel, labels in (
             (TIME, "time", _SECONDS, methods),
-            (PER_BODY, "time-per-body", "CPU time of one evaluation per body [s]", methods),
+            (
+                findings.PER_BODY,
+                "time-per-body",
+                "CPU time of one evaluation per body [s]",
+                methods,
+            ),
             (ERROR, "error", "relative error of the accelerations", methods),
-            (MEMORY, "memory", "memory above the mechanism's [MB]", methods),
+            (findings.MEMORY, "memory", "memory above the mechanism's [MB]", methods),
             (TIME, "backends", _SECONDS, backends if len(backends) > 1 else []),
         ):
             measured = [label for label in labels if family.curve(label, column)]
@@ -248,7 +241,7 @@ class _Report:
         if not curve:
             return label, "", "", "", "", ""
         end, fits = max(curve), []
-        for column in (TIME, MEMORY):
+        for column in (TIME, findings.MEMORY):
             fit = family.growth(label, column, self._smallest(curve))
             is_short = fit is not None and not fit.spans_two_decades
             fits.append(f"{fit or ''}" + ", less than two decades" * is_short)
@@ -256,7 +249,7 @@ class _Report:
         sizes, us = f"{min(curve):.0f} to {end:.0f}", f"{1e6 * curve[end] / end:.3g}"
         return label, sizes, *fits, us, "" if error is None else f"{error:.0e}"
 
-    def _smallest(self, curve: Curve) -> float:
+    def _smallest(self, curve: findings.Curve) -> float:
         """Return the size from which on to fit: the usual one, or that of the last few."""
         return min([self.smallest, *sorted(curve)[-_LEAST_POINTS:]])
 
