@@ -1,4 +1,4 @@
-"""Arms of hinges and slides from Denavit-Hartenberg parameters."""
+"""Arms of revolute and prismatic joints from Denavit-Hartenberg parameters."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Links in a chain or a tree, each on one hinge or slide; make it with `Arm.from_dh`.
+    """Links in a chain or a tree, each on a revolute or prismatic joint; see `Arm.from_dh`.
 
     Link i hangs on the z axis of its own frame: that is its parent's moved by `length` along x,
     turned by `twist` about x, moved by d along z, and turned by theta about z, where the joint's
@@ -222,14 +222,14 @@ class Arm:
         )
 
     def motion(
-        self, q: ArrayLike, qd: ArrayLike, given: ArrayLike, wrench: ArrayLike | None = None
+        self, q: ArrayLike, qd: ArrayLike, qdd_or_tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> arm_links.Motion:
         """Return what algorithms take at q (n,) [rad, m], qd (n,); ModelError if these do not fit.
 
-        `given` (n,) is qdd, or of forward dynamics tau; `wrench` (n, 6) acts on the links from
+        `qdd_or_tau` (n,): tau for forward dynamics, else qdd; `wrench` (n, 6) acts on links from
         outside, in link axes about link origins, moment first [N m, N].
         """
-        named = (q, "q"), (qd, "qd"), (given, "qdd or tau")
+        named = (q, "q"), (qd, "qd"), (qdd_or_tau, "qdd or tau")
         position, *rates = [np.array(vector(x, "arm", name, self.n)) for x, name in named]
         theta = self.angle + np.where(self.revolute, position, 0.0)
         d = self.offset + np.where(self.revolute, 0.0, position)

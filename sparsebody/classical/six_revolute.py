@@ -1,4 +1,4 @@
-"""The arm of six parallel hinges by which Liu (2011) shows the spatial operator algebra.
+"""The arm of six parallel revolute joints by which Liu (2011) shows the spatial operator algebra.
 
 Its table of Denavit-Hartenberg parameters (modified: the length of a row lies before its joint)
 goes from the tip to the base, and numbers joints and lengths from the base. M(2) and phi(2) are

@@ -36,24 +36,24 @@ def modes(
     from sparsebody.model.files import mechanism_document
 
     paths = [] if output is None else _paths(output, count, overwrite)
-    found = _modes(mechanism.compile(), count, near)
-    paths = paths[: len(found.eigenvalue)]
+    result = _modes(mechanism.compile(), count, near)
+    paths = paths[: len(result.eigenvalue)]
     if paths:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
     for k, path in enumerate(paths):
-        found.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
+        result.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
         subject = plots.trajectory_subject(path, plots.Options())
         plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
     if as_json:
-        rows = zip(found.frequency.tolist(), found.damping_ratio.tolist(), strict=True)
+        rows = zip(result.frequency.tolist(), result.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]
         files = [str(path) for path in paths]
-        print_json({"modes": listed, "mechanisms": found.n_mechanisms, "files": files})
+        print_json({"modes": listed, "mechanisms": result.n_mechanisms, "files": files})
         return
-    if not len(found.eigenvalue):
+    if not len(result.eigenvalue):
         click.echo("no modes: the joints leave no freedom")
         return
-    values = zip(found.eigenvalue, found.frequency, found.damping_ratio, strict=True)
+    values = zip(result.eigenvalue, result.frequency, result.damping_ratio, strict=True)
     table = [
         (f"{k + 1}", *(("-", "-") if f != f else (f"{f:.6g}", f"{ratio:.4g}")), _kind(complex(s)))
         for k, (s, f, ratio) in enumerate(values)
