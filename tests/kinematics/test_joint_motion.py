@@ -72,9 +72,7 @@ def coordinates_of(system, state):
 
 def wheel(joint_type, coordinate=0, prescribed=None):
     """One body, its frame on the joint frame, with a tracked coordinate."""
-    mechanism = sb.Mechanism()
-    mechanism.add_body("wheel", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("joint", joint_type, sb.WORLD, "wheel", prescribed=prescribed)
+    mechanism = one_body(joint_type, joint={"prescribed": prescribed})
     if joint_type.has_named_coordinates:
         mechanism.add_joint_force("force", "joint", coordinate=coordinate, damping=1.0)
     return mechanism.compile()
