@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compliant_mechanisms import STIFF, deformed, joint_type
+from linkages import at_start, one_body
 from random_mechanisms import TREE_TYPES, random_tree
 from textbook import assemble
 
@@ -90,11 +91,10 @@ def test_point_springs_pull_along_their_line():
 
 
 def test_external_forces_act_at_their_point_in_their_axes():
-    mechanism = sb.Mechanism(gravity=[0, 0, 0])
     pose = {"center_of_mass": [1, 0, 0], "orientation": np.array([1, 0, 0, 1]) / np.sqrt(2)}
-    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], **pose)
-    mechanism.add_external_force("world", "a", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
-    mechanism.add_external_force("body", "a", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
+    mechanism = one_body(gravity=(0, 0, 0), **pose)
+    mechanism.add_external_force("w", "body", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
+    mechanism.add_external_force("b", "body", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
     system = mechanism.compile()
     force = SystemMotion(system, system.initial_state).applied
     np.testing.assert_allclose(force[0], [1, 0, -2, 2, 0, 5], atol=1e-14)
@@ -168,10 +168,9 @@ def test_bushings_and_beams_do_not_see_a_motion_of_the_whole():
 
 def test_a_bushing_stores_the_square_of_its_twist():
     """One screw motion of both rotation and translation, whose logarithm is known."""
-    mechanism = sb.Mechanism("bush", gravity=(0, 0, 0))
     angle, pitch, stiffness = 1.3, 0.4, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_bushing("bush", "world", "b", point=(0, 0, 0), stiffness=stiffness)
+    mechanism = one_body(gravity=(0, 0, 0))
+    mechanism.add_bushing("bush", "world", "body", point=(0, 0, 0), stiffness=stiffness)
     system = mechanism.compile()
     state = system.initial_state.with_(
         position=np.array([[0.0, 0.0, pitch]]),
@@ -186,8 +185,7 @@ def test_every_method_takes_compliant_joints_for_springs(method):
     mechanism = deformed(5, ["revolute", "spherical"])
     mechanism.add_joint("weld", sb.Revolute(), "b1", "b2", point=(1.5, 0.3, -0.1))
     mechanism.add_joint_force("motor", "j0", stiffness=2.0, effort=1.0, damping=0.1)
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     motion = SystemMotion(system, state)
     expected = sb.forward_dynamics(system, state, factorization="dense")
     assert sb.count_mobility(system, sb.ForwardDynamics(system)).mobility == 30 - 5
@@ -211,11 +209,9 @@ def test_every_method_takes_compliant_joints_for_springs(method):
 )
 def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, compliance, rigid):
     def split(compliance):
-        mechanism = sb.Mechanism("split", gravity=(0.3, -0.2, -9.81))
-        mechanism.add_body("b", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.4, 0.1, 0.0])
+        body = {"inertia": [0.1, 0.1, 0.1], "position": [0.4, 0.1, 0.0]}
         joint = {"point": (0, 0, 0), "compliance": compliance}
-        mechanism.add_joint("j", joint_type(name), "world", "b", **joint)
-        return mechanism.compile()
+        return one_body(joint_type(name), (0.3, -0.2, -9.81), joint, **body).compile()
 
     system = split(compliance)
     assert system.joint_types[0].name == rigid
@@ -228,11 +224,9 @@ def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, complianc
 
 
 def test_the_reaction_of_a_compliant_joint_carries_the_weight():
-    mechanism = sb.Mechanism("hanging")
-    mechanism.add_body("b", mass=2.0, inertia=[0.1, 0.1, 0.1], position=[0, 0, -0.5])
-    place = {"point": (0, 0, 0), "axis": (0, 1, 0)}
-    mechanism.add_joint("j", sb.Revolute(), "world", "b", **place, compliance=1e-4)
-    system = mechanism.compile()
+    body = {"mass": 2.0, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, -0.5]}
+    joint = {"point": (0, 0, 0), "axis": (0, 1, 0), "compliance": 1e-4}
+    system = one_body(sb.Revolute(), joint=joint, **body).compile()
     state = sb.equilibrium(system).state
     assert state.position[0, 2] == pytest.approx(-0.5 - 1e-4 * 2.0 * 9.81, rel=1e-12)
     wrench = sb.forward_dynamics(system, state).joint_wrench[0]
