@@ -1,7 +1,7 @@
 """Algorithms in joint coordinates and their peers: hooks of `joint_space.toml`, `loops_aba.toml`.
 
-"aba" and "crba" are timed from joint coordinates to the accelerations of the joints, or to the
-factor of the joint-space inertia.
+"aba", "crba" and "derivatives" are timed from joint coordinates to the accelerations of the joints,
+to the factor of the joint-space inertia, or to all derivatives of the accelerations.
 """
 
 import math
@@ -16,13 +16,14 @@ from sparsebody.study.families import Problem
 from sparsebody.study.findings import Finding
 from sparsebody.study.measure import Prepared, tree_prepared
 from sparsebody.study.rows import Row
-from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
+from sparsebody.tree import TreeDerivatives, joint_coordinates, spanning_tree, tree_dynamics
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.method import ArticulatedBody, CompositeRigidBody
 
 PROMISED = {  # times as long as Pinocchio, from 128 bodies on
     ("chain", "aba", "pinocchio-aba"): 1.3,
     ("chain", "crba", "pinocchio-crba"): 2.0,
+    ("chain", "derivatives", "pinocchio-derivatives"): 4.0,
     ("ladder", "loops-force", "pinocchio-constraint-dynamics"): 2.0,
 }
 
@@ -40,6 +41,14 @@ def crba(problem: Problem) -> Prepared:
     tree = spanning_tree(problem.system)
     method, q = CompositeRigidBody(problem.system, tree), joint_coordinates(tree, problem.state)[0]
     return _timed(problem, "crba", lambda: method.inertia_factor(q))
+
+
+def derivatives(problem: Problem) -> Prepared:
+    """Derivatives of the joint accelerations by positions, velocities and forces."""
+    of = TreeDerivatives(problem.system)
+    q, qd = joint_coordinates(of.tree, problem.state)
+    tau = np.zeros_like(qd)
+    return _timed(problem, "aba", lambda: of.forward_dynamics(q, qd, tau).qdd_q)
 
 
 def _timed(problem: Problem, method: str, part: Callable[[], FloatArray]) -> Prepared:

@@ -156,6 +156,15 @@ def aba(problem: Problem) -> Prepared:
     return prepared(model, lambda: pin.aba(*model.arguments))
 
 
+def derivatives(problem: Problem) -> Prepared:
+    """Derivatives of the articulated-body algorithm by positions, velocities and forces."""
+    model = Model(problem, "breadth-first", balls_as_hinges=True)
+    return Prepared(
+        lambda: pin.computeABADerivatives(*model.arguments)[0],
+        lambda: model.accelerations(pin.aba(*model.arguments)),
+    )
+
+
 def crba(problem: Problem) -> Prepared:
     """Composite-rigid-body algorithm and U D U'."""
     peer = Model(problem, "breadth-first", balls_as_hinges=False)

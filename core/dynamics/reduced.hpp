@@ -74,7 +74,7 @@ inline constexpr double row_tolerance = 1e-9;  // part of a row that is rounding
 
 // Fills `reduced` with rows A (n_rows, 2, 6) on the freedoms of their bodies, ends (n_joints, 2), -1 for the world:
 // to_freedoms (n, 6, 6) is W^-1 Q and `inverse` W^-1, W taking twists to units in which inertias are one. What is
-// nothing but rounding becomes zero. Returns (n_rows,) the norms of the rows with all freedoms.
+// nothing but rounding becomes zero. Returns (n_rows,) the norms of the rows with all freedoms, 0 for rows that are zero.
 inline Array<double> rows_on_freedoms(View<const Index> row_joint, View<const Index, 2> ends, View<const double, 3> A,
                                       View<const double, 3> to_freedoms, View<const double, 3> inverse,
                                       View<double, 3> reduced) {
@@ -95,10 +95,10 @@ inline Array<double> rows_on_freedoms(View<const Index> row_joint, View<const In
         unreduced_square += unreduced * unreduced;
       }
     }
-    size[k] = std::sqrt(unreduced_square);
-    for (int side = 0; side < 2; ++side)
-      if (square[side] <= row_tolerance * row_tolerance * unreduced_square)
-        for (int c = 0; c < 6; ++c) reduced(k, side, c) = 0.0;
+    for (int side = 0; side < 2; ++side) {
+      if (square[side] > row_tolerance * row_tolerance * unreduced_square) size[k] = std::sqrt(unreduced_square);
+      else std::fill_n(&reduced(k, side, 0), 6, 0.0);
+    }
   }
   return size;
 }
@@ -115,17 +115,20 @@ inline std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const
   Array<Index> n_dropped(is_within.size());
   std::fill(keep.begin(), keep.end(), true);
   std::vector<double> numbers;
+  std::vector<Index> waiting, row;
+  const Index width = 2 * reduced.shape(2);
   for (Index j = 0; j < is_within.size(); ++j) {
     if (!is_within[j]) continue;
-    numbers.clear();
+    numbers.clear(), waiting.clear(), row.clear();
     for (Index k = first_row[j]; k < first_row[j + 1] && !is_prescribed[k]; ++k) {  // prescribed rows are the last ones
-      for (const double x : reduced[k]) numbers.push_back(x / std::max(size[k], 1e-300));
       keep[k] = false;
+      if (size[k] == 0.0) continue;
+      waiting.push_back(Index(row.size())), row.push_back(k);
+      for (const double x : reduced[k]) numbers.push_back(x / size[k]);
     }
-    const Index n = Index(numbers.size()) / 12;
-    std::vector<Index> waiting = dense::first_numbers(n);
-    dense::orthogonalize({numbers.data(), {n, 12}}, 12, waiting, n, row_tolerance,
-                         [&](Index i, double) { keep[first_row[j] + i] = true; });
+    const Index n = Index(row.size());
+    dense::orthogonalize({numbers.data(), {n, width}}, width, waiting, n, row_tolerance,
+                         [&](Index i, double) { keep[row[i]] = true; });
     for (Index k = first_row[j]; k < first_row[j + 1]; ++k) n_dropped[j] += !keep[k];
   }
   return {std::move(keep), std::move(n_dropped)};

@@ -9,7 +9,7 @@ namespace sparsebody {
 
 using namespace model;
 
-template <OneOf<Poses, JointMotions, JointMotionArrays, ConstraintRows, ElasticMotion, model::PlanarMotion, Momentum,
+template <OneOf<Poses, JointMotions, JointMotionArrays, ConstraintRows, ElasticMotion, PlaneNormals, Momentum,
                 Placement, RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -28,7 +28,7 @@ void bind_model(nb::module_& m) {
       m, &constraint_rows, "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
   def_kernel<"unit_rows(index, joint, frames, bodies, subspaces, threads)">(
       m, &unit_rows, "Some rows (n, 2, 6) on the bodies, of unit norm.");
-  def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
+  def_kernel<"joint_wrenches(first_row, subspace, multiplier, threads)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
   def<"momentum(mass, inertia, gravity, position, orientation, velocity)">(
@@ -46,10 +46,9 @@ void bind_model(nb::module_& m) {
   functions.attr("OTHER") = int(TimeFunctions::other);
 
   // Structure
-  def_kernel<"planar_motion(n_bodies, frames, subgroup, first_row, subspaces, tolerance)">(
-      m, &planar_motion,
-      "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
-      "rest means nothing.");
+  def_kernel<"plane_normals(n_bodies, frames, subgroup, tolerance)">(
+      m, &plane_normals, "Normals (n + 1, 3) of the plane of motion, that of the world last; and whether there is one.");
+  def_kernel<"triads(direction)">(m, &triads, "Rows x, y, z of axes (n, 3, 3), z along each direction.");
   def_kernel<"placement(n_nodes, ends, rotation, point, first)">(m, &placement);
   def_kernel<"spanning_forest(n_nodes, first, second)">(m, &spanning_forest);
   def_kernel<"crossings(joints, most, tolerance)">(m, &crossings);

@@ -106,12 +106,16 @@ inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joi
   return rows;
 }
 
-// T lambda of every joint
-inline Array<double, 2> joint_wrenches(Index n_joints, View<const Index> joint, View<const double, 2> subspace,
-                                       View<const double> multiplier) {
-  Array<double, 2> wrench({n_joints, 6});
-  for (Index k = 0; k < joint.size(); ++k)
-    (Force<double>::load(&subspace(k, 0)) * multiplier[k]).add_to(&wrench(joint[k], 0));
+// T lambda of every joint, the rows first_row[j] up to first_row[j + 1] of joint j
+inline Array<double, 2> joint_wrenches(View<const Index> first_row, View<const double, 2> subspace,
+                                       View<const double> multiplier, int threads) {
+  const Index n_joints = first_row.size() - 1;
+  auto wrench = Array<double, 2>::uninitialized({n_joints, 6});
+  for_each(n_joints, threads, [&](Index j) {
+    Force<double> f{};
+    for (Index k = first_row[j]; k < first_row[j + 1]; ++k) f = f + Force<double>::load(&subspace(k, 0)) * multiplier[k];
+    f.store(&wrench(j, 0));
+  });
   return wrench;
 }
 

@@ -83,6 +83,7 @@ SB_INLINE void store(const Transform<Lanes>& X, const Motion<Lanes>& v, double (
 }  // namespace
 
 JointErrors::JointErrors(const model::JointTable& joints) : joints_(joints) {
+  batches_.reserve(joints.size() / n_lanes + 1);
   for (Index j = 0; j < joints.size();) {
     Batch batch{j, j, {}, {}, {}, {}};
     while (batch.end < joints.size() && batch.end < j + n_lanes && joints.kind[batch.end] == joints.kind[j]) ++batch.end;

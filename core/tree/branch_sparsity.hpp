@@ -1,9 +1,12 @@
 // Branch-induced sparsity: H and its factors as packed rows of their supports. Featherstone (2008), secs. 6.4, 6.5.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <ranges>
+#include <vector>
 
+#include "base/dense.hpp"
 #include "tree/motion.hpp"
 
 namespace sparsebody::tree {
@@ -144,6 +147,63 @@ inline void solve_ltdl(const BranchPattern& pattern, View<const double> LD, View
   for (Index r = 0; r < rows.rows(); ++r)
     for (Index k = 0; k < pattern.size(); ++k) rows(r, k) /= LD[pattern.diagonal(k)];
   solve_lower<true>(pattern, LD, rows);
+}
+
+// ---- X becomes (L' L)^-1 X, by strips of its columns that fit the cache, coordinates of a branch four at a time.
+
+// x_to -= L x_from for R successive rows of L and G coordinates before them: from the rows to those, or the reverse.
+template <bool is_upper, int R, int G>
+void subtract_block(const BranchPattern& pattern, View<const double> L, Index first, const Index* before, double* X,
+                    Index stride, Index width) {
+  constexpr int n_from = is_upper ? R : G, n_to = is_upper ? G : R;
+  double P[n_from][n_to];
+  const double* from[n_from];
+  double* to[n_to];
+  for (int r = 0; r < R; ++r)
+    for (int g = 0; g < G; ++g)
+      P[is_upper ? r : g][is_upper ? g : r] = -L[pattern.start[first + r] + pattern.depth[before[g]]];
+  for (int k = 0; k < n_from; ++k) from[k] = X + (is_upper ? first + k : before[k]) * stride;
+  for (int k = 0; k < n_to; ++k) to[k] = X + (is_upper ? before[k] : first + k) * stride;
+  dense::add_products<n_from, n_to>(width, P, from, to);
+}
+
+inline void solve_ltl_columns(const BranchPattern& pattern, View<const double> L, View<double, 2> matrix) {
+  constexpr Index strip = 64, most = 4;
+  const Index n = pattern.size(), stride = matrix.shape(1);
+  std::vector<Index> first_rows, before(n);
+  for (Index k = 0; k < n; ++k)  // rows [first, next first) follow each other on a branch
+    if (first_rows.empty() || pattern.parent[k] != k - 1 || k - first_rows.back() == most) first_rows.push_back(k);
+  first_rows.push_back(n);
+  const auto pass = [&]<bool is_upper>(std::bool_constant<is_upper>, Index block, double* X, Index width) {
+    const Index first = first_rows[block], end = first_rows[block + 1];
+    const auto subtract_others = [&] {
+      Index n_before = 0, done = 0;
+      for (Index i = pattern.parent[first]; i >= 0; i = pattern.parent[i]) before[n_before++] = i;
+      with_constant<4, 3, 2, 1>(end - first, [&](auto R) {
+        for (; done + most <= n_before; done += most)
+          subtract_block<is_upper, R, most>(pattern, L, first, &before[done], X, stride, width);
+        for (; done < n_before; ++done)
+          subtract_block<is_upper, R, 1>(pattern, L, first, &before[done], X, stride, width);
+      });
+    };
+    if (!is_upper) subtract_others();
+    for (Index r = 0; r < end - first; ++r) {
+      const Index k = is_upper ? end - 1 - r : first + r;
+      double* const x = X + k * stride;
+      for (Index done = is_upper ? end - 1 : first; done != k; done += is_upper ? -1 : 1) {
+        const Index row = std::max(k, done), column = std::min(k, done);
+        dense::add_scaled(x, -L[pattern.start[row] + pattern.depth[column]], X + done * stride, width);
+      }
+      const double inverse = 1.0 / L[pattern.diagonal(k)];
+      for (Index c = 0; c < width; ++c) x[c] *= inverse;
+    }
+    if (is_upper) subtract_others();
+  };
+  for (Index c = 0; c < stride; c += strip) {
+    const Index width = std::min(strip, stride - c), n_blocks = Index(first_rows.size()) - 1;
+    for (Index b = n_blocks - 1; b >= 0; --b) pass(std::true_type{}, b, matrix.data() + c, width);
+    for (Index b = 0; b < n_blocks; ++b) pass(std::false_type{}, b, matrix.data() + c, width);
+  }
 }
 
 }  // namespace sparsebody::tree

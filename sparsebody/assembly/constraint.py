@@ -93,14 +93,8 @@ class KKTStructure:
         return np.concatenate([force.ravel(), acceleration[self.rows]])
 
 
-def kkt_structure(
-    system: System, keep: BoolArray | None = None, freedoms: IntArray | None = None
-) -> KKTStructure:
-    """Return the structure with all constraint rows, or with those where `keep` is true.
-
-    The bodies have all their freedoms, or the given number (n_bodies,).
-    """
-    freedoms = np.full(system.n_bodies, 6) if freedoms is None else freedoms
+def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int = 6) -> KKTStructure:
+    """Return the structure with all constraint rows, or with those where `keep` is true."""
     if keep is None:
         rows, n_rows = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:
@@ -110,7 +104,7 @@ def kkt_structure(
     sizes = n_rows[joints]
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     return KKTStructure(
-        pattern=BlockPattern(np.concatenate([freedoms, sizes]).astype(np.intp), ends),
+        pattern=BlockPattern(np.append(np.full(system.n_bodies, freedoms), sizes), ends),
         joints=joints.astype(np.intp),
         rows=rows.astype(np.intp),
         system=system,

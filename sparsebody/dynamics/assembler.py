@@ -234,8 +234,8 @@ class Assembler:
 
     @property
     def has_alternatives(self) -> bool:
-        """Whether rows were left out that have a part on the freedoms, as far as filled."""
-        return bool(self._left_out.values.any())
+        """Whether rows were left out that have a part on the freedoms."""
+        return len(self._left_out.rows) > 0
 
     def _leave_out(
         self, table: Table, native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
@@ -344,8 +344,14 @@ class SpatialAssembler(Assembler):
     width = 6
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
 
-    def __init__(self, system: System, structure: KKTStructure, solver: Solver) -> None:
-        self._arguments = system, structure, solver
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        solver: Solver,
+        left_out: IntArray | None = None,
+    ) -> None:
+        self._arguments = system, structure, solver, left_out
         self._threads, order, part_starts = solver.threads, solver.order, None
         if solver.factorization == "block-ldl":
             order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
@@ -362,7 +368,10 @@ class SpatialAssembler(Assembler):
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
         self.native, self.values, self.right, self.x = self._evaluation()
-        left_out = np.setdiff1d(np.arange(system.n_rows, dtype=np.intp), structure.rows)
+        if left_out is None:
+            is_left_out = np.ones(system.n_rows, dtype=bool)
+            is_left_out[structure.rows] = False
+            left_out = np.flatnonzero(is_left_out)
         self._leave_out(self._table(left_out), self.native)
 
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
@@ -398,8 +407,3 @@ class SpatialAssembler(Assembler):
     def _table(self, rows: IntArray) -> Table:
         anchor = self.system.successor_point
         return row_table(self.system, self.bodies, rows, self._general, anchor, self.width)
-
-    @property
-    def has_alternatives(self) -> bool:
-        """Whether rows were left out."""
-        return len(self._left_out.rows) > 0

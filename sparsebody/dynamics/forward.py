@@ -434,7 +434,7 @@ class Evaluation(SystemMotion):
 
     def accelerations(self) -> Accelerations:
         """Return accelerations, multipliers and joint wrenches, with their residuals."""
-        dynamics, system = self.dynamics, self.system
+        dynamics, system, threads = self.dynamics, self.system, self.dynamics.options.threads
         multiplier = np.zeros(system.n_rows)
         acceleration, residual = self._solution(multiplier)
         dropped = dynamics.evaluator.dropped_residual()
@@ -447,7 +447,7 @@ class Evaluation(SystemMotion):
         return Accelerations(
             acceleration,
             multiplier,
-            joint_reactions(system, self.state, self.subspace, multiplier),
+            joint_reactions(system, self.state, self.subspace, multiplier, threads),
             residual,
             dropped,
             dynamics.evaluator.report,

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.reductions import rows_in_plane
+from sparsebody.dynamics.reductions import PlanarRows
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.model.system import State, System
@@ -76,11 +76,10 @@ def generic_mobility_in_plane(system: System, state: State | None = None) -> Gen
     motion = planar_motion(system)
     if motion is None:
         return None
-    rows = rows_in_plane(system, motion, consistent_state(system) if state is None else state)
+    rows = PlanarRows(system, motion).at(consistent_state(system) if state is None else state)
     if rows is None:
         return None
-    within = np.flatnonzero(~motion.is_out_of_plane)[rows.any(axis=(1, 2))]
-    bars = np.bincount(system.row_joint[within], minlength=system.n_joints)
+    bars = np.bincount(system.row_joint[rows[1] > 0.0], minlength=system.n_joints)
     return _generic(system, bars, 3)
 
 

@@ -27,6 +27,7 @@ from sparsebody.factorization import (
 )
 from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
+from sparsebody.model.subgroups.ground_motion import ground_motion, planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.ordering import candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
@@ -250,30 +251,25 @@ def for_threads(preparation: Preparation) -> ThreadPreparation:
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
     """Decide at a state: with fewer freedoms where that is possible and pays."""
-    names, tolerance = (options.ordering, options.factorization), options.rank_tolerance
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
-    if options.factorization in IN_PLANE:
-        planar = reductions.planar_reduction(system, state, tolerance, options.threads)
-        if planar is not None:
-            pattern = planar.structure.pattern
-            choice = choose_in_plane(pattern, *names, state.position)
-            pattern.forget_adjacency()
-            return _reduced(planar, choice, options.threads)
-    classes = reductions.classes_of(system)
+    decide = partial(
+        reductions.reduction, tolerance=options.rank_tolerance, threads=options.threads
+    )
+    plane = planar_motion(system) if options.factorization in IN_PLANE else None
+    reduced, choose = None if plane is None else decide(system, plane, state), choose_in_plane
+    classes = reductions.classes_of(system) if reduced is None else None
     if classes is not None and options.factorization == "auto":
-        is_corrected = options.baumgarte is None
+        motion = ground_motion(classes, keeps_points=options.baumgarte is None)
         pays = partial(reduction_pays, ordering=options.ordering)
-        ground = reductions.ground_reduction(system, classes, state, pays, is_corrected, tolerance)
-        if ground is not None:
-            choice = choose_solver(ground.structure.pattern, *names, state.position)
-            return _reduced(ground, choice, options.threads)
-    return prepared_unreduced(system, state, options, classes)
-
-
-def _reduced(reduction: reductions.Reduction, choice: SolverChoice, threads: int) -> Preparation:
-    evaluator = evaluators.direct_evaluator(reduction.assembler(choice.solver(threads)))
-    return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
+        reduced, choose = decide(system, motion, state, ~classes.is_redundant, pays), choose_solver
+    if reduced is None:
+        return prepared_unreduced(system, state, options, classes)
+    pattern = reduced.structure.pattern
+    choice = choose(pattern, options.ordering, options.factorization, state.position)
+    pattern.forget_adjacency()
+    evaluator = evaluators.direct_evaluator(reduced.assembler(choice.solver(options.threads)))
+    return Preparation(evaluator, choice, reduced.structure, reduced.decision, reduced.bodies)
 
 
 def prepared_unreduced(

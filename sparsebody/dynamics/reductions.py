@@ -5,10 +5,12 @@ the world have fewer; an exact change of basis. Reactions out of the plane, or o
 subgroups, are recovered from the solution.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -35,9 +37,9 @@ from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.factorization.unit_factors import safe_order
 from sparsebody.model.joints import PointOnPlane
-from sparsebody.model.subgroups import Classes, Kind, displacement_classes, ground_motion, links
-from sparsebody.model.subgroups import classes as subgroup_classes
-from sparsebody.model.subgroups.ground_motion import GroundMotion
+from sparsebody.model.subgroups import Classes, Kind, displacement_classes, links
+from sparsebody.model.subgroups.classes import THROUGH_POINT
+from sparsebody.model.subgroups.ground_motion import KEEP_DIRECTIONS, GroundMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
@@ -50,8 +52,11 @@ from sparsebody.spatial import rotation_from_quaternion
 class PlanarRows:
     """Rows within the plane of `motion`; joints of `is_line` only hold a point on a line in it."""
 
-    def __init__(self, system: System, motion: ground_motion.PlanarMotion) -> None:
-        self.system, self.motion = system, motion
+    def __init__(self, system: System, motion: GroundMotion) -> None:
+        assert motion.normal is not None
+        self.system = system
+        normals = np.concatenate([motion.axis, motion.normal[None]])  # the world's is the last
+        self.axes = np.roll(model.triads(normals), 1, axis=1)  # normal, and two in the plane
         self.is_line = np.zeros(system.n_joints, dtype=bool)
         joints = np.flatnonzero(system.joint_kind == PointOnPlane.kind)
         along_normal = self._line_normals(joints)[:, 0]
@@ -61,9 +66,9 @@ class PlanarRows:
 
     def table(self, bodies: IntArray, rows: IntArray) -> Table:
         """Return the table of `rows` on bodies, in order; an evaluation fills it."""
-        system, motion, lines = self.system, self.motion, np.flatnonzero(self.is_line)
+        system, lines = self.system, np.flatnonzero(self.is_line)
         anchor = np.zeros((system.n_joints, 4))
-        anchor[:, :2] = system.successor_point @ motion.axes[1:].T  # where the world is successor
+        anchor[:, :2] = system.successor_point @ self.axes[-1, 1:].T  # where the world is successor
         point = self._in_plane(system.successor[lines], system.successor_point[lines])
         anchor[lines, :2] = self._line_normals(lines)[:, 1:]
         anchor[lines, 2:] = point[:, 1:]
@@ -77,22 +82,34 @@ class PlanarRows:
         qr: factorization.BlockQR | None = None,
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation of bodies with roots (n, 2) of inertia and mass, b and x."""
-        system, motion = self.system, self.motion
+        system = self.system
         right, x = (large_zeros(3 * len(bodies) + len(kept.rows)) for _ in range(2))
         roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
         evaluated = dynamics.PlanarEvaluation(
             kept.native,
             qr,
             body=bodies.astype(np.uint32),
-            gravity=motion.axes[1:] @ system.gravity,
+            gravity=self.axes[-1, 1:] @ system.gravity,
             unit=np.concatenate([roots, 1.0 / roots], axis=1),
-            basis=np.concatenate([motion.basis[bodies], motion.axes[None]]),
+            basis=self.axes[np.append(bodies, -1)],
             right=right,
             x=x,
             n_coordinates=len(system.coordinates.joint),
         )
         evaluated.fill_rows_on_successors(kept.native, successor_frames(system))
         return evaluated, right, x
+
+    def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
+        """Return rows (n_rows, 2, 3) for unit inertias, their norms; None for states elsewhere."""
+        system, bodies = self.system, np.arange(self.system.n_bodies)
+        table = self.table(bodies, np.arange(system.n_rows))
+        evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
+        arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
+        terms = self.terms.at(state, None)
+        status = evaluated.assemble((*arrays, state.time), terms, NO_TERMS.gamma)
+        if status != unit_factors.REGULAR:
+            return None
+        return table.values, np.sqrt(np.einsum("rsa,rsa->r", table.values, table.values))
 
     def _line_normals(self, joints: IntArray) -> FloatArray:
         """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
@@ -101,21 +118,7 @@ class PlanarRows:
 
     def _in_plane(self, bodies: IntArray, vectors: FloatArray) -> FloatArray:
         """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
-        motion = self.motion
-        basis = np.where((bodies >= 0)[:, None, None], motion.basis[bodies], motion.axes)
-        return np.asarray(np.einsum("mij,mj->mi", basis, vectors))
-
-
-def rows_in_plane(
-    system: System, motion: ground_motion.PlanarMotion, state: State
-) -> FloatArray | None:
-    """Return rows (k, 2, 3) that do not keep bodies in the plane; None for states outside it."""
-    planar, bodies = PlanarRows(system, motion), np.arange(system.n_bodies)
-    table = planar.table(bodies, np.flatnonzero(~motion.is_out_of_plane))
-    evaluated, *_ = planar.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
-    arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
-    status = evaluated.assemble((*arrays, state.time), planar.terms.at(state, None), NO_TERMS.gamma)
-    return table.values if status == unit_factors.REGULAR else None
+        return np.asarray(np.einsum("mij,mj->mi", self.axes[bodies], vectors))
 
 
 class PlanarAssembler(Assembler):
@@ -126,24 +129,25 @@ class PlanarAssembler(Assembler):
 
     def __init__(
         self,
-        system: System,
-        motion: ground_motion.PlanarMotion,
+        motion: GroundMotion,
         structure: KKTStructure,
         left_out: IntArray,
+        tree: ReactionTree,
         solver: Solver,
     ) -> None:
-        self._arguments = system, motion, structure, left_out, solver
-        planar, n = PlanarRows(system, motion), system.n_bodies
+        self._arguments = motion, structure, left_out, tree, solver
+        system, n = structure.system, structure.system.n_bodies
+        planar = PlanarRows(system, motion)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         super().__init__(system, structure, bodies, duals, planar.terms)
-        self._motion = motion
+        self.reaction_tree = tree
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
         if solver.factorization == "block-qr":
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
         else:
             self.symbolic = self._analyze(solver, own_order)
-        kept, normal = planar.table(bodies, self.rows), motion.basis[:, 0]
+        kept, normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
         inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
@@ -151,15 +155,6 @@ class PlanarAssembler(Assembler):
         self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
         self.values, self.native.threads = kept.values, solver.threads
         self._leave_out(planar.table(bodies, left_out), self.native)
-
-    @cached_property
-    def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
-        """The joints that hold each body in the plane, with three rows."""
-        motion, system = self._motion, self.system
-        rows = np.flatnonzero(motion.is_out_of_plane)  # three for each body
-        joint = motion.joint[motion.bodies]
-        first = np.searchsorted(rows, system.first_row[joint])
-        return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
 
     def solve_extended(
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
@@ -177,9 +172,9 @@ class PlanarAssembler(Assembler):
 
 def _by_first_dual(ends: IntArray, n: int) -> IntArray:
     """Return the primal blocks in the order in which the dual ones meet them."""
-    met, first = np.unique(ends[ends >= 0], return_index=True)
-    others = np.setdiff1d(np.arange(n), met, assume_unique=True)
-    return np.concatenate([met[np.argsort(first, kind="stable")], others]).astype(np.intp)
+    first = np.full(n + 1, ends.size)  # the last entry is the world's
+    first[ends.ravel()[::-1]] = np.arange(ends.size)[::-1]
+    return np.argsort(first[:n], kind="stable")
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
@@ -292,90 +287,72 @@ class Reduction:
     structure: KKTStructure  # of the kept rows on the freedoms
     decision: RankDecision  # on all rows; those that take the freedoms from the bodies are kept
     assembler: Callable[[Solver], Assembler]
-    bodies: dict[str, int] = field(default_factory=dict)  # how many, by displacement subgroup
-
-
-def planar_reduction(
-    system: System, state: State, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
-) -> Reduction | None:
-    """Return the reduction to a plane, decided at a state; None where bodies are not in one."""
-    motion = ground_motion.planar_motion(system)
-    rows = None if motion is None else rows_in_plane(system, motion, state)
-    if motion is None or rows is None:
-        return None
-    is_within = np.zeros(system.n_rows, dtype=bool)
-    is_within[~motion.is_out_of_plane] = rows.any(axis=(1, 2))
-    three = np.full(system.n_bodies, 3, dtype=np.intp)
-    pattern = kkt_structure(system, is_within, three).pattern
-    matrix = SaddleMatrix.of_rows(pattern, rows[is_within[~motion.is_out_of_plane]])
-    in_plane = independent_rows(matrix, tolerance, threads)
-    decision = _on_all_rows(is_within, in_plane, "planar motion")
-    structure = kkt_structure(system, decision.keep, three)
-    left_out = np.flatnonzero(is_within & ~decision.keep)
-    assembler = partial(PlanarAssembler, system, motion, structure, left_out)
-    decision = replace(decision, keep=decision.keep | motion.is_out_of_plane)
-    return Reduction(structure, decision, assembler)
+    bodies: dict[str, int] = field(default_factory=dict)  # how many, unless all are in one plane
 
 
 FEW = 0.01  # share of bodies with fewer freedoms that could not pay
 
 
-def ground_reduction(
+def reduction(
     system: System,
-    classes: Classes,
+    motion: GroundMotion,
     state: State,
-    pays: Callable[[BlockPattern, BlockPattern], bool],
-    has_corrections: bool = True,
+    is_candidate: BoolArray | None = None,
+    pays: Callable[[BlockPattern, BlockPattern], bool] | None = None,
     tolerance: float = tolerances.RANK_TOLERANCE,
+    threads: int = 1,
 ) -> Reduction | None:
-    """Return the reduction to subgroups about the world at a state; None if none `pays`.
+    """Return the equations on the freedoms that bodies have about the world, decided at a state.
 
-    Without corrections of positions, bodies that turn about points and lines keep all freedoms.
+    None where bodies are outside their subgroups, too few joints hold them there, or fewer
+    freedoms than six do not pay by the patterns with them and without. `is_candidate` (n_rows,):
+    rows of joints of bodies with six to choose from, by default all.
     """
-    motion = ground_motion.ground_motion(classes)
-    if not has_corrections:
-        motion.kind[np.isin(motion.kind, subgroup_classes.THROUGH_POINT)] = -1
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
-    rows = SystemMotion(system, state).constraint.rows
-    inverse_root = _inverse_roots(system)
-    basis = _bases(motion, inverse_root)
-    ends = np.stack([system.predecessor, system.successor], axis=1)
-    on_freedoms = np.zeros(rows.shape)
-    size = dynamics.rows_on_freedoms(
-        system.row_joint, ends, rows, inverse_root @ basis, inverse_root, on_freedoms
-    )
+    make: Callable[..., Assembler]
+    on_freedoms: tuple[FloatArray, FloatArray] | None
+    if motion.normal is None:
+        subgroups = Subgroups.of(system, motion, state)
+        make, method = (
+            partial(SubgroupAssembler, subgroups),
+            "displacement subgroups about the world",
+        )
+        on_freedoms, bodies = subgroups.rows(system, state), motion.counts()
+    else:
+        make, method = partial(PlanarAssembler, motion), "planar motion"
+        on_freedoms, bodies = PlanarRows(system, motion).at(state), {}
+    if on_freedoms is None:
+        return None
+    rows, size = on_freedoms
     is_prescribed = np.zeros(system.n_rows, dtype=bool)
     is_prescribed[system.coordinates.row[system.coordinates.prescribed]] = True
     has_less = np.append(freedoms < 6, True)  # the world as well
     is_within = has_less[system.predecessor] & has_less[system.successor]
     keep, n_dropped = dynamics.locally_independent_rows(
-        system.first_row, is_within, on_freedoms, size, is_prescribed
+        system.first_row, is_within, rows, size, is_prescribed
     )
+    ends = np.stack([system.predecessor, system.successor], axis=1)
     tree = _tree(system, dynamics.reaction_tree(ends, freedoms, n_dropped), is_prescribed)
     if len(tree.bodies) < np.count_nonzero(freedoms < 6):
         return None  # too few joints hold bodies
-    keep &= is_within[system.row_joint] | ~classes.is_redundant
-    patterns = (kkt_structure(system, some).pattern for some in (keep, ~classes.is_redundant))
-    if not pays(*patterns):
+    if is_candidate is not None:
+        keep &= is_within[system.row_joint] | is_candidate
+    patterns = (kkt_structure(system, some).pattern for some in (keep, is_candidate))
+    if pays is not None and not pays(*patterns):
         return None
-    pattern = _on_the_world(kkt_structure(system, keep).pattern, freedoms)
-    every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
-    every[: np.count_nonzero(keep)] = on_freedoms[keep]
-    independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance)
-    decision = _on_all_rows(keep, independent, "displacement subgroups about the world")
-    structure = kkt_structure(system, decision.keep)
-    fixed = fixed_directions(system, motion, state)
-    subgroups = Subgroups(basis, inverse_root, freedoms, fixed, tree)
-
-    def assembler(solver: Solver) -> SubgroupAssembler:
-        order = _order_with_freedoms(structure.pattern, solver.order, freedoms)
-        return SubgroupAssembler(system, structure, solver._replace(order=order), subgroups)
-
+    width = rows.shape[2]
+    pattern = _on_the_world(kkt_structure(system, keep, width).pattern, freedoms)
+    every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, width))
+    np.compress(keep, rows, axis=0, out=every[: np.count_nonzero(keep)])
+    independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance, threads)
+    decision = _on_all_rows(keep, independent, method)
+    structure = kkt_structure(system, decision.keep, width)
+    left_out = np.flatnonzero((size > 0.0) & ~decision.keep)
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
-    return Reduction(structure, decision, assembler, motion.counts())
+    return Reduction(structure, decision, partial(make, structure, left_out, tree), bodies)
 
 
 def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:
@@ -427,12 +404,12 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     n, kind = system.n_bodies, motion.kind
     R = rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
-    rigid = np.isin(kind, ground_motion.KEEP_DIRECTIONS)
+    rigid = np.isin(kind, KEEP_DIRECTIONS)
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
     across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
-    across[~np.isin(kind, subgroup_classes.THROUGH_POINT)] = 0.0
+    across[~np.isin(kind, THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [
         first,
@@ -447,60 +424,74 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     return np.column_stack(columns)
 
 
-def _inverse_roots(system: System) -> FloatArray:
-    """Return (n_bodies, 6, 6) W^-1, W = (C', sqrt(m)) taking twists to where inertias are one."""
-    inverse = np.zeros((system.n_bodies, 6, 6))
-    C = np.linalg.cholesky(system.inertia)
-    inverse[:, :3, :3] = np.linalg.inv(np.swapaxes(C, 1, 2))
-    inverse.reshape(-1, 36)[:, 21::7] = 1.0 / np.sqrt(system.mass)[:, None]
-    return inverse
+@dataclass(frozen=True, eq=False)
+class Subgroups:
+    """Motions of bodies about the world, where these are fewer than six freedoms.
 
+    W = (C', sqrt(m)) takes twists to units in which inertias are one.
+    """
 
-def _bases(motion: GroundMotion, inverse_root: FloatArray) -> FloatArray:
-    """Return Q (n_bodies, 6, 6), orthonormal where inertias are one."""
-    twists = motion.basis()
-    basis = np.zeros_like(twists)
-    for d in range(1, 7):
-        same = motion.freedoms == d
-        if d == 6:
-            basis[same] = np.eye(6)
-        elif same.any():
-            basis[same, :, :d] = np.linalg.qr(
-                np.linalg.solve(inverse_root[same], twists[same][:, :, :d])
-            )[0]
-    return basis
-
-
-class Subgroups(NamedTuple):
-    """Motions of bodies about the world, where these are fewer than six freedoms."""
-
-    basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one, leading columns
-    inverse_root: FloatArray  # (n_bodies, 6, 6) from there to twists of the bodies
     freedoms: IntArray  # (n_bodies,)
+    inverse_root: FloatArray  # (n_bodies, 6, 6) W^-1
+    basis: FloatArray  # (n_bodies, 6, 6) Q, twists in the leading columns, orthonormal in W's units
     fixed: FloatArray  # (n_bodies, 28) see `fixed_directions`
-    tree: ReactionTree
+
+    @classmethod
+    def of(cls, system: System, motion: GroundMotion, state: State) -> Subgroups:
+        """Return those of a motion, of which a state tells where directions and points are."""
+        inverse, C = np.zeros((system.n_bodies, 6, 6)), np.linalg.cholesky(system.inertia)
+        inverse[:, :3, :3] = np.linalg.inv(np.swapaxes(C, 1, 2))
+        inverse.reshape(-1, 36)[:, 21::7] = 1.0 / np.sqrt(system.mass)[:, None]
+        twists, freedoms = motion.basis(), motion.freedoms
+        basis = np.zeros_like(twists)
+        basis[freedoms == 6] = np.eye(6)
+        for d in range(1, 6):
+            same = freedoms == d
+            in_units = np.linalg.solve(inverse[same], twists[same][:, :, :d])
+            basis[same, :, :d] = np.linalg.qr(in_units)[0]
+        return cls(freedoms, inverse, basis, fixed_directions(system, motion, state))
+
+    def rows(self, system: System, state: State) -> tuple[FloatArray, FloatArray]:
+        """Return rows (n_rows, 2, 6) on the freedoms, and their norms (n_rows,) on all six.
+
+        The norms of rows without any part on the freedoms are zero.
+        """
+        rows = SystemMotion(system, state).constraint.rows
+        ends = np.stack([system.predecessor, system.successor], axis=1)
+        to_freedoms, on_freedoms = self.inverse_root @ self.basis, np.zeros(rows.shape)
+        size = dynamics.rows_on_freedoms(
+            system.row_joint, ends, rows, to_freedoms, self.inverse_root, on_freedoms
+        )
+        return on_freedoms, size
 
 
 class SubgroupAssembler(SpatialAssembler):
     """Rows and forces multiplied by constant bases of what each body can do about the world."""
 
     def __init__(
-        self, system: System, structure: KKTStructure, solver: Solver, subgroups: Subgroups
+        self,
+        subgroups: Subgroups,
+        structure: KKTStructure,
+        left_out: IntArray,
+        tree: ReactionTree,
+        solver: Solver,
     ) -> None:
-        super().__init__(system, structure, solver)
-        self._arguments = (*self._arguments, subgroups)
-        basis, inverse_root, freedoms, fixed, self.reaction_tree = subgroups
-        bodies, n = self.bodies, system.n_bodies
+        order = _order_with_freedoms(structure.pattern, solver.order, subgroups.freedoms)
+        super().__init__(structure.system, structure, solver._replace(order=order), left_out)
+        self._arguments = subgroups, structure, left_out, tree, solver
+        self.reaction_tree, fixed = tree, subgroups.fixed
+        bodies, basis = np.append(self.bodies, -1), np.zeros((len(fixed) + 1, 6, 6))
+        basis[:-1] = subgroups.basis
         assert isinstance(self.native, dynamics.SpatialEvaluation)
         self.values[:] = 0.0
         self.native = dynamics.ReducedEvaluation(
             unreduced=self._evaluation()[0],
             reduced=self.native,
-            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
-            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
-            fixed=np.ascontiguousarray(fixed[bodies]),
+            freedoms=np.append(subgroups.freedoms, 0)[bodies].astype(np.uint32),
+            basis=basis[bodies].reshape(-1, 36),
+            fixed=np.ascontiguousarray(fixed[self.bodies]),
         )
         if np.any(fixed[:, 18:27]):  # some bodies keep points
-            within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
-            projection = inverse_root @ basis @ within  # in the metric of the inertias
+            within = subgroups.basis.transpose(0, 2, 1) @ np.linalg.inv(subgroups.inverse_root)
+            projection = subgroups.inverse_root @ subgroups.basis @ within  # by the inertias
             self.retraction = np.ascontiguousarray(fixed), projection

@@ -49,22 +49,25 @@ def check_baumgarte(time_constant: float | None) -> None:
         raise ModelError(f"the Baumgarte time constant is {time_constant}; it must be positive")
 
 
-def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
+def joint_wrenches(
+    system: System, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
+) -> FloatArray:
     """Return T lambda (n_joints, 6): the constraint wrench on the successor, in S coordinates.
 
     Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
     """
-    return model.joint_wrenches(system.n_joints, system.row_joint, subspace, multiplier)
+    return model.joint_wrenches(system.first_row, subspace, multiplier, threads)
 
 
 def joint_reactions(
-    system: System, state: State, subspace: FloatArray, multiplier: FloatArray
+    system: System, state: State, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
 ) -> FloatArray:
     """Return the wrenches (n_joints, 6) on successors: T lambda, and those of compliant rows.
 
     The wrenches are in S coordinates.
     """
-    wrench, elastic = joint_wrenches(system, subspace, multiplier), system.elastic
+    wrench = joint_wrenches(system, subspace, multiplier, threads)
+    elastic = system.elastic
     if (elastic.joint >= 0).any():
         motion = elastic_motion(system, state)
         on_body = -np.einsum("ni,nia->na", motion.force, motion.rows[:, :, 1])

@@ -23,6 +23,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.model.system import State, System, body_arrays
+from sparsebody.tree import ForwardDynamicsDerivatives, TreeDerivatives
 
 _NO_ROWS, _NO_NUMBERS = np.zeros((0, 6)), np.zeros(0)
 _SPRINGS = ("effort", "stiffness", "rest", "damping")
@@ -214,6 +215,15 @@ class Derivatives(BriefRepr):
         size = int(np.prod(shape))
         change = self.jvp(**{variable: np.eye(size).reshape(*shape, size)}).acceleration
         return change.reshape(*self.acceleration.shape, *shape)
+
+    @cached_property
+    def joint_space(self) -> ForwardDynamicsDerivatives:
+        """Those of a tree's joint accelerations by q, qd and tau; see `TreeDerivatives.at_state`.
+
+        Raises ModelError if a joint closes a loop, or forces act that joints do not.
+        """
+        at = self.evaluation
+        return TreeDerivatives(self.system).at_state(at.state, at.body_force)
 
     @property
     def _solution(self) -> tuple[FloatArray, FloatArray]:

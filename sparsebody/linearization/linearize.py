@@ -8,7 +8,9 @@ coordinates, and p forces, inertias and the numbers of springs. Rates by q, v an
 numbers in the native core; F and r are linear in most parameters. At rest, with q = N z on what the
 joints allow, the minimal form is
 
-    N'M N d2z/dt2 + N'D N dz/dt + N'K N z = N'B u,   y = C N z.
+    N'M N d2z/dt2 + N'D N dz/dt + N'K N z = N'B u,   y = C N z;
+
+about a motion `Linearization.state_space` has the terms of v and a besides.
 """
 
 from collections.abc import Sequence
@@ -16,9 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, null_space
+from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
 from scipy.signal import StateSpace
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
@@ -31,8 +33,10 @@ from sparsebody.kinematics.joint_motion import (
     body_rotations,
     joint_motion,
 )
+from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
+from sparsebody.spatial import motion_cross
 
 _MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
 
@@ -62,7 +66,7 @@ class Linearization:
     """M a + D v + K q - A' lambda and A a + D_r v + K_r q, in changes of a motion.
 
     Compliant joints, bushings and beams resist with mu = Z q + Z_d dq/dt on their stretches, which
-    adds Z' Z to K and Z' Z_d to D of all other forces.
+    adds Z' Z to K and Z' Z_d to D of all other forces. So do springs, Z' with their stiffness.
     """
 
     system: System
@@ -71,7 +75,7 @@ class Linearization:
     multiplier: FloatArray  # (n_rows,)
     other_stiffness: csc_array  # (6n, 6n) K without Z' Z [N m/rad, N/m, ...]
     other_damping: csc_array  # (6n, 6n) D without Z' Z_d
-    on_stretches: csc_array  # (6n, e) Z'
+    on_stretches: csc_array  # (6n, e) Z', times the stiffness of springs
     stretches: csc_array  # (e, 6n) Z, with the geometric stiffness where there is damping
     stretch_damping: csc_array  # (e, 6n) Z_d
     mass: csc_array  # (6n, 6n) M
@@ -94,7 +98,8 @@ class Linearization:
         independent_rows = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
         n, m = 6 * system.n_bodies, system.n_rows
         control = None if body_force is None else lambda time, state: body_force
-        equations = StepEquations(system, _no_compliance(system), control)
+        held, k, w = springs_as_stretches(system, state)
+        equations = StepEquations(held, _no_compliance(system), control)
         equations.begin(state)
         equations.acceleration[:], equations.multiplier[:m] = acceleration, -multiplier
         equations.evaluate()
@@ -111,7 +116,9 @@ class Linearization:
         return cls(
             *(system, state, acceleration, multiplier),
             *(K[:n, :n].tocsc(), D[:n, :n].tocsc()),
-            *(K[:n, stretch].tocsc(), K[stretch, :n].tocsc(), D[stretch, :n].tocsc()),
+            hstack([K[:n, stretch], w.T * k], format="csc"),
+            vstack([K[stretch, :n], w], format="csc"),
+            vstack([D[stretch, :n], csc_array(w.shape)], format="csc"),
             M[:n, :n].tocsc(),
             *(A, K_r, D_r),
             independent_rows,
@@ -181,30 +188,55 @@ class Linearization:
         row[i] = np.concatenate([np.cross(arm, along), along])
 
     def state_space(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> StateSpace:
-        """Return the minimal form x = (z, dz/dt) of small motions about a pose at rest.
+        """Return the minimal form x = (z, dz/dt) of small deviations from a motion, or from rest.
+
+        Deviations q, twists in body coordinates, are N z of `allowed_motions`, z = P q with
+        P = (N'M N)^-1 N'M constant in body coordinates; so A and B are of this instant of a motion,
+        and constant if it is steady. With dq/dt = dv - v x q, and W q the change of A v by q,
+
+            A dv = -W q = (A (v x q) - D_r q) / 2,   d2z/dt2 = P (da - a x q - v x dq/dt),
+            P da = (N'M N)^-1 N' (B u - K q - D dv).
 
         Parameters
         ----------
         inputs, outputs : sequence of JointCoordinate, BodyPoint or str
-            Efforts [N m, N] and forces [N]; coordinates [rad, m] and displacements [m].
+            Efforts [N m, N] and forces [N]; coordinates [rad, m] and displacements [m], both as
+            differences from the motion.
 
         Raises
         ------
         ModelError
-            If bodies move, joints or bodies are not there, or there are too many freedoms.
+            If joints or bodies are not there, or there are too many freedoms.
         """
-        if self.state.velocity.any():
-            fastest = self.system.body_names[int(np.abs(self.state.velocity).max(axis=1).argmax())]
-            raise ModelError(f"body {fastest!r} moves; give a state at rest for a minimal form")
         N = self.allowed_motions()
-        M, D, K = (N.T @ (part @ N) for part in (self.mass, self.damping, self.stiffness))
-        n, factor = N.shape[1], cho_factor(M)
-        B = cho_solve(factor, N.T @ self.port_rows(inputs).T.toarray())
-        A = np.block(
-            [[np.zeros((n, n)), np.eye(n)], [-cho_solve(factor, K), -cho_solve(factor, D)]]
+        n, factor = N.shape[1], cho_factor(N.T @ (self.mass @ N))
+        P = cho_solve(factor, (self.mass @ N).T)
+        crossed, dv = self._crossed(self.state.velocity, N), self._velocity_changes(N, P)
+        force = N.T @ (self.stiffness @ N + self.damping @ dv)
+        by_z = cho_solve(factor, force) + P @ (
+            self._crossed(self.acceleration, N) + self._crossed(self.state.velocity, dv - crossed)
         )
+        by_rate = cho_solve(factor, N.T @ (self.damping @ N)) + P @ crossed
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [-by_z, -by_rate]])
+        B = cho_solve(factor, N.T @ self.port_rows(inputs).T.toarray())
         C = np.hstack([self.port_rows(outputs) @ N, np.zeros((len(outputs), n))])
         return StateSpace(A, np.vstack([np.zeros_like(B), B]), C, np.zeros((len(C), B.shape[1])))
+
+    def _velocity_changes(self, N: FloatArray, P: FloatArray) -> FloatArray:
+        """Return dv (6n, n_freedoms) by z where dz/dt = P (dv - v x N z) is zero."""
+        velocity, rows = self.state.velocity, self.rows[self.independent_rows]
+        crossed = self._crossed(velocity, N)
+        if not velocity.any():
+            return crossed
+        change = (rows @ crossed - self.row_damping[self.independent_rows] @ N) / 2.0
+        root = 1.0 / np.sqrt(self.mass.diagonal())
+        particular = root[:, None] * lstsq(rows.multiply(root).toarray(), change)[0]
+        return np.asarray(particular + N @ (P @ (crossed - particular)))
+
+    def _crossed(self, velocity: FloatArray, x: FloatArray) -> FloatArray:
+        """Return v x m of velocities (n_bodies, 6) and motions (6n, k)."""
+        motions = x.reshape(len(velocity), 6, -1)
+        return np.asarray(motion_cross(velocity) @ motions).reshape(x.shape)
 
     def allowed_motions(self) -> FloatArray:
         """Return a dense basis N (6n, n_freedoms) of A q = 0, for bodies of inertia one."""

@@ -120,8 +120,7 @@ class UnitCell:
         rows = (motions.equations.rows @ T).toarray() * root
         N = root[:, None] * null_space(rows, rcond=_RANK_TOLERANCE)
         x = T @ N
-        stretch = motions.equations.stretches @ x
-        K = x.conj().T @ (motions.other_stiffness @ x) + stretch.conj().T @ stretch
+        K = motions.energies(x)
         K, M = (K + K.conj().T) / 2.0, N.conj().T @ (self.mass @ N)
         square = eigh(K, M, eigvals_only=True)
         noise = 1e-13 * np.abs(square).max(initial=0.0)

@@ -42,6 +42,7 @@ _SHIFT = 1e-12  # below zero, of the largest rate squared
 _HIGHEST_FREQUENCY = 1e100  # [Hz], whose square is a number
 _MOST_RESTARTS = 300  # of Arnoldi steps
 _SLOWEST = 1e-9  # return against dampers, of their rate and of the least one without them
+_SOFT = 1e-6  # of the largest rate squared
 _DAMPED_SHIFT = 0.1  # of the least rate that is not zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
@@ -211,10 +212,11 @@ class SmallMotions:
 
         return solution
 
-    def energies(self, x: FloatArray) -> FloatArray:
-        """Return x' K x (k, k) of twists (6n, k), the stretches as squares."""
-        stretch = self.equations.stretches @ x
-        return np.asarray(x.T @ (self.other_stiffness @ x) + stretch.T @ stretch)
+    def energies(self, x: Values) -> Any:
+        """Return x' K x (k, k) of twists (6n, k), complex ones conjugated; stretches as squares."""
+        of, conjugate = self.equations, x.conj().T
+        elastic = (conjugate @ of.on_stretches) @ (of.stretches @ x)
+        return np.asarray(conjugate @ (self.other_stiffness @ x) + elastic)
 
     def rounding(self, x: FloatArray) -> FloatArray:
         """Return what x' K x (k,) may be of twists (6n, k) for which it is zero.
@@ -289,15 +291,29 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
         start = inverse @ (M @ np.random.default_rng(0).standard_normal(size))
         options = {"M": M, "sigma": sigma, "OPinv": inverse, "v0": start}
         _, basis = eigsh(motions.equations.stiffness, n, **options)
-    energy = motions.energies(basis)
-    values, mixture = eigh((energy + energy.T) / 2.0, basis.T @ (M @ basis))
-    shape = basis @ mixture
+    shape = _stationary(motions, basis)
     values = np.diagonal(motions.energies(shape)).copy()  # as squares: no noise of large ones
     values[np.abs(values) < motions.rounding(shape)] = 0.0
     order = np.argsort(np.abs(values - rate**2), kind="stable")[:n]
     rates = np.sqrt(np.abs(values[order]))
     eigenvalue = np.where(values[order] >= 0.0, 1j * rates, rates)
     return _ordered(motions, eigenvalue, shape.T[order])
+
+
+def _stationary(motions: SmallMotions, basis: FloatArray) -> FloatArray:
+    """Return the combinations of motions (6n, k) along which x' K x is stationary, x' M x = 1.
+
+    Soft ones once more among themselves: rounding of the stiff ones mixes them.
+    """
+    energy = motions.energies(basis)
+    mass = basis.T @ (motions.equations.mass @ basis)
+    values, mixture = eigh((energy + energy.T) / 2.0, mass)
+    shape = np.asarray(basis @ mixture)
+    size = np.abs(values)
+    is_soft = size < _SOFT * size.max(initial=0.0)
+    if is_soft.any():
+        shape[:, is_soft] = _stationary(motions, shape[:, is_soft])
+    return shape
 
 
 def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:

@@ -139,7 +139,7 @@ def _in_plane(system: System, velocity: FloatArray) -> FloatArray:
     plane = planar_motion(system)
     if plane is None:
         return velocity
-    normal, (w, v) = plane.basis[:, 0], np.split(velocity, 2, axis=1)
+    normal, (w, v) = plane.axis, np.split(velocity, 2, axis=1)
     w, v_normal = (np.einsum("ni,ni->n", normal, part)[:, None] * normal for part in (w, v))
     return np.concatenate([w, v - v_normal], axis=1)
 

@@ -39,6 +39,13 @@ from sparsebody.tree.recursions import (
     velocity_product_accelerations as velocity_product_accelerations,
 )
 
+# Derivatives by joint coordinates
+from sparsebody.tree.joint_derivatives import (
+    ForwardDynamicsDerivatives as ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives as InverseDynamicsDerivatives,
+    TreeDerivatives as TreeDerivatives,
+)
+
 # Loops, K qdd = k, and all solutions x = G y + g
 from sparsebody.tree.loop_constraints import (
     loop_clusters as loop_clusters,

@@ -4,7 +4,7 @@ import pytest
 
 from sparsebody.classical import ALGORITHMS, counts
 from sparsebody.classical.counting import Counted, Tally, interpreted
-from sparsebody.classical.kernels.small_matrices import cross, turned
+from sparsebody.classical.kernels.small_matrices import cross
 from sparsebody.errors import ShapeError, UnknownNameError
 
 
@@ -22,8 +22,8 @@ def test_a_kernel_calls_plain_kernels_when_it_is_interpreted():
     tally = Tally()
     vector = tuple(Counted(x, tally) for x in (1.0, 2.0, 3.0))
     assert [x.value for x in interpreted(cross)(vector, vector)] == [0, 0, 0]
-    interpreted(turned)(vector * 3, vector)
-    assert (tally.multiplications, tally.additions) == (6 + 9, 3 + 6)
+
+    assert (tally.multiplications, tally.additions) == (6, 3)
 
 
 @pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if a.growth < 4])

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from random_mechanisms import random_loops
+from scipy.signal import lsim
 
 import sparsebody as sb
 from sparsebody.errors import ModelError
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization import Linearization
+from sparsebody.spatial import motion_cross, rotation_logarithm
 
 LENGTH, MASS, GRAVITY = 0.7, 1.3, 9.81
 
@@ -74,12 +77,106 @@ def test_ports_are_rates_of_coordinates_and_of_points():
     np.testing.assert_allclose(rows @ twist.ravel(), by_joints, rtol=1e-7)
 
 
+def test_a_small_step_of_an_input_moves_the_outputs_as_lsim_says():
+    """At an equilibrium, to the square of the step."""
+    names, size = ["crank-pivot", "rocker-pivot"], 1e-3
+
+    def loaded(effort):
+        mechanism = sb.build("four-bar")
+        numbers = {"stiffness": 30.0, "damping": 0.4, "effort": effort}
+        mechanism.add_joint_force("spring", names[0], **numbers)
+        return mechanism.compile()
+
+    def outputs(effort):
+        system = loaded(effort)
+        motion = sb.simulate(system, state, duration=1.0, step=1e-2, method="rk4")
+        places = [sb.joint_positions(system, motion.state(k)) for k in range(len(motion))]
+        return motion.time, np.array([[place[name][0] for name in names] for place in places])
+
+    state = sb.equilibrium(loaded(0.0)).state
+    of = sb.linearize(loaded(0.0), state).state_space(names[:1], names)
+    (time, above), (_, below) = outputs(size), outputs(-size)
+    _, expected, _ = lsim(of, np.ones(len(time)), time)
+    np.testing.assert_allclose((above - below) / (2 * size), expected, atol=1e-5)
+    assert np.abs(expected).max() > 1e-2
+
+
+def conical(rate, length=0.5):
+    """A point mass on a rod in a turning vertical hoop, at its relative equilibrium."""
+    angle = np.arccos(GRAVITY / rate**2 / length)
+    hoop = sb.Mechanism("hoop", gravity=(0, 0, -GRAVITY))
+    hoop.add_body("hoop", mass=1.0, inertia=[1, 1, 1], angular_velocity=(0, 0, rate))
+    turned = sb.Polynomial((0.0, rate))
+    hoop.add_joint("drive", sb.Revolute(), "world", "hoop", axis=(0, 0, 1), prescribed=turned)
+    place = length * np.array([np.sin(angle), 0, -np.cos(angle)])
+    moving = {"linear_velocity": np.cross([0, 0, rate], place), "angular_velocity": (0, 0, rate)}
+    hoop.add_body("bob", mass=1.0, inertia=[1e-12] * 3, position=place, **moving)
+    hoop.add_joint("pivot", sb.Revolute(), "hoop", "bob", point=(0, 0, 0), axis=(0, 1, 0))
+    return hoop.compile(), angle
+
+
+def test_a_bob_in_a_turning_hoop_swings_about_its_relative_equilibrium():
+    """omega sin(theta), cos(theta) = g / l omega^2."""
+    system, angle = conical(7.0)
+    of = sb.linearize(system, system.initial_state).state_space(["pivot"], ["pivot"])
+    np.testing.assert_allclose(
+        np.linalg.eigvals(of.A).imag, [7 * np.sin(angle), -7 * np.sin(angle)]
+    )
+    gain = -(of.C @ np.linalg.solve(of.A, of.B))[0, 0]
+    assert gain == pytest.approx(1 / (0.5**2 * (7 * np.sin(angle)) ** 2), rel=1e-9)
+
+
+def test_a_top_without_forces_wobbles_about_its_axes_as_euler_says():
+    """s^2 = Omega^2 (I_3 - I_1) (I_2 - I_3) / I_1 I_2, besides zeros and turns at Omega."""
+    I, rate = np.array([1.0, 2.0, 2.5]), 3.0
+    for axis in range(3):
+        body = sb.Mechanism("top", gravity=(0, 0, 0))
+        body.add_body("top", mass=1.0, inertia=I, angular_velocity=rate * np.eye(3)[axis])
+        of = sb.linearize(body.compile()).state_space([], [])
+        first, second = np.delete(I, axis)
+        square = rate**2 * (I[axis] - first) * (second - I[axis]) / (first * second)
+        found = np.linalg.eigvals(of.A).astype(complex)
+        for sign in (1, -1):
+            assert np.abs(found - sign * np.sqrt(complex(square))).min() < 1e-6
+        growth = np.sqrt(square) if square > 0 else 0.0
+        assert found.real.max() == pytest.approx(growth, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_deviations_from_a_motion_are_those_of_other_motions(seed):
+    rng = np.random.default_rng(seed)
+    system = random_loops(rng, 7, seed % 3, moving=True).compile()
+    state, size = sb.consistent_state(system), 1e-4
+    motion = sb.linearize(system, state)
+    N = motion.allowed_motions()
+    P = np.linalg.solve(N.T @ (motion.mass @ N), (motion.mass @ N).T)
+    crossed, a = motion_cross(state.velocity), motion.acceleration
+    z, rate = rng.normal(size=(2, N.shape[1]))
+
+    def deviation(h):
+        """x and dx/dt of the consistent state near one that deviates by h."""
+        near = sb.displaced(state, (h * (N @ z)).reshape(-1, 6))
+        near = near.with_(velocity=state.velocity + (h * (N @ rate)).reshape(-1, 6))
+        other = sb.consistent_state(system, near)
+        R, R_other = body_rotations(state), body_rotations(other)
+        turn = rotation_logarithm(np.einsum("nji,njk->nik", R, R_other))
+        q = np.hstack([turn, np.einsum("nji,nj->ni", R, other.position - state.position)])
+        turned = np.einsum("nij,nj->ni", crossed, q)
+        q_rate = other.velocity - state.velocity - turned
+        change = sb.forward_dynamics(system, other).acceleration - a
+        change -= np.einsum("nij,nj->ni", motion_cross(a), q)
+        change -= np.einsum("nij,nj->ni", crossed, q_rate)
+        x, second = np.concatenate([P @ q.ravel(), P @ q_rate.ravel()]), P @ change.ravel()
+        return x, second
+
+    (x, second), (other_x, other_second) = deviation(size), deviation(-size)
+    A = motion.state_space([], []).A
+    found, expected = (second - other_second) / (2 * size), A @ (x - other_x) / (2 * size)
+    np.testing.assert_allclose(found, expected[len(z) :], atol=1e-5 * np.abs(found).max())
+
+
 def test_what_has_no_minimal_form_is_refused():
-    system = double_pendulum()
-    moving = system.initial_state.with_(velocity=np.full((2, 6), 0.1))
-    with pytest.raises(ModelError, match="body 'b0' moves"):
-        sb.linearize(system, moving).state_space(["j0"], ["j0"])
-    at_rest = sb.linearize(system)
+    at_rest = sb.linearize(double_pendulum())
     with pytest.raises(ModelError, match="joint 'j0' has 1 coordinates, there is none 1"):
         at_rest.state_space([sb.JointCoordinate("j0", 1)], ["j0"])
     with pytest.raises(ModelError, match="elbow"):

@@ -175,6 +175,40 @@ def test_stiffness_of_stretches_is_not_lost_to_rounding():
     assert motions.energies(x)[0, 0] < 1e-25 * motions.largest_rate
 
 
+def slides(stiffness, *, between_points):
+    """Unit masses, each on a slide of the one before, with springs."""
+    mechanism, names = sb.Mechanism("slides", gravity=(0, 0, 0)), ["world"]
+    for k, value in enumerate(stiffness):
+        mechanism.add_body(f"b{k}", mass=1.0, inertia=[1, 1, 1], position=(0.3 * k, 0.1, k + 1.0))
+        mechanism.add_joint(f"j{k}", sb.Prismatic(), names[-1], f"b{k}")
+        if between_points:
+            above = {"first_point": (0.3, 0.0, 0.0)} if k else {"first_point": (0.0, 0.1, 0.0)}
+            numbers = {"stiffness": value, "rest_length": 1.0}
+            mechanism.add_point_force(f"s{k}", names[-1], f"b{k}", **above, **numbers)
+        else:
+            mechanism.add_joint_force(f"s{k}", f"j{k}", stiffness=value)
+        names.append(f"b{k}")
+    return mechanism.compile()
+
+
+@pytest.mark.parametrize("dense_size", [400, 0])
+@pytest.mark.parametrize("between_points", [False, True])
+def test_soft_springs_keep_their_frequencies_beside_stiff_ones(
+    between_points, dense_size, monkeypatch
+):
+    """1 / omega^2 are eigenvalues of k^-1/2 H k^-1/2, H_ij the mass beyond both i and j."""
+    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
+    for stiffness in ([1.0, 1e12], [1, 1e12, 3, 1e14, 2, 1e12, 1]):
+        k, n = np.array(stiffness), len(stiffness)
+        index = np.arange(n)
+        H = n - np.maximum(index[:, None], index)
+        square = np.linalg.eigvalsh(H / np.sqrt(np.outer(k, k)))[::-1]
+        n_soft = int((k < 1e3).sum())
+        found = sb.modes(slides(stiffness, between_points=between_points), n=n_soft)
+        expected = 1 / np.sqrt(square[:n_soft]) / (2 * np.pi)
+        np.testing.assert_allclose(found.frequency, expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("dense_size", [400, 0])
 @pytest.mark.parametrize("damping", [0.0, 0.05])
 def test_bars_between_spherical_joints_spin_freely_exactly(damping, dense_size, monkeypatch):

@@ -11,7 +11,7 @@ from scipy.linalg import qr
 
 import sparsebody as sb
 from sparsebody.dynamics import reductions
-from sparsebody.dynamics.reductions import planar_reduction
+from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -20,7 +20,8 @@ WORLD = -1
 
 def decisions(system):
     """The decisions with six freedoms a body, and in the plane where there is one."""
-    in_plane = planar_reduction(system, system.initial_state)
+    plane = planar_motion(system)
+    in_plane = plane and reductions.reduction(system, plane, system.initial_state)
     matrix = matrix_at_start(system)
     result = [independent_rows(matrix), reductions.independent_rows(matrix)]
     return result if in_plane is None else [*result, in_plane.decision]

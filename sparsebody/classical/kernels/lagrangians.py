@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.small_matrices import accelerations, applied, forces, inner
+from sparsebody.classical.kernels.small_matrices import accelerations, forces
 
 
 @kernel
@@ -35,8 +35,8 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     dW, ddW = np.empty((n, n, 4, 4), kind), np.empty((n, n, 4, 4), kind)
     H, h = np.zeros((n, n), kind), np.zeros(n, kind)
     for i in range(n):
-        dA[i] = product(A[i], links.generator[i])
-        ddA[i] = product(dA[i], links.generator[i])
+        dA[i] = A[i] @ links.generator[i]
+        ddA[i] = dA[i] @ links.generator[i]
         W[i] = product_from(W, links.parent[i], A[i])
     for j in range(n):
         first[j] = product_from(W, links.parent[j], dA[j])
@@ -45,15 +45,15 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
             if k == j:
                 from_k[k], dW[j, k] = links.base, first[k]
             else:
-                from_k[k] = A[j] if inner_link == j else product(A[inner_link], from_k[inner_link])
-                dW[j, k] = product(first[k], from_k[k])
+                from_k[k] = A[j] if inner_link == j else A[inner_link] @ from_k[inner_link]
+                dW[j, k] = first[k] @ from_k[k]
             k, inner_link = links.parent[k], k
         l = j
         while l >= 0:  # ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the way to link j
             p, k = links.parent[l], l
             while k >= 0:
-                half = product_from(W, p, ddA[l]) if k == l else product(dW[p, k], dA[l])
-                ddW[k, l] = half if l == j else product(half, from_k[l])
+                half = product_from(W, p, ddA[l]) if k == l else dW[p, k] @ dA[l]
+                ddW[k, l] = half if l == j else half @ from_k[l]
                 k = links.parent[k]
             l = p
         _add_link(links, motion, j, dW[j], ddW, H, h)
@@ -75,14 +75,14 @@ def _add_link(
     while i >= 0:
         k = j
         while k >= 0:
-            H[i, k] += trace(product(product(dW[i], J), dW[k].T))
+            H[i, k] += np.trace(dW[i] @ J @ dW[k].T)
             l = j
             while l >= 0:
-                change = product(product(dW[i], J), ddW[min(k, l), max(k, l)].T)
-                h[i] += trace(change) * motion.qd[k] * motion.qd[l]
+                change = dW[i] @ J @ ddW[min(k, l), max(k, l)].T
+                h[i] += np.trace(change) * motion.qd[k] * motion.qd[l]
                 l = links.parent[l]
             k = links.parent[k]
-        h[i] -= links.mass[j] * inner(motion.gravity, applied(dW[i], r))
+        h[i] -= links.mass[j] * (motion.gravity @ (dW[i] @ r)[:3])
         i = links.parent[i]
 
 
@@ -95,9 +95,9 @@ def waters(links: Links, motion: Motion) -> FloatArray:
     for j in range(n):
         i, r = j, center_of_mass(links, j)
         while i >= 0:
-            by_q[j, i] = first[j] if i == j else product(by_q[links.parent[j], i], A[j])
-            tau[i] += trace(product(product(by_q[j, i], links.pseudo_inertia[j]), ddW[j].T))
-            tau[i] -= links.mass[j] * inner(motion.gravity, applied(by_q[j, i], r))
+            by_q[j, i] = first[j] if i == j else by_q[links.parent[j], i] @ A[j]
+            tau[i] += np.trace(by_q[j, i] @ links.pseudo_inertia[j] @ ddW[j].T)
+            tau[i] -= links.mass[j] * (motion.gravity @ (by_q[j, i] @ r)[:3])
             i = links.parent[i]
     return tau
 
@@ -110,14 +110,13 @@ def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
     D, tau = np.empty((n, 4, 4), kind), np.empty(n, kind)
     c = links.pseudo_inertia[:, 3].copy()  # m r, known from the start
     for i in range(n):
-        D[i] = product(links.pseudo_inertia[i], ddW[i].T)
+        D[i] = links.pseudo_inertia[i] @ ddW[i].T
     for i in range(n - 1, -1, -1):
-        moved = applied(first[i], c[i])
-        tau[i] = trace(product(first[i], D[i])) - inner(motion.gravity, moved)
+        tau[i] = np.trace(first[i] @ D[i]) - motion.gravity @ (first[i] @ c[i])[:3]
         p = links.parent[i]
         if p >= 0:
-            D[p] += product(A[i], D[i])
-            c[p] += applied(A[i], c[i])
+            D[p] += A[i] @ D[i]
+            c[p] += A[i] @ c[i]
     return tau
 
 
@@ -129,14 +128,14 @@ def _outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, Flo
     dW, ddW = np.zeros(A.shape, A.dtype), np.zeros(A.shape, A.dtype)
     for i in range(A.shape[0]):
         p, qd = links.parent[i], motion.qd[i]
-        dA = product(A[i], links.generator[i])
-        ddA = product(dA, links.generator[i])
+        dA = A[i] @ links.generator[i]
+        ddA = dA @ links.generator[i]
         W[i] = product_from(W, p, A[i])
         first[i] = product_from(W, p, dA)
         if p >= 0:
-            dW[i] = product(dW[p], A[i])
-            ddW[i] = product(ddW[p], A[i])
-            ddW[i] += product(dW[p], dA) * (2 * qd)
+            dW[i] = dW[p] @ A[i]
+            ddW[i] = ddW[p] @ A[i]
+            ddW[i] += dW[p] @ dA * (2 * qd)
         dW[i] += first[i] * qd
         ddW[i] += product_from(W, p, ddA) * (qd * qd)
         ddW[i] += first[i] * motion.qdd[i]
@@ -155,23 +154,20 @@ def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
     D, e, tau = np.empty((n, 3, 3), kind), np.empty((n, 3), kind), np.empty(n, kind)
     c, m = links.moment.copy(), links.mass.copy()
     for i in range(n):
-        D[i] = product(links.pseudo_inertia[i, :3, :3], ddW[i].T)
-        for a in range(3):
-            D[i, a] += acceleration[i] * c[i, a]
-        e[i] = applied(ddW[i], c[i])
-        e[i] += acceleration[i] * m[i]
+        D[i] = links.pseudo_inertia[i, :3, :3].copy() @ ddW[i].T + np.outer(c[i], acceleration[i])
+        e[i] = ddW[i] @ c[i] + acceleration[i] * m[i]
     for i in range(n - 1, -1, -1):
         p, R, r = links.parent[i], motion.rotation[i], motion.translation[i]
         if links.revolute[i]:
-            dW = product(W[i], links.generator[i, :3, :3])
-            tau[i] = trace_of_product(dW, D[i]) - inner(motion.gravity, applied(dW, c[i]))
+            dW = W[i] @ links.generator[i, :3, :3].copy()
+            tau[i] = (dW * D[i].T).sum() - motion.gravity @ (dW @ c[i])
         else:
-            tau[i] = inner(W[i, :, 2], e[i]) - m[i] * inner(motion.gravity, W[i, :, 2])
+            axis = W[i, :, 2].copy()
+            tau[i] = axis @ e[i] - m[i] * (motion.gravity @ axis)
         if p >= 0:
-            D[p] += product(R, D[i])
-            for a in range(3):
-                D[p, a] += e[i] * r[a]
-            c[p] += applied(R, c[i]) + r * m[i]
+            D[p] += R @ D[i]
+            D[p] += np.outer(r, e[i])
+            c[p] += R @ c[i] + r * m[i]
             e[p] += e[i]
             m[p] += m[i]
     return tau
@@ -184,66 +180,31 @@ def _rotations_outwards(links: Links, motion: Motion) -> tuple[FloatArray, Float
     W, dW, ddW = np.empty((n, 3, 3), kind), np.zeros((n, 3, 3), kind), np.zeros((n, 3, 3), kind)
     acceleration = np.zeros((n, 3), kind)
     for i in range(n):
-        p, R, Q = links.parent[i], motion.rotation[i], links.generator[i, :3, :3]
+        p, R, Q = links.parent[i], motion.rotation[i], links.generator[i, :3, :3].copy()
         qd, qdd = motion.qd[i], motion.qdd[i]
         W[i] = product_from(W, p, R)
         if p >= 0:
-            acceleration[i] = applied(ddW[p], motion.translation[i])
-            acceleration[i] += acceleration[p]
-            dW[i] = product(dW[p], R)
-            ddW[i] = product(ddW[p], R)
+            acceleration[i] = ddW[p] @ motion.translation[i] + acceleration[p]
+            dW[i] = dW[p] @ R
+            ddW[i] = ddW[p] @ R
         if links.revolute[i]:
-            ddW[i] += product(dW[i], Q) * (2 * qd)  # of the parent's velocity, turned
-            by_q = product(W[i], Q)
+            ddW[i] += dW[i] @ Q * (2 * qd)  # of the parent's velocity, turned
+            by_q = W[i] @ Q
             dW[i] += by_q * qd
-            ddW[i] += product(by_q, Q) * (qd * qd)
+            ddW[i] += by_q @ Q * (qd * qd)
             ddW[i] += by_q * qdd
         else:
-            for a in range(3):
-                acceleration[i, a] += 2 * qd * dW[i, a, 2] + qdd * W[i, a, 2]
+            acceleration[i] += dW[i, :, 2] * (2 * qd) + W[i, :, 2] * qdd
     return W, ddW, acceleration
 
 
-# --- products of small matrices ---
-
-
-@kernel
-def product(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return A B."""
-    C = np.empty((A.shape[0], B.shape[1]), A.dtype)
-    for i in range(A.shape[0]):
-        for j in range(B.shape[1]):
-            total = A[i, 0] * B[0, j]
-            for k in range(1, A.shape[1]):
-                total += A[i, k] * B[k, j]
-            C[i, j] = total
-    return C
-
-
-@kernel
-def trace(A: FloatArray) -> float:
-    """Return the sum of the diagonal."""
-    total = A[0, 0]
-    for i in range(1, A.shape[0]):
-        total += A[i, i]
-    return total
-
-
-@kernel
-def trace_of_product(A: FloatArray, B: FloatArray) -> float:
-    """Return Tr(A B), of which only the diagonal is computed."""
-    total = A[0, 0] * B[0, 0]
-    for i in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            if i + k > 0:
-                total += A[i, k] * B[k, i]
-    return total
+# --- homogeneous coordinates ---
 
 
 @kernel
 def product_from(W: FloatArray, parent: int, A: FloatArray) -> FloatArray:
     """Return W[parent] A, or A where the parent is the base."""
-    return product(W[parent], A) if parent >= 0 else A.copy()
+    return W[parent] @ A if parent >= 0 else A.copy()
 
 
 @kernel

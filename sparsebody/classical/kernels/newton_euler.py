@@ -7,113 +7,81 @@ Walker, Orin (1982). From the acceleration energy, dG/dqdd = Q: Gibbs (1879), Ap
 From partial velocities, with Euler parameters for rotations: Kane, Levinson (1985).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.small_matrices import (
-    Rotation,
-    Vector,
-    accelerations,
-    add,
-    applied,
-    cross,
-    difference,
-    dot,
-    forces,
-    inner,
-    opposite,
-    rotation,
-    scaled,
-    store,
-    turned,
-    turned_back,
-    vector,
-    zero_vector,
-    zeros_like,
-)
+from sparsebody.classical.kernels.small_matrices import accelerations, cross, forces
 
-
-class Rates(NamedTuple):
-    """Rates of the links, in their own axes."""
-
-    w: FloatArray  # (n, 3) angular velocities
-    dw: FloatArray  # (n, 3) and accelerations
-    dv: FloatArray  # (n, 3) accelerations of the origins
+Rates = tuple[FloatArray, FloatArray, FloatArray]  # w, dw, dv
 
 
 @kernel
 def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,), by velocities and accelerations outwards and forces inwards."""
-    n, kind = links.parent.size, motion.qd.dtype
-    rates = Rates(np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind))
-    wrench = np.empty((n, 6), kind)
-    for i in range(n):
-        w_i, dw_i, dv_i = outwards(links, motion, i, rates)
-        c, I = vector(links.com[i]), rotation(links.inertia[i])
-        F = scaled(links.mass[i], add(accelerated(w_i, dw_i, c), dv_i))
-        N = add(turned(I, dw_i), cross(w_i, turned(I, w_i)))
-        store(add(N, cross(c, F)), wrench[i])
-        store(F, wrench[i, 3:])
+    rates, wrench = empty_rates(motion), np.empty_like(motion.wrench)
+    for i in range(motion.qd.size):
+        w, dw, dv = outwards(links, motion, i, rates)
+        c, I = links.com[i], links.inertia[i]
+        F = (accelerated(w, dw, c) + dv) * links.mass[i]
+        wrench[i, :3] = I @ dw + cross(w, I @ w) + cross(c, F)
+        wrench[i, 3:] = F
     return through_joints(links, motion, wrench)
 
 
 @kernel
-def outwards(links: Links, motion: Motion, i: int, rates: Rates) -> tuple[Vector, Vector, Vector]:
-    """Fill and return row i of the rates."""
-    p = links.parent[i]
+def empty_rates(motion: Motion) -> FloatArray:
+    """Return (n, 3, 3), for w, dw and dv of the links: rates in their own axes at their origins."""
+    return np.empty((motion.qd.size, 3, 3), motion.qd.dtype)
+
+
+@kernel
+def outwards(links: Links, motion: Motion, i: int, rates: FloatArray) -> Rates:
+    """Fill and return the rates of link i."""
+    p, carried = links.parent[i], -motion.gravity
     if p >= 0:
-        turning = accelerated(
-            vector(rates.w[p]), vector(rates.dw[p]), vector(motion.translation[i])
-        )
-        carried = add(turning, vector(rates.dv[p]))
-    else:
-        carried = opposite(motion.gravity)
+        carried = accelerated(rates[p, 0], rates[p, 1], motion.translation[i]) + rates[p, 2]
     return next_link(links, motion, i, carried, rates)
 
 
 @kernel
-def accelerated(w: Vector, dw: Vector, r: Vector) -> Vector:
+def accelerated(w: FloatArray, dw: FloatArray, r: FloatArray) -> FloatArray:
     """Return dw x r + w x (w x r)."""
-    return add(cross(dw, r), cross(w, cross(w, r)))
+    return cross(dw, r) + cross(w, cross(w, r))
 
 
 @kernel
 def next_link(
-    links: Links, motion: Motion, i: int, carried: Vector, rates: Rates
-) -> tuple[Vector, Vector, Vector]:
-    """Fill and return row i; `carried`: the origin's acceleration as a point of its parent."""
-    p, R = links.parent[i], rotation(motion.rotation[i])
-    w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
+    links: Links, motion: Motion, i: int, carried: FloatArray, rates: FloatArray
+) -> Rates:
+    """Fill and return the rates; `carried`: the origin's acceleration as a point of its parent."""
+    p, R = links.parent[i], motion.rotation[i]
+    w, dw, dv = links.base[3, :3], links.base[3, :3], carried @ R
     if p >= 0:
-        w_i, dw_i = turned_back(R, vector(rates.w[p])), turned_back(R, vector(rates.dw[p]))
-    w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
-    store(w_i, rates.w[i])
-    store(dw_i, rates.dw[i])
-    store(dv_i, rates.dv[i])
-    return w_i, dw_i, dv_i
+        w, dw = rates[p, 0] @ R, rates[p, 1] @ R
+    w, dw, dv = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w, dw, dv)
+    rates[i, 0], rates[i, 1], rates[i, 2] = w, dw, dv
+    return w, dw, dv
 
 
 @kernel
 def with_joint(
-    revolute: bool, qd: float, qdd: float, w: Vector, dw: Vector, dv: Vector
-) -> tuple[Vector, Vector, Vector]:
+    revolute: bool, qd: float, qdd: float, w: FloatArray, dw: FloatArray, dv: FloatArray
+) -> Rates:
     """Return w, dw and dv of a link from those of its parent at its origin, all in link axes."""
     if revolute:
-        dw = (dw[0] + w[1] * qd, dw[1] - w[0] * qd, dw[2] + qdd)
-        w = (w[0], w[1], w[2] + qd)
+        dw = np.array([dw[0] + w[1] * qd, dw[1] - w[0] * qd, dw[2] + qdd])
+        w = np.array([w[0], w[1], w[2] + qd])
     else:
         twice = 2 * qd
-        dv = (dv[0] + w[1] * twice, dv[1] - w[0] * twice, dv[2] + qdd)
+        dv = np.array([dv[0] + w[1] * twice, dv[1] - w[0] * twice, dv[2] + qdd])
     return w, dw, dv
 
 
 @kernel
 def through_joints(links: Links, motion: Motion, wrench: FloatArray) -> FloatArray:
     """Return tau (n,) of wrenches (n, 6) on links; they become those of subtrees."""
-    tau = np.empty(links.parent.size, motion.qd.dtype)
+    tau = np.empty_like(motion.qd)
     wrench -= motion.wrench
     for i in range(tau.size - 1, -1, -1):
         tau[i] = wrench[i, freedom(links, i)]
@@ -124,13 +92,11 @@ def through_joints(links: Links, motion: Motion, wrench: FloatArray) -> FloatArr
 @kernel
 def carry_inwards(links: Links, motion: Motion, i: int, wrench: FloatArray) -> None:
     """Add the wrench (n, 6) on link i to that on its parent, about the parent's origin."""
-    p = links.parent[i]
+    p, R = links.parent[i], motion.rotation[i]
     if p >= 0:
-        R, r = rotation(motion.rotation[i]), vector(motion.translation[i])
-        f = turned(R, vector(wrench[i, 3:]))
-        m = add(turned(R, vector(wrench[i])), cross(r, f))
-        store(add(vector(wrench[p]), m), wrench[p])
-        store(add(vector(wrench[p, 3:]), f), wrench[p, 3:])
+        f = R @ wrench[i, 3:]
+        wrench[p, :3] += R @ wrench[i, :3] + cross(motion.translation[i], f)
+        wrench[p, 3:] += f
 
 
 @kernel
@@ -143,55 +109,40 @@ def freedom(links: Links, i: int) -> int:
 def without_accelerations(links: Links, motion: Motion) -> Motion:
     """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
     frames = motion.rotation, motion.translation, motion.euler
-    still = zeros_like(links, motion.qd)
+    still = np.full_like(motion.qd, links.base[3, 0])
     return Motion(*frames, motion.qd, still, motion.wrench, motion.gravity)
 
 
 @kernel
 def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,); the tensor dw~ + w~ w~ takes the place of the nested cross products."""
-    n, kind = links.parent.size, motion.qd.dtype
-    rates = Rates(np.empty((n, 3), kind), np.empty((n, 3), kind), np.empty((n, 3), kind))
-    wrench, tensor = np.empty((n, 6), kind), np.empty((n, 3, 3), kind)
-    for i in range(n):
-        p = links.parent[i]
+    rates, wrench = empty_rates(motion), np.empty_like(motion.wrench)
+    tensor = np.empty_like(rates)
+    for i in range(motion.qd.size):
+        p, carried = links.parent[i], -motion.gravity
         if p >= 0:
-            carried = turned(rotation(tensor[p]), vector(motion.translation[i]))
-            carried = add(vector(rates.dv[p]), carried)
-        else:
-            carried = opposite(motion.gravity)
-        w_i, dw_i, a = next_link(links, motion, i, carried, rates)
-        _fill_acceleration_tensor(w_i, dw_i, tensor[i])
-        T, mc = rotation(tensor[i]), vector(links.moment[i])
-        store(add(_dual_moment(T, links.pseudo_inertia[i]), cross(mc, a)), wrench[i])
-        store(add(turned(T, mc), scaled(links.mass[i], a)), wrench[i, 3:])
+            carried = rates[p, 2] + tensor[p] @ motion.translation[i]
+        w, dw, dv = next_link(links, motion, i, carried, rates)
+        T, J, mc = _acceleration_tensor(w, dw), links.pseudo_inertia[i], links.moment[i]
+        moment = np.empty_like(mc)  # the vector of T J - (T J)'
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            moment[a] = T[c] @ J[b, :3] - T[b] @ J[c, :3]
+        tensor[i], wrench[i, :3] = T, moment + cross(mc, dv)
+        wrench[i, 3:] = T @ mc + dv * links.mass[i]
     return through_joints(links, motion, wrench)
 
 
 @kernel
-def _fill_acceleration_tensor(w: Vector, dw: Vector, tensor: FloatArray) -> None:
-    """Fill dw~ + w~ w~ (3, 3)."""
+def _acceleration_tensor(w: FloatArray, dw: FloatArray) -> FloatArray:
+    """Return dw~ + w~ w~ (3, 3)."""
+    tensor = np.empty((3, 3), w.dtype)
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     tensor[0] = -(yy + zz), xy - dw[2], xz + dw[1]
     tensor[1] = xy + dw[2], -(xx + zz), yz - dw[0]
     tensor[2] = xz - dw[1], yz + dw[0], -(xx + yy)
-
-
-@kernel
-def _dual_moment(T: Rotation, J: FloatArray) -> Vector:
-    """Return the vector of T J - (T J)', the moment of a body with pseudo-inertia J (4, 4)."""
-    return (
-        _element(T, J, 2, 1) - _element(T, J, 1, 2),
-        _element(T, J, 0, 2) - _element(T, J, 2, 0),
-        _element(T, J, 1, 0) - _element(T, J, 0, 1),
-    )
-
-
-@kernel
-def _element(T: Rotation, J: FloatArray, row: int, column: int) -> float:
-    first = 3 * row
-    return T[first] * J[0, column] + T[first + 1] * J[1, column] + T[first + 2] * J[2, column]
+    return tensor
 
 
 @kernel
@@ -206,24 +157,27 @@ def vukobratovic_stepanenko(links: Links, motion: Motion) -> FloatArray:
         p = links.parent[i]
         _fill_transform(links, motion, i, X[i])
         if p >= 0:
-            v[i] = applied(X[i], v[p])
-            a[i] = applied(X[i], a[p])
+            v[i] = X[i] @ v[p]
+            a[i] = X[i] @ a[p]
         else:
-            a[i] = applied(X[i], base)
+            a[i] = X[i] @ base
         rate = links.subspace[i] * motion.qd[i]
         v[i] += rate
         a[i] += links.subspace[i] * motion.qdd[i]
-        _add_motion_cross(v[i], rate, a[i])
+        a[i, :3] += cross(v[i], rate)  # v x rate, Featherstone (2008), (2.31)
+        a[i, 3:] += cross(v[i], rate[3:]) + cross(v[i, 3:], rate)
     for i in range(n):  # stage 2: forces that accelerate the links
-        f[i] = applied(links.spatial_inertia[i], a[i])
-        _add_force_cross(v[i], applied(links.spatial_inertia[i], v[i]), f[i])
+        f[i] = links.spatial_inertia[i] @ a[i]
+        momentum = links.spatial_inertia[i] @ v[i]
+        f[i, :3] += cross(v[i], momentum) + cross(v[i, 3:], momentum[3:])  # v x* momentum, (2.32)
+        f[i, 3:] += cross(v[i], momentum[3:])
     for i in range(n - 1, -1, -1):  # stage 3: forces through the joints
         f[i] -= motion.wrench[i]
         p = links.parent[i]
         if p >= 0:
-            f[p] += applied(X[i].T, f[i])
+            f[p] += X[i].T @ f[i]
     for i in range(n):  # stage 4: along the joints
-        tau[i] = inner(links.subspace[i], f[i])
+        tau[i] = links.subspace[i] @ f[i]
     return tau
 
 
@@ -233,25 +187,7 @@ def _fill_transform(links: Links, motion: Motion, i: int, X: FloatArray) -> None
     R, r = motion.rotation[i], motion.translation[i]
     X[:3, :3], X[3:, 3:], X[:3, 3:] = R.T, R.T, links.base[3, 0]
     for row in range(3):
-        X[3 + row, :3] = cross(vector(r), vector(R[:, row]))
-
-
-@kernel
-def _add_motion_cross(v: FloatArray, u: FloatArray, total: FloatArray) -> None:
-    """Add v x u. Featherstone (2008), (2.31)."""
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        total[a] += v[b] * u[c] - v[c] * u[b]
-        total[3 + a] += v[b] * u[3 + c] - v[c] * u[3 + b] + v[3 + b] * u[c] - v[3 + c] * u[b]
-
-
-@kernel
-def _add_force_cross(v: FloatArray, f: FloatArray, total: FloatArray) -> None:
-    """Add v x* f. Featherstone (2008), (2.32)."""
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        total[a] += v[b] * f[c] - v[c] * f[b] + v[3 + b] * f[3 + c] - v[3 + c] * f[3 + b]
-        total[3 + a] += v[b] * f[3 + c] - v[c] * f[3 + b]
+        X[3 + row, :3] = cross(r, R[:, row])
 
 
 # ---- forward dynamics by the inertia matrix ------------------------------------------------------
@@ -260,15 +196,15 @@ def _add_force_cross(v: FloatArray, f: FloatArray, total: FloatArray) -> None:
 @kernel
 def walker_orin_1(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); each column of H is one inverse dynamics without velocities and gravity."""
-    n, kind = links.parent.size, motion.qd.dtype
-    H, unit = np.empty((n, n), kind), zeros_like(links, motion.qd)
-    rest, weightless = zeros_like(links, motion.qd), zeros_like(links, motion.gravity)
-    unloaded = zeros_like(links, motion.wrench)
+    n, zero = links.parent.size, links.base[3, 0]
+    H, unit = np.empty((n, n), motion.qd.dtype), np.full_like(motion.qd, zero)
+    rest, weightless = np.full_like(motion.qd, zero), np.full_like(motion.gravity, zero)
+    unloaded = np.full_like(motion.wrench, zero)
     frames = motion.rotation, motion.translation, motion.euler
     for j in range(n):
         unit[j] = links.base[3, 3]
         H[:, j] = luh_walker_paul(links, Motion(*frames, rest, unit, unloaded, weightless))
-        unit[j] = links.base[3, 0]
+        unit[j] = zero
     return _accelerations(links, motion, H)
 
 
@@ -286,17 +222,15 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
             if not moves[i]:
                 continue
             if i == j:  # from rest, by the joint
-                alpha, a = vector(links.subspace[i]), vector(links.subspace[i, 3:])
+                dw[i], dv[i] = links.subspace[i, :3], links.subspace[i, 3:]
             else:
-                R = rotation(motion.rotation[i])
-                r, alpha = vector(motion.translation[i]), vector(dw[p])
-                a = turned_back(R, add(vector(dv[p]), cross(alpha, r)))
-                alpha = turned_back(R, alpha)
-            c, I = vector(links.com[i]), rotation(links.inertia[i])
-            F = scaled(links.mass[i], add(a, cross(alpha, c)))
-            dw[i], dv[i] = alpha, a
-            store(add(turned(I, alpha), cross(c, F)), wrench[i])
-            store(F, wrench[i, 3:])
+                R = motion.rotation[i]
+                dw[i] = dw[p] @ R
+                dv[i] = (dv[p] + cross(dw[p], motion.translation[i])) @ R
+            c = links.com[i]
+            F = (dv[i] + cross(dw[i], c)) * links.mass[i]
+            wrench[i, :3] = links.inertia[i] @ dw[i] + cross(c, F)
+            wrench[i, 3:] = F
         for i in range(n - 1, j - 1, -1):
             if moves[i]:
                 H[i, j] = wrench[i, freedom(links, i)]
@@ -312,15 +246,14 @@ def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
     H, wrench = np.zeros((n, n), kind), np.empty((n, 6), kind)
     mass, center, inertia = links.mass.copy(), links.com.copy(), links.inertia.copy()
     for j in range(n - 1, -1, -1):
-        c, z = vector(center[j]), vector(links.base[2])
+        c, z = center[j], links.base[2, :3]
         if links.revolute[j]:
-            F = scaled(mass[j], cross(z, c))
-            N = add(turned(rotation(inertia[j]), z), cross(c, F))
+            F = cross(z, c) * mass[j]
+            wrench[j, :3] = inertia[j] @ z + cross(c, F)
         else:
-            F = scaled(mass[j], z)
-            N = cross(c, F)
-        store(N, wrench[j])
-        store(F, wrench[j, 3:])
+            F = z * mass[j]
+            wrench[j, :3] = cross(c, F)
+        wrench[j, 3:] = F
         i = j
         while i >= 0:
             H[j, i] = wrench[i, freedom(links, i)]
@@ -348,31 +281,20 @@ def _join(
     p = links.parent[j]
     if p < 0:
         return
-    R, own, total = rotation(motion.rotation[j]), vector(center[p]), mass[p] + mass[j]
+    R, total = motion.rotation[j], mass[p] + mass[j]
     share = mass[j] / total
-    gap = difference(add(turned(R, vector(center[j])), vector(motion.translation[j])), own)
-    center[p] = add(own, scaled(share, gap))
-    _add_turned(R, inertia[j], inertia[p])
+    gap = R @ center[j] + motion.translation[j] - center[p]
+    center[p] += gap * share
     reduced = share * mass[p]
+    square = reduced * (gap @ gap)
     for a in range(3):
-        for b in range(a + 1):
-            inertia[p, a, b] -= reduced * gap[a] * gap[b]
-            inertia[p, b, a] = inertia[p, a, b]
-    square = reduced * dot(gap, gap)
-    for a in range(3):
+        turned = R @ (inertia[j] @ R[a])  # column a of R I R'
+        for b in range(a, 3):
+            inertia[p, b, a] += turned[b]
+            inertia[p, b, a] -= reduced * gap[b] * gap[a]
+            inertia[p, a, b] = inertia[p, b, a]
         inertia[p, a, a] += square
     mass[p] = total
-
-
-@kernel
-def _add_turned(R: Rotation, I: FloatArray, total: FloatArray) -> None:
-    """Add R I R' (3, 3), which is symmetric."""
-    J = rotation(I)
-    for b in range(3):
-        column = turned(R, turned(J, (R[3 * b], R[3 * b + 1], R[3 * b + 2])))
-        for a in range(b, 3):
-            total[a, b] += column[a]
-            total[b, a] = total[a, b]
 
 
 # ---- from partial velocities and accelerations of the links --------------------------------------
@@ -402,25 +324,23 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """
     n, kind = links.parent.size, motion.qd.dtype
     alpha, beta = np.zeros((n, n, 3), kind), np.zeros((n, n, 3), kind)
-    rates = Rates(np.zeros((n, 3), kind), np.zeros((n, 3), kind), np.zeros((n, 3), kind))
-    H, h = np.zeros((n, n), kind), np.zeros(n, kind)
-    at_com, bias = np.empty((n, 3), kind), without_accelerations(links, motion)
+    H, h, at_com = np.zeros((n, n), kind), np.zeros(n, kind), np.empty((n, 3), kind)
+    rates, bias = empty_rates(motion), without_accelerations(links, motion)
     for k in range(n):
         w, e_0, a_0 = outwards(links, bias, k, rates)
         _fill_coefficients(links, motion, k, alpha, beta)
-        c, I, m = vector(links.com[k]), rotation(links.inertia[k]), links.mass[k]
-        torque = add(turned(I, e_0), cross(w, turned(I, w)))
-        force = scaled(m, add(a_0, accelerated(w, e_0, c)))
+        c, I, m = links.com[k], links.inertia[k], links.mass[k]
+        torque = I @ e_0 + cross(w, I @ w)
+        force = (a_0 + accelerated(w, e_0, c)) * m
         i = k
         while i >= 0:
-            about = vector(alpha[k, i])
-            along = add(vector(beta[k, i]), cross(about, c))
-            at_com[i] = along
-            turning, pushing = turned(I, about), scaled(m, along)
-            h[i] += dot(about, torque) + dot(along, force)
+            about = alpha[k, i]
+            at_com[i] = beta[k, i] + cross(about, c)
+            turning, pushing = I @ about, at_com[i] * m
+            h[i] += about @ torque + at_com[i] @ force
             j = k
             while j >= i:
-                H[j, i] += dot(vector(alpha[k, j]), turning) + dot(vector(at_com[j]), pushing)
+                H[j, i] += alpha[k, j] @ turning + at_com[j] @ pushing
                 j = links.parent[j]
             i = links.parent[i]
     return H, h
@@ -431,14 +351,12 @@ def _fill_coefficients(
     links: Links, motion: Motion, k: int, alpha: FloatArray, beta: FloatArray
 ) -> None:
     """Fill alpha[k, i], beta[k, i] (3,): accelerations of link k and its origin for qdd_i = 1."""
-    p = links.parent[k]
-    R, r = rotation(motion.rotation[k]), vector(motion.translation[k])
+    p, R, r = links.parent[k], motion.rotation[k], motion.translation[k]
     alpha[k, k], beta[k, k] = links.subspace[k, :3], links.subspace[k, 3:]
     i = p
     while i >= 0:
-        about = vector(alpha[p, i])
-        alpha[k, i] = turned_back(R, about)
-        beta[k, i] = turned_back(R, add(vector(beta[p, i]), cross(about, r)))
+        alpha[k, i] = alpha[p, i] @ R
+        beta[k, i] = (beta[p, i] + cross(alpha[p, i], r)) @ R
         i = links.parent[i]
 
 
@@ -448,71 +366,65 @@ def kane(links: Links, motion: Motion) -> FloatArray:
     n, kind = links.parent.size, motion.qd.dtype
     frame, origin, axis = np.empty((n, 4), kind), np.empty((n, 3), kind), np.empty((n, 3), kind)
     w, dw, dv = np.zeros((n, 3), kind), np.zeros((n, 3), kind), np.zeros((n, 3), kind)
-    tau = np.zeros(n, kind)
+    tau, zero = np.zeros(n, kind), links.base[3, :3]
     for k in range(n):
         p = links.parent[k]
         if p >= 0:
-            _combine(frame[p], motion.euler[k], frame[k])
-            r = _rotated(frame[p], vector(motion.translation[k]))
-            w_p, dw_p = vector(w[p]), vector(dw[p])
-            origin[k] = add(vector(origin[p]), r)
-            a = add(vector(dv[p]), accelerated(w_p, dw_p, r))
+            frame[k] = _combined(frame[p], motion.euler[k])
+            r = _rotated(frame[p], motion.translation[k])
+            w_p, dw_p = w[p], dw[p]
+            origin[k] = origin[p] + r
+            a = dv[p] + accelerated(w_p, dw_p, r)
         else:
             frame[k], origin[k] = motion.euler[k], motion.translation[k]
-            w_p, dw_p, a = zero_vector(links), zero_vector(links), zero_vector(links)
-        z = _rotated(frame[k], vector(links.base[2]))
-        relative, change = scaled(motion.qd[k], z), scaled(motion.qdd[k], z)
+            w_p, dw_p, a = zero, zero, zero
+        z = _rotated(frame[k], links.base[2, :3])
+        relative, change = z * motion.qd[k], z * motion.qdd[k]
         if links.revolute[k]:
-            w[k], dw[k] = add(w_p, relative), add(dw_p, add(change, cross(w_p, relative)))
+            w[k], dw[k] = w_p + relative, dw_p + (change + cross(w_p, relative))
         else:
             w[k], dw[k] = w_p, dw_p
-            a = add(a, add(change, scaled(2, cross(w_p, relative))))
+            a = a + (change + cross(w_p, relative) * 2)
         axis[k], dv[k] = z, a
-        com, I = vector(links.com[k]), rotation(links.inertia[k])
-        w_k, dw_k, c = vector(w[k]), vector(dw[k]), _rotated(frame[k], com)
-        dv_c = add(vector(dv[k]), accelerated(w_k, dw_k, c))
-        w_own, dw_own = _rotated_back(frame[k], w_k), _rotated_back(frame[k], dw_k)
-        torque = add(turned(I, dw_own), cross(w_own, turned(I, w_own)))
-        push = scaled(links.mass[k], difference(dv_c, vector(motion.gravity)))
-        center = add(vector(origin[k]), c)
-        on_link = vector(motion.wrench[k, 3:])  # about the origin, so moved to the center
-        moment = difference(vector(motion.wrench[k]), cross(com, on_link))
-        torque = _rotated(frame[k], difference(torque, moment))
-        push = difference(push, _rotated(frame[k], on_link))
-        i = k
+        com, I, c = links.com[k], links.inertia[k], _rotated(frame[k], links.com[k])
+        w_own, dw_own = _rotated_back(frame[k], w[k]), _rotated_back(frame[k], dw[k])
+        on_link = motion.wrench[k, 3:]  # about the origin, so moved to the center
+        moment = motion.wrench[k, :3] - cross(com, on_link)
+        torque = _rotated(frame[k], I @ dw_own + cross(w_own, I @ w_own) - moment)
+        push = (a + accelerated(w[k], dw[k], c) - motion.gravity) * links.mass[k]
+        push = push - _rotated(frame[k], on_link)
+        i, center = k, origin[k] + c
         while i >= 0:
-            z = vector(axis[i])
             if links.revolute[i]:
-                partial = cross(z, difference(center, vector(origin[i])))
-                tau[i] += dot(z, torque) + dot(partial, push)
+                partial = cross(axis[i], center - origin[i])
+                tau[i] += axis[i] @ torque + partial @ push
             else:
-                tau[i] += dot(z, push)
+                tau[i] += axis[i] @ push
             i = links.parent[i]
     return tau
 
 
 @kernel
-def _rotated(e: FloatArray, r: Vector) -> Vector:
+def _rotated(e: FloatArray, r: FloatArray) -> FloatArray:
     """Return r + 2 e4 (e x r) + 2 e x (e x r): Rodrigues' formula in Euler parameters e (4,).
 
     Printed forms with another sine in the second or third term are no rotations.
     """
-    axis = vector(e)
-    twice = scaled(2, cross(axis, r))
-    return add(r, add(scaled(e[3], twice), cross(axis, twice)))
+    twice = cross(e, r) * 2
+    return r + (twice * e[3] + cross(e, twice))
 
 
 @kernel
-def _rotated_back(e: FloatArray, r: Vector) -> Vector:
+def _rotated_back(e: FloatArray, r: FloatArray) -> FloatArray:
     """Return r - 2 e4 (e x r) + 2 e x (e x r): the opposite rotation of `_rotated`."""
-    axis = vector(e)
-    twice = scaled(2, cross(axis, r))
-    return add(r, difference(cross(axis, twice), scaled(e[3], twice)))
+    twice = cross(e, r) * 2
+    return r + (cross(e, twice) - twice * e[3])
 
 
 @kernel
-def _combine(first: FloatArray, second: FloatArray, both: FloatArray) -> None:
-    """Fill the Euler parameters (4,) of one rotation followed, in its own axes, by another."""
-    a, b = vector(first), vector(second)
-    both[:3] = add(add(scaled(first[3], b), scaled(second[3], a)), cross(a, b))
-    both[3] = first[3] * second[3] - dot(a, b)
+def _combined(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the Euler parameters (4,) of one rotation followed, in its own axes, by another."""
+    a, b, both = first[:3], second[:3], np.empty_like(first)
+    both[:3] = b * first[3] + a * second[3] + cross(a, b)
+    both[3] = first[3] * second[3] - a @ b
+    return both

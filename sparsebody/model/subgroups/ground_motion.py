@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.classes import Classes, Members, elements_on_bodies
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.model.subgroups.classes import THROUGH_POINT, Classes, Members, elements_on_bodies
 from sparsebody.model.subgroups.links import TX, TY, Kind, count, joint_codes
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
@@ -25,38 +25,6 @@ KEEP_DIRECTIONS = (Kind.RIGID, Kind.SLIDE, Kind.SLIDES, Kind.TRANSLATION)
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarMotion:
-    """A plane that all bodies move parallel to, and joints that see to it."""
-
-    axes: FloatArray  # (3, 3) of the world: the normal, and two in the plane
-    basis: FloatArray  # (n_bodies, 3, 3) the same of every body, in its own axes
-    bodies: IntArray  # (n_bodies,) from the world outwards
-    joint: IntArray  # (n_bodies,) that holds each body, in the user's order, in the plane
-    is_out_of_plane: BoolArray  # (n_rows,) rows of these joints that keep bodies in the plane
-
-
-def planar_motion(system: System) -> PlanarMotion | None:
-    """Return the plane that all bodies move parallel to; None if there is none, or no body.
-
-    Every body has to be joined to the world through hinges with parallel axes, slides across these,
-    planar and fixed joints; what other joints there are does not matter. The joint frames on the
-    bodies alone tell, so it holds at every pose.
-    """
-    n = system.n_bodies
-    basis, bodies, joint, is_out_of_plane, n_reached = model.planar_motion(
-        n,
-        system.joint_frames,
-        joint_codes(system),
-        system.first_row,
-        system.subspaces,
-        ELEMENT_TOLERANCE,
-    )
-    if n == 0 or n_reached < n:
-        return None
-    return PlanarMotion(basis[n], basis[:n], bodies, joint, is_out_of_plane)
-
-
-@dataclass(frozen=True, eq=False)
 class GroundMotion:
     """What bodies about the world can do, in their own axes about their centers of mass."""
 
@@ -64,6 +32,7 @@ class GroundMotion:
     axis: FloatArray  # (n_bodies, 3) direction that keeps its place in the world; 0 for none
     point: FloatArray  # (n_bodies, 3) on it, or the center [m]
     pitch: FloatArray  # (n_bodies,) of screws [m/rad]
+    normal: FloatArray | None = None  # (3,) in the world, of the plane if all are in parallel ones
 
     @property
     def freedoms(self) -> IntArray:
@@ -78,14 +47,9 @@ class GroundMotion:
 
     def basis(self) -> FloatArray:
         """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
-        z = self.axis
-        other = np.where(np.abs(z[:, 2:]) > 0.6, [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]])
-        x = np.cross(other, z)
-        x /= np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None]
-        axes = np.stack([x, np.cross(z, x), z], axis=1)
-        axes[~z.any(axis=1)] = np.eye(3)
+        axes = model.triads(self.axis)
         turns = np.concatenate([axes, np.cross(self.point[:, None], axes)], axis=2)
-        turns[:, 2, 3:] += self.pitch[:, None] * z
+        turns[:, 2, 3:] += self.pitch[:, None] * self.axis
         shifts = np.concatenate([np.zeros_like(axes), axes], axis=2)
         twists = np.concatenate([turns, shifts], axis=1)  # about and along x, y and z
         basis = np.zeros_like(twists)
@@ -96,8 +60,26 @@ class GroundMotion:
         return basis
 
 
-def ground_motion(classes: Classes) -> GroundMotion:
-    """Return what bodies are left with by the smallest class each that holds the world as well."""
+def planar_motion(system: System) -> GroundMotion | None:
+    """Return the motion parallel to one plane; None if some body has no such one, or there is none.
+
+    Every body has to be joined to the world through hinges with parallel axes, slides across these,
+    planar and fixed joints; what other joints there are does not matter. The joint frames on the
+    bodies alone tell, so it holds at every pose.
+    """
+    n, codes = system.n_bodies, joint_codes(system)
+    normal, is_planar = model.plane_normals(n, system.joint_frames, codes, ELEMENT_TOLERANCE)
+    if n == 0 or not is_planar:
+        return None
+    kind = np.full(n, Kind.PLANE, dtype=np.intp)
+    return GroundMotion(kind, normal[:n], np.zeros((n, 3)), np.zeros(n), normal[n])
+
+
+def ground_motion(classes: Classes, keeps_points: bool = True) -> GroundMotion:
+    """Return what bodies are left with by the smallest class each that holds the world as well.
+
+    All freedoms, where points on them would drift unless `keeps_points`, if they turn about these.
+    """
     g, n = classes.geometry, classes.system.n_bodies
     members = Members(classes)
     axis, point = np.zeros((n, 3)), np.zeros((n, 3))
@@ -127,4 +109,6 @@ def ground_motion(classes: Classes) -> GroundMotion:
             if kind == Kind.SCREW:
                 motion.pitch[body] = classes.system.parameter[links.joint[edge]]
             motion.kind[body] = kind
+    if not keeps_points:
+        motion.kind[np.isin(motion.kind, THROUGH_POINT)] = FREE
     return motion

@@ -1,0 +1,80 @@
+"""Springs as stretches w'x of stiffness k, in place of entries k w w' of K.
+
+As k (w'x)^2 the energy of soft springs is not lost beside stiff ones, of which x' K x has the
+rounding. What K has of springs besides, the geometric stiffness of their forces, is that of the
+same system with these forces held constant.
+"""
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.constraint import rows_on_bodies
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.model.system import Springs, State, System
+from sparsebody.model.time_functions import Polynomial
+
+AnySprings = TypeVar("AnySprings", bound=Springs)
+
+
+def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArray, csc_array]:
+    """Return the system with constant forces of springs, k (n_springs,) and w' (n_springs, 6n).
+
+    Springs on joint coordinates, then those between points.
+    """
+    motion = SystemMotion(system, state)
+    on_joints, on_lines = system.joint_forces, system.point_forces
+    joint = system.coordinates.joint[on_joints.item]
+    column = motion.coordinates.active_force[on_joints.item]
+    rates, *_ = rows_on_bodies(system, joint, motion.joints, column, np.zeros(len(joint)))
+    length, line_rates = _lines(system, state)
+    ends = np.concatenate(
+        [
+            np.stack([system.predecessor[joint], system.successor[joint]], axis=1),
+            np.stack([on_lines.first, on_lines.second], axis=1),
+        ]
+    )
+    stretch = motion.coordinates.value[on_joints.item] - on_joints.rest
+    held = replace(
+        system,
+        joint_forces=_held(on_joints, stretch, state.time),
+        point_forces=_held(on_lines, length - on_lines.rest_length, state.time),
+    )
+    stiffness = np.concatenate([on_joints.stiffness, on_lines.stiffness])
+    rows = np.concatenate([rates, line_rates])
+    return held, stiffness, _matrix(rows, ends, 6 * system.n_bodies)
+
+
+def _held(springs: AnySprings, stretch: FloatArray, time: float) -> AnySprings:
+    """Return springs whose force at a time, but for damping, is a constant effort."""
+    effort = springs.efforts(time) - springs.stiffness * stretch
+    constant = tuple(Polynomial((value,)) for value in effort.tolist())
+    return replace(springs, stiffness=np.zeros(len(effort)), effort=constant)
+
+
+def _lines(system: System, state: State) -> tuple[FloatArray, FloatArray]:
+    """Return lengths (n,) between points, and their rates (n, 2, 6) by both bodies' velocities."""
+    lines = system.point_forces
+    rotation = np.concatenate([body_rotations(state), [np.eye(3)]])
+    position = np.concatenate([state.position, np.zeros((1, 3))])
+    body = np.stack([lines.first, lines.second], axis=1)
+    point = np.stack([lines.first_point, lines.second_point], axis=1)
+    place = position[body] + np.einsum("nsij,nsj->nsi", rotation[body], point)
+    difference = place[:, 1] - place[:, 0]
+    length = np.linalg.norm(difference, axis=1)
+    outwards = np.stack([-difference, difference], axis=1) / length[:, None, None]
+    linear = np.einsum("nsij,nsi->nsj", rotation[body], outwards)
+    return length, np.concatenate([np.cross(point, linear), linear], axis=2)
+
+
+def _matrix(rows: FloatArray, ends: IntArray, width: int) -> csc_array:
+    """Return rows (n, 2, 6) on bodies (n, 2), -1 for the world, as a matrix (n, width)."""
+    index = 6 * ends[:, :, None] + np.arange(6)
+    number = np.broadcast_to(np.arange(len(rows))[:, None, None], index.shape)
+    is_body = index >= 0
+    entries = rows[is_body], (number[is_body], index[is_body])
+    return coo_array(entries, shape=(len(rows), width)).tocsc()

@@ -1,0 +1,170 @@
+"""Derivatives by joint coordinates, against Pinocchio's and against differences."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from pinocchio_models import ANGULAR_FIRST, PinocchioModel
+from random_mechanisms import copied, random_loops, random_tree
+
+import sparsebody as sb
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.linearization import derivatives
+from sparsebody.tree import (
+    TreeDerivatives,
+    inverse_dynamics,
+    joint_coordinates,
+    motion_at_coordinates,
+    position_rates,
+    tree_dynamics,
+    tree_state,
+)
+
+# Of Pinocchio 4.1's types those of constant S: of others its derivatives differ from differences of
+# its own rnea, to which ours are equal.
+SHARED = ("revolute", "prismatic", "helical", "cylindrical", "spherical", "free", "fixed")
+STEP = 1e-3
+
+
+def assert_close(result, expected, tolerance):
+    size = np.abs(expected).max(initial=1e-3)
+    np.testing.assert_allclose(result, expected, rtol=0.0, atol=tolerance * size)
+
+
+def to_pinocchio(of, tree, state):
+    """P (n, n) with v_pin = P qd."""
+    P = np.zeros((of.model.nv, tree.n_velocities))
+    data = of.model.createData()
+    pin.forwardKinematics(of.model, data, of.position())
+    for j, index in of.of_joint.items():
+        part = of.model.joints[index]
+        theirs = data.joints[index].S.reshape(6, -1)[ANGULAR_FIRST]
+        kind, *pose = of._joint(j)
+        ours = kind.motion_subspace(kind.coordinates(*pose))
+        rows = slice(part.idx_v, part.idx_v + part.nv)
+        P[rows, tree.velocities(tree.tree_index[j])] = np.linalg.pinv(theirs) @ ours
+    return P
+
+
+@pytest.mark.parametrize("n_bodies", [1, 5, 20])
+@pytest.mark.parametrize("seed", range(6))
+def test_derivatives_of_random_trees_are_those_of_pinocchio(seed, n_bodies):
+    rng = np.random.default_rng(seed)
+    system = random_tree(rng, n_bodies, SHARED).compile()
+    state = system.initial_state
+    of, peer = TreeDerivatives(system), PinocchioModel(system, state)
+    n = of.tree.n_velocities
+    if n == 0:
+        return
+    q, qd = joint_coordinates(of.tree, state)
+    tau, qdd = rng.normal(size=(2, n))
+    P = to_pinocchio(peer, of.tree, state)
+    inverse, data = np.linalg.inv(P), peer.model.createData()
+    at = peer.model, data, peer.position(), P @ qd
+    ours = of.forward_dynamics(q, qd, tau)
+    theirs = pin.computeABADerivatives(*at, inverse.T @ tau)
+    for result, expected in zip(ours[1:3], theirs[:2], strict=True):
+        assert_close(result, inverse @ expected @ P, 1e-10)
+    assert_close(ours.qdd_tau, inverse @ theirs[2] @ inverse.T, 1e-10)
+    ours = of.inverse_dynamics(q, qd, qdd)
+    theirs = pin.computeRNEADerivatives(*at, P @ qdd)
+    M = np.triu(theirs[2]) + np.triu(theirs[2], 1).T
+    for result, expected in zip(ours[1:], (*theirs[:2], M), strict=True):
+        assert_close(result, P.T @ expected @ P, 1e-10)
+    assert_close(ours.tau, P.T @ data.tau, 1e-10)
+
+
+def differences(f, tree, q, qd, last):
+    """Derivatives of f(q, qd, last) by its three arguments, of the fourth order in STEP."""
+
+    def slope(along):
+        first, second = ((along(h) - along(-h)) / (2 * h) for h in (STEP, 2 * STEP))
+        return (4 * first - second) / 3
+
+    columns = []
+    for unit in np.eye(len(qd)):
+        rate = position_rates(tree, q, unit)
+        columns.append(
+            (
+                slope(lambda h, rate=rate: f(q + h * rate, qd, last)),
+                slope(lambda h, unit=unit: f(q, qd + h * unit, last)),
+                slope(lambda h, unit=unit: f(q, qd, last + h * unit)),
+            )
+        )
+    return np.moveaxis(np.array(columns), 0, -1)
+
+
+@pytest.mark.parametrize("reversed_joints", [False, True])
+@pytest.mark.parametrize("name", [*(name for name in sb.JOINT_TYPES if name != "fixed"), "all"])
+def test_derivatives_by_coordinates_of_any_type_are_differences(name, reversed_joints):
+    rng = np.random.default_rng(5)
+    names = tuple(sb.JOINT_TYPES) if name == "all" else (name, "revolute")
+    mechanism = random_tree(rng, 12 if name == "all" else 5, names)
+    system = copied(mechanism, reversed_joints=reversed_joints).compile()
+    of = TreeDerivatives(system)
+    tree, aba = of.tree, tree_dynamics("aba", system, of.tree)
+    assert (tree.direction == (-1 if reversed_joints else 1)).all()
+    q, qd = joint_coordinates(tree, system.initial_state)
+    tau, qdd = rng.normal(size=(2, tree.n_velocities))
+    forward = of.forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(forward.qdd, aba.joint_acceleration(q, qd, tau))
+    expected = differences(aba.joint_acceleration, tree, q, qd, tau)
+    for result, other in zip(forward[1:], expected, strict=True):
+        assert_close(result, other, 1e-8)
+
+    def required(q, qd, qdd):
+        return inverse_dynamics(tree, motion_at_coordinates(tree, q, qd), qdd)
+
+    inverse = of.inverse_dynamics(q, qd, qdd)
+    expected = differences(required, tree, q, qd, qdd)
+    for result, other in zip(inverse[1:], expected, strict=True):
+        assert_close(result, other, 1e-8)
+
+
+def test_springs_prescribed_motions_and_following_wrenches_are_taken_along():
+    rng = np.random.default_rng(3)
+    mechanism = random_tree(rng, 8, ("revolute", "cylindrical", "spherical", "planar"))
+    joints = mechanism.joints.items()
+    given, *others = [name for name, joint in joints if joint.type.scalar_positions]
+    motions = {given: {mechanism.joint(given).type.n_velocities - 1: sb.Sinusoid(0.3, 2.0)}}
+    mechanism = copied(mechanism, prescribed=motions)
+    for k, name in enumerate(others):
+        coordinate = mechanism.joint(name).type.scalar_positions[-1]
+        numbers = {"stiffness": 7.0 + k, "damping": 0.3, "rest": 0.2, "effort": 1.1}
+        mechanism.add_joint_force(f"spring {k}", name, coordinate=coordinate, **numbers)
+    system = mechanism.compile()
+    state, force = system.initial_state, rng.normal(size=(system.n_bodies, 6))
+    of = derivatives(system, state, body_force=force).joint_space
+    tree = TreeDerivatives(system).tree
+    assert tree.is_prescribed.sum() == 1
+    aba, (q, qd) = tree_dynamics("aba", system, tree), joint_coordinates(tree, state)
+
+    def accelerations(q, qd, _):
+        at = tree_state(tree, q, qd, time=state.time)
+        return aba.solve(aba.problem(at, force)).qdd
+
+    expected = differences(accelerations, tree, q, qd, np.zeros_like(qd))
+    assert_close(of.qdd, accelerations(q, qd, None), 1e-10)
+    for result, other in zip(of[1:3], expected[:2], strict=True):
+        assert_close(result, other, 1e-8)
+    unit = np.linalg.inv(of.qdd_tau[np.ix_(~tree.is_prescribed, ~tree.is_prescribed)])
+    H = TreeDerivatives(system).inverse_dynamics(q, qd, of.qdd).H
+    assert_close(unit, H[np.ix_(~tree.is_prescribed, ~tree.is_prescribed)], 1e-10)
+
+
+def test_what_has_no_derivatives_by_joint_coordinates_is_refused(monkeypatch):
+    loops = random_loops(np.random.default_rng(0), 5, 1).compile()
+    with pytest.raises(ModelError, match=r"closes a loop .* jvp, vjp and matrix"):
+        derivatives(loops).joint_space  # noqa: B018
+    chain = sb.build("chain", bodies=3)
+    of = TreeDerivatives(chain.compile())
+    with pytest.raises(ShapeError, match="tau has shape"):
+        of.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(2))
+    with pytest.raises(ModelError, match="must be finite"):
+        of.inverse_dynamics(np.zeros(3), np.full(3, np.nan), np.zeros(3))
+    chain.add_external_force("wind", chain.body_names[1], force=(1.0, 0.0, 0.0))
+    system = chain.compile()
+    with pytest.raises(ModelError, match=f"body {system.body_names[1]!r} has a load"):
+        TreeDerivatives(system).at_state(system.initial_state)
+    monkeypatch.setattr("sparsebody.tree.recursions.MOST_ENTRIES", 8)
+    with pytest.raises(ModelError, match="3 joint coordinates"):
+        TreeDerivatives(system)
