@@ -21,6 +21,8 @@ from sparsebody.linearization.vector_functions import (
 )
 from sparsebody.model.system import State, System
 
+_PART = 8192  # numbers: JAX copies more of them in a thread that callbacks may wait for forever
+
 
 def jax_accelerations(system: System, state: State | None = None) -> Callable[..., tuple[Any, Any]]:
     """Return the accelerations of a system as a function of JAX arrays.
@@ -94,9 +96,12 @@ def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
     jax, n, m = _jax(), size_of(function.inputs), size_of(function.outputs)
 
     def call(method: Callable[..., FloatArray], size: int, *vectors: Any) -> Any:
+        def on_parts(*parts: Any) -> FloatArray:
+            return method(*(np.concatenate([np.asarray(a) for a in part]) for part in parts))
+
         result = jax.ShapeDtypeStruct((size,), float)
-        on_numpy = lambda *arrays: method(*map(np.asarray, arrays))  # noqa: E731
-        return jax.pure_callback(on_numpy, result, *vectors, vmap_method="sequential")
+        parts = [jax.numpy.split(v, [*range(_PART, len(v), _PART)]) for v in vectors]
+        return jax.pure_callback(on_parts, result, *parts, vmap_method="sequential")
 
     def refused(*_: Any) -> Any:
         raise ModelError(FIRST_ORDER_ONLY)

@@ -1,5 +1,9 @@
 """Accelerations as functions of JAX arrays."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from random_motions import random_motion
@@ -57,6 +61,26 @@ def test_jacobians_are_those_of_derivatives():
     for jacobian in (jax.jacfwd, jax.jacrev):
         matrix, _ = jacobian(lambda force: function(force=force))(at)
         np.testing.assert_allclose(matrix, expected, atol=1e-11 * np.abs(expected).max())
+
+
+ON_ONE_CORE = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import jax, numpy as np, sparsebody as sb
+from sparsebody.linearization import jax_accelerations
+jax.config.update("jax_enable_x64", True)
+function = jax_accelerations(sb.build("chain", bodies=3000).compile())
+gradient = jax.jit(jax.grad(lambda v: (function(velocity=v)[0] ** 2).sum()))
+for k in range(3):
+    print(np.asarray(gradient(np.full((3000, 6), 0.1 * k))).shape)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen")
+def test_callbacks_wait_for_no_thread_of_their_own():
+    command = [sys.executable, "-c", ON_ONE_CORE]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert result.stdout.split("\n")[:3] == ["(3000, 6)"] * 3
 
 
 def test_what_has_no_derivative_is_told(case):
