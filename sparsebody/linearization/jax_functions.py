@@ -1,4 +1,4 @@
-"""Accelerations as functions of JAX arrays, with forward and reverse derivatives.
+"""Accelerations and simulations as functions of JAX arrays, with derivatives.
 
 The products J dx and J' w are callbacks. JAX transposes linear solves, so J dx is one of them:
 y of [1 0; -J 1] [x; y] = [dx; 0], and J' w likewise of the transposed matrix.
@@ -14,8 +14,9 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
 from sparsebody.linearization.vector_functions import (
     FIRST_ORDER_ONLY,
+    AccelerationFunction,
+    SimulationFunction,
     VectorFunction,
-    acceleration_function,
     size_of,
     split,
 )
@@ -54,13 +55,46 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
     UnknownNameError
         At a call, for a name that is none.
     """
+    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+
+
+def jax_simulation(
+    system: System,
+    state: State | None = None,
+    *,
+    duration: float,
+    step: float = 1e-3,
+    **options: Any,
+) -> Callable[..., tuple[Any, Any, Any]]:
+    """Return the end of a simulation as a function of JAX arrays, with reverse derivatives.
+
+    Parameters
+    ----------
+    system, state, duration, step, options
+        As of `simulate_with_pullback`; `state` is that of all that a call does not give.
+
+    Returns
+    -------
+    function
+        Of the keywords of `jax_accelerations`, "control" (n_steps + 1, n_bodies, 6) in place of
+        "prescribed_acceleration": wrenches at the ends of steps; returns positions (n_bodies, 3),
+        quaternions (n_bodies, 4) and velocities (n_bodies, 6) at the end. It begins at the
+        consistent state nearest to the given one, and its gradients are those at consistent states.
+
+    Raises
+    ------
+    MissingDependencyError, ShapeError, UnknownNameError
+        As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
+    """
+    times = {"duration": duration, "step": step}
+    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
+
+
+def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
+    """Return functions that are made of the names of their variables, as one of keywords."""
     _jax()
-    of = cache(lambda names: _on_arrays(acceleration_function(system, state, names)))
-
-    def accelerations(**values: Any) -> tuple[Any, Any]:
-        return of(tuple(sorted(values)))(values)
-
-    return accelerations
+    of = cache(lambda names: _on_arrays(make(names)))
+    return lambda **values: of(tuple(sorted(values)))(values)
 
 
 def _jax() -> Any:

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from random_motions import random_motion
 
+from sparsebody.equations import consistent_state
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
-from sparsebody.linearization import derivatives, jax_accelerations
+from sparsebody.linearization import (
+    derivatives,
+    jax_accelerations,
+    jax_simulation,
+    simulate_with_pullback,
+)
 from sparsebody.linearization.vector_functions import variables
 
 jax = pytest.importorskip("jax")
@@ -61,6 +67,21 @@ def test_jacobians_are_those_of_derivatives():
     for jacobian in (jax.jacfwd, jax.jacrev):
         matrix, _ = jacobian(lambda force: function(force=force))(at)
         np.testing.assert_allclose(matrix, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_simulations_have_compiled_gradients():
+    system, state, _ = random_motion(1, n_loops=1)
+    state = consistent_state(system, state)
+    function = jax_simulation(system, state, duration=0.03, step=0.01)
+
+    def height(gravity, velocity):
+        return jnp.sum(function(gravity=gravity, velocity=velocity)[0][:, 2])
+
+    gradients = jax.jit(jax.grad(height, (0, 1)))(system.gravity, state.velocity)
+    pullback = simulate_with_pullback(system, state, duration=0.03, step=0.01)
+    expected = pullback(position=np.tile([0.0, 0.0, 1.0], (system.n_bodies, 1)))
+    for name, gradient in zip(("gravity", "velocity"), gradients, strict=True):
+        np.testing.assert_allclose(gradient, expected[name], rtol=1e-8, atol=1e-12)
 
 
 ON_ONE_CORE = """
