@@ -149,7 +149,7 @@ class Equations {
   template <class T>
   void add_coordinates(Index joint, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms);
   template <class T>
-  void set_element(Index element, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms) const;
+  void set_element(Index element, bool with_rate, ConnectionTerms<T>& terms) const;
   void factorize_compliance(double c);
   void load_residual(const Connection& connection, double* row) const;
   static void shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
