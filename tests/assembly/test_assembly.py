@@ -1,5 +1,7 @@
 """Constraint rows, forces and both forms of (8.64), on random mechanisms of every joint type."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from compliant_mechanisms import STIFF, deformed, joint_type
@@ -233,3 +235,17 @@ def test_the_reaction_of_a_compliant_joint_carries_the_weight():
     rotation = body_rotations(state)[0] @ system.successor_rotation[0]
     np.testing.assert_allclose(rotation @ wrench[3:], [0, 0, 2.0 * 9.81], atol=1e-9)
     np.testing.assert_allclose(wrench[:3], 0.0, atol=1e-9)
+
+
+def test_threads_ask_for_loads_at_times_of_their_own():
+    mechanism = sb.build("pendulum")
+    mechanism.add_joint_force("motor", "pivot", effort=sb.Polynomial([0.0, 1.0]))
+    system = mechanism.compile()
+
+    def moments(time):
+        state = system.initial_state.with_(time=time)
+        return {float(model_loads(system, state)[0, 2].round(12)) for _ in range(300)}
+
+    times = [0.25, 0.5, 0.75]
+    with ThreadPoolExecutor(len(times)) as pool:
+        assert list(pool.map(moments, times)) == [{time} for time in times]
