@@ -47,7 +47,7 @@ from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 ADJOINT_METHODS = "rk4", "generalized-alpha"
 """The methods of `simulate` whose steps have an adjoint."""
 
-_STEP_SIZE = 4 * 19 * 8  # bytes a body that the stages of a step take
+_N_STAGES, _STAGE_SIZE = 4, 19  # of a step, and numbers of a body in each
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,8 @@ def simulate_with_pullback(
 
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be
-    soft enough for the step there.
+    soft enough for the step there. They take one LU decomposition of Newton's whole matrix a
+    step: in long lifts the time of fifteen to twenty simulations.
 
     Parameters
     ----------
@@ -236,7 +237,8 @@ def simulate_with_pullback(
     adjoint: Callable[[], Adjoint]
     if options.method == "rk4":
         n_steps = math.ceil(duration / step)
-        fits = _STEP_SIZE * system.n_bodies * n_steps <= memory
+        per_step = 8 * _N_STAGES * (_STAGE_SIZE * system.n_bodies + system.n_rows)
+        fits = per_step * n_steps <= memory
         run.stepper = tape = Tape(run.problem, prepared, 1 if fits else math.isqrt(n_steps - 1) + 1)
         adjoint = partial(ExplicitAdjoint, tape, system, function)
     else:

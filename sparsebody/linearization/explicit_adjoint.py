@@ -46,6 +46,7 @@ class Stages(NamedTuple):
     """The stages of a step."""
 
     values: FloatArray  # (s, n_bodies, 19) x, q, v and a, the last of them at the end
+    multiplier: FloatArray  # (s, n_rows)
     attempt: int  # of open stages, or of closed ones
 
 
@@ -115,7 +116,7 @@ class Tape(Stepper):
         made = self._compiled(step.dynamics, start.state, start.acceleration, step.time)
         if made is None or self._compiled.stages is None:
             raise _singular(step.time)
-        return made[0], Stages(self._compiled.stages, self._compiled.attempt)
+        return made[0], Stages(*self._compiled.stages, self._compiled.attempt)
 
     def _set_scales(self) -> None:
         super()._set_scales()
@@ -125,8 +126,8 @@ class Tape(Stepper):
     def _step(self, start: _Reached, time: float) -> _Reached:
         assert self._compiled is not None
         self._compiled.stages = None
-        reached, values = super()._step(start, time), self._compiled.stages
-        stages = None if values is None else Stages(values, self._compiled.attempt)
+        reached, kept = super()._step(start, time), self._compiled.stages
+        stages = None if kept is None else Stages(*kept, self._compiled.attempt)
         step = Step(time, self._rows.dynamics, start.end, stages)
         self._made[id(reached.end.state)] = step
         return reached
@@ -215,7 +216,8 @@ class ExplicitAdjoint(Adjoint):
                 g = self._step(start, step, stages, g)
                 self.add(g, gradient_at(start.state.time))
         state, at = start.state, self._at(step.dynamics)
-        self.accelerated(at, state, g)
+        at.move_to(state)
+        self.accelerated(at, state, g, at.accelerations(self.force(state)))
         self.consistent(at, state, g)
         return g
 
@@ -235,7 +237,9 @@ class ExplicitAdjoint(Adjoint):
             is_end = k + 1 == n_stages
             if not is_end:
                 g = curves.gradient_by_stage(k)
-            self.accelerated(at, states[k], g)
+            acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
+            at.move_to(states[k])
+            self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
             if is_end or method is RK4:
                 self._close(at, curves.end(k, times[k]), states[k], g)
             if not at.dynamics.is_planar:

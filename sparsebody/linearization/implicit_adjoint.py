@@ -14,7 +14,7 @@ of K / b are left out, of the order h^2 where steps resolve springs and elements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,7 +145,7 @@ class ImplicitAdjoint(Adjoint):
         first = self._tape.first
         self._start_back(first, g, by_mean)
         self.add(g, gradient_at(first.time))
-        self._linear.evaluate(first, self._force(first))
+        self._linear.move_to(first)
         self.consistent(self._linear, first, g)
         return g
 
@@ -195,10 +195,7 @@ class ImplicitAdjoint(Adjoint):
         by = residuals.vjp(-p, -pi[:n] / at.b)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
-        self._add_parameters(at.state.time, by)
-
-    def _force(self, state: State) -> FloatArray | None:
-        return None if self.control is None else self.control(state.time, state)
+        self.add_parameters(at.state.time, by)
 
     def _step(
         self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray
@@ -225,7 +222,7 @@ class ImplicitAdjoint(Adjoint):
         )
         at = end.state, end.acceleration, np.zeros(self.system.n_rows)
         by = Residuals(self.system, *at).vjp(-w[: g.twist.size].reshape(shape), at[2])
-        self._add_parameters(end.state.time, by)
+        self.add_parameters(end.state.time, by)
         by_end = by_mean + h * gamma * by_velocity + share * by_rate
         by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
@@ -233,11 +230,6 @@ class ImplicitAdjoint(Adjoint):
         velocity = by_velocity - by_end / (h * beta)
         twist = _transported(start.state, end.state, by_pose)
         return StateGradient(twist, velocity, acceleration), step.ratio * by_start
-
-    def _add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
-        for name, total in self.by_parameters.items():
-            total += by[name]
-        self.add_force_gradient(time, by["force"])
 
 
 def _inverse_tangents(y: FloatArray) -> FloatArray:

@@ -10,13 +10,13 @@ With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import KrylovEvaluator
+from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.linearization.derivatives import Residuals, shapes_of
@@ -43,26 +43,32 @@ class StateGradient(NamedTuple):
 
 
 class LinearDynamics:
-    """[M A'; A 0] with the factors of a ForwardDynamics, at the state evaluated last."""
+    """[M A'; A 0] with the factors of a ForwardDynamics, at the state moved to last."""
 
     def __init__(self, dynamics: ForwardDynamics) -> None:
         self.dynamics, n = dynamics, dynamics.system.n_bodies
         self._shape, self._n_rows = (n, 6), dynamics.system.n_rows
+        self._state = dynamics.system.initial_state
         self._assembler: object = None
-        self._axes, self._time = np.zeros((0, 0, 0)), 0.0
+        self._assembly: object = None  # of the state
+        self._axes = np.zeros((0, 0, 0))
 
-    def evaluate(self, state: State, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        """Return accelerations and multipliers at a state, and keep the factors there."""
+    def move_to(self, state: State) -> None:
+        """Solve by the factors at a state from here on."""
         if isinstance(self.dynamics.evaluator, KrylovEvaluator):
             raise SimulationError(
                 f"at t = {state.time:.6g} s it is in doubt which constraint rows are dependent, "
                 "and there are no factors for a gradient; begin at another pose"
             )
-        self._time = state.time
+        self._state, self._assembly = state, None
+
+    def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """Return accelerations and multipliers at the state."""
         acceleration, multiplier = np.empty(self._shape), np.zeros(self._n_rows)
         self.dynamics.run(
-            lambda solver: solver.accelerate(state, force, _NOTHING, acceleration, multiplier)
+            lambda solver: solver.accelerate(self._state, force, _NOTHING, acceleration, multiplier)
         )
+        self._assembly = self.dynamics.evaluator.assembler.assembly
         return acceleration, multiplier
 
     def solve(self, force: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
@@ -71,20 +77,26 @@ class LinearDynamics:
         Zeros where there is no solution of a force that is rounding, relative to `size`.
         """
         twist, dual = np.zeros(self._shape), np.zeros(self._n_rows)
-        assembler = self.dynamics.evaluator.assembler
+        try:
+            self.dynamics.run(lambda solver: self._solve(solver, force))
+        except SingularSystemError:
+            if largest(force) > _ROUNDING * size:
+                raise  # else rounding, of which a mechanism without freedoms leaves nothing
+            return twist, dual
+        self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
+        return twist, np.negative(dual, out=dual)
+
+    def _solve(self, solver: Evaluator, force: FloatArray) -> None:
+        assembler = solver.assembler
+        if assembler.assembly is not self._assembly:
+            assembler.assemble(self._state, None, _NOTHING)
+            self._assembly = assembler.assembly
         if assembler is not self._assembler:
             self._assembler, self._axes = assembler, assembler.unit_axes()
         right = np.zeros(len(assembler.right))
         free = right[: right.size - len(assembler.rows)].reshape(len(force), assembler.width)
         np.einsum("nia,na->ni", self._axes, force[assembler.bodies], out=free)
-        try:
-            self.dynamics.run(lambda solver: solver.solve(right, self._time))
-        except SingularSystemError:
-            if largest(force) > _ROUNDING * size:
-                raise  # else rounding, of which a mechanism without freedoms leaves nothing
-            return twist, dual
-        assembler.native.to_user_order(twist, dual)
-        return twist, np.negative(dual, out=dual)
+        solver.solve(right, self._state.time)
 
 
 class Adjoint:
@@ -111,17 +123,32 @@ class Adjoint:
                 part += added
         self.size = max(self.size, *map(largest, g))
 
-    def accelerated(self, at: LinearDynamics, state: State, g: StateGradient) -> None:
-        """Add gradients by the accelerations at a state to those by the state and parameters."""
-        force = None if self.control is None else self.control(state.time, state)
-        motion = at.evaluate(state, force)
+    def accelerated(
+        self,
+        at: LinearDynamics,
+        state: State,
+        g: StateGradient,
+        motion: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Add gradients by the accelerations at a state to those by the state and parameters.
+
+        `motion` are these accelerations and their multipliers.
+        """
         y, z = at.solve(g.acceleration, self.size)
         by = Residuals(self.system, state, *motion).vjp(-y, -z)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
+        self.add_parameters(state.time, by)
+
+    def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
+        """Add gradients by parameters, of which wrenches are those at a time."""
         for name, total in self.by_parameters.items():
             total += by[name]
-        self.add_force_gradient(state.time, y)
+        self.add_force_gradient(time, by["force"])
+
+    def force(self, state: State) -> FloatArray | None:
+        """Return the wrenches of the control."""
+        return None if self.control is None else self.control(state.time, state)
 
     def consistent(
         self, at: LinearDynamics, state: State, g: StateGradient
