@@ -129,6 +129,7 @@ from .linearization import (
     frequency_response as frequency_response,
     linearize as linearize,
     modes as modes,
+    simulate_with_pullback as simulate_with_pullback,
 )
 
 # What is known before anything moves

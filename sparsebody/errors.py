@@ -90,7 +90,7 @@ class OrderingError(SparsebodyError, ValueError):
 
 def check_name(name: str, known: Iterable[str], what: str) -> None:
     """Raise UnknownNameError, which lists the known names of `what`, unless this is one of them."""
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise UnknownNameError(f"{what} is {name!r}; give one of {', '.join(known)}")
 
 

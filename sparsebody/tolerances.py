@@ -141,17 +141,12 @@ GRADIENT_CORRECTION = 1e-6
 ROUGH_FACTORS = 1e-2
 # Rounding of the terms of a gap A x - g.
 GAP_ROUNDING = 1e-15
-# An error along a singular value sigma < sqrt(delta) of A shows in the residual only as sigma^2,
-# so that backward errors, |r| / (|b| + |x|), must come close to rounding.
-BACKWARD_ERROR = 5e-16
-# Backward error above which the Krylov method takes over.
-STALLED_BACKWARD_ERROR = 2e-14
-# |r| / |b| above which, the backward error being large too, nothing is found.
+# Relative residual above which a regularized matrix has not helped to solve the true one.
 ACCEPTED_RESIDUAL = 1e-10
-# Relative, of an inverse: some four Lanczos steps.
-EIGENVALUE_TOLERANCE = 1e-3
-# Relative growth of an eigenvalue in one step that ends the iteration.
+# Relative growth of an eigenvalue in one step that ends the iteration ...
 GROWTH_TOLERANCE = 1e-2
+# ... and of one that is to be known to three digits.
+EIGENVALUE_TOLERANCE = 1e-4
 
 # ---- loops of a spanning tree ------------------------------------------------------------------
 

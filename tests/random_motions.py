@@ -1,13 +1,17 @@
 """Random mechanisms in motion with loops, springs, drives, loads and elastic elements."""
 
+from dataclasses import replace
+
 import numpy as np
 from compliant_mechanisms import deformed, semidefinite
 from random_mechanisms import add_joint, random_frame, random_loops, random_type
 
 import sparsebody as sb
 from sparsebody.dynamics import Formulation, ForwardDynamics
+from sparsebody.kinematics.joint_motion import displaced
 
 SCALAR = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")
+SYMMETRIC = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
 
 
 def with_forces(mechanism, rng):
@@ -70,3 +74,27 @@ def unreduced(system, state):
     return ForwardDynamics(
         system, state, reactions="basic", formulation=Formulation(reduction="none")
     )
+
+
+def changed(system, state, force, name, step):
+    """System, state and wrenches after a change of a variable."""
+    if name == "position":
+        return system, displaced(state, step), force
+    if name == "velocity":
+        return system, state.with_(velocity=state.velocity + step), force
+    if name == "force":
+        return system, state, force + step
+    if name == "inertia":
+        inertia = system.inertia.copy()
+        for k, (i, j) in enumerate(SYMMETRIC):
+            inertia[:, i, j] += step[:, k]
+            inertia[:, j, i] = inertia[:, i, j]
+        return replace(system, inertia=inertia), state, force
+    if name in ("mass", "gravity"):
+        return replace(system, **{name: getattr(system, name) + step}), state, force
+    springs = system.joint_forces
+    if name == "effort":  # the same force by the numbers of the springs
+        rest = springs.rest + step / springs.stiffness
+        return replace(system, joint_forces=replace(springs, rest=rest)), state, force
+    numbers = {name: getattr(springs, name) + step}
+    return replace(system, joint_forces=replace(springs, **numbers)), state, force

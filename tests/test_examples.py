@@ -20,6 +20,7 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex13_buckling": (0.0, 1e-4),  # relative error of the buckling load
     "ex14_vibrations": (0.0, 1e-10),  # relative error of frequencies
     "ex15_waves": (0.0, 1e-6),  # relative difference of speeds of sound
+    "ex16_gradient": (0.0, 1e-8),  # error of an arrival [m, rad/s]
 }
 
 

@@ -41,6 +41,13 @@ def bounces(names, text):
     np.testing.assert_allclose(times, first * np.array([1.0, 2.6]), rtol=1e-6)
 
 
+def same_motion(names, text):
+    gradient, lift = names["gradient"], names["lift"]
+    by_inertia = gradient["inertia"][:, :3] * np.diagonal(lift.inertia, axis1=1, axis2=2)
+    assert gradient["gravity"][2] > 1e-3  # but not of all inertias in proportion
+    assert abs(gradient["mass"] @ lift.mass + by_inertia.sum()) < 1e-12
+
+
 CHECKS = {  # by words of a program: a function, or what is true of its names and of its `text`
     "uicker-kahn": classical,
     "SpatialOperators.of": operators,
@@ -81,6 +88,7 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
     "sb.certify": ["f'# {found}' in pages and 'O(n), width 15' in text", "'exactly' in text"],
     'build("andrews")': ["'15.8107' in text"],
     "CONTROL_FUNCTION": ["0.0 < run.kinetic_energy[-1] < run.kinetic_energy.max()"],
+    "simulate_with_pullback": same_motion,
     "compliance=softness": ["'2 bodies, 2 joints, 6 constraint rows' in text"],
 }
 

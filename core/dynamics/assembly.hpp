@@ -54,7 +54,7 @@ struct RowTableOf {
 };
 using RowTable = RowTableOf<double>;
 
-// Where rows that are constant in the axes of successors come from, in the user's numbering.
+// Sources of rows that are constant in the axes of successors, in the user's numbering.
 struct SuccessorFrames {
   View<const Index> row_joint;     // (n_rows,)
   View<const double, 3> rotation;  // (n_joints, 3, 3) from S to the successor

@@ -119,7 +119,7 @@ void def_assembling(nb::class_<E>& type, Factors* E::*factors) {
       "Threads that an evaluation may use; its result does not depend on them.");
 }
 
-// What spatial evaluations do in several steps.
+// Steps of spatial evaluations.
 template <class E>
 void def_steps(nb::class_<E>& type) {
   def<"factorize()">(

@@ -9,7 +9,7 @@
 
 namespace sparsebody {
 
-// Where a chunk begins; it ends where the next one begins.
+// First pivot, body and joint of a chunk; it ends where the next one begins.
 struct Chunk {
   Index pivot, body, joint;             // forwards: that it eliminates and assembles
   Index residual_joint, residual_body;  // backwards: whose residuals it computes

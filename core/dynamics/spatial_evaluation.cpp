@@ -314,13 +314,13 @@ namespace {
 constexpr double direction_tolerance = 1e-9;  // of directions, and of parts of velocities
 constexpr double rest_velocity = 1e-12;       // velocities that are none [m/s]
 
-// What a body keeps: two directions and a point of it, in body and in world coordinates. The point must not move
+// Invariants of a body: two directions and a point of it, in body and in world coordinates. The point must not move
 // along `across` by more than `reach` [m].
 struct FixedDirections {
   double first[3], first_world[3], second[3], second_world[3];
   double point[3], point_world[3], across[3][3], reach;
 
-  // Where the point is, from where it has to be.
+  // Displacement of the point from its place in the world.
   Vec3<double> point_error(const Vec3<double>& x, const Mat3<double>& R) const {
     return x + R * Vec3<double>::load(point) - Vec3<double>::load(point_world);
   }

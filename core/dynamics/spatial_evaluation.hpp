@@ -135,7 +135,7 @@ struct ReducedEvaluation {
 };
 
 // Fills positions (n, 3) with points where they have to be; returns how far away they were, relative to their reach.
-// Bodies are numbered as the user does. What they keep, fixed (n, 28): two directions and a point, in body and in world
+// Bodies are numbered as the user does. Their invariants, fixed (n, 28): two directions and a point, in body and in world
 // coordinates, three directions across which the point must not move, and by how much it may [m].
 double retract(View<const double, 2> fixed, View<const double, 2> position, View<const double, 2> orientation,
                View<double, 2> retracted);

@@ -193,7 +193,7 @@ SB_INLINE void update(const Vec<lanes> (&left)[size], const double* right, const
   }
 }
 
-// What a primal pivot adds to the diagonal of a block below it: -left V', lane by lane.
+// Update of the diagonal of a block below a primal pivot: -left V', lane by lane.
 template <int size, int lanes>
 SB_INLINE void add_to_reference(const Vec<lanes> (&left)[size], const Vec<lanes> (&V)[size], double* reference) {
   auto total = Vec<lanes>::load(reference);

@@ -42,7 +42,7 @@ void open_panels(const Layout& layout, Rows rows, View<const double> rhs, const 
 Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double shift, const Storage& storage,
                 Index begin, Index end, bool are_open = false);
 
-// What is done at pivots: all, what others wait for, or the rest. Two threads do one of the latter each.
+// Steps at pivots: both, the one that others wait for, or the other one; two threads take one each.
 enum Steps { both_steps, first_step, second_step };
 
 // Fills the solution (n_rows,) for the right-hand side that came with the factorization, in the rows of the

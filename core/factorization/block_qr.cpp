@@ -81,7 +81,7 @@ SB_INLINE double reflect(Vec<lanes> (&row)[n_rows], double (&f)[n_rows]) {
   return pivot;
 }
 
-// What a front leaves: see `eliminate`.
+// Equations that a front hands on: see `eliminate`.
 struct FrontShape {
   Index size, n_rows, n_columns, stride, n_remaining;
 };

@@ -25,7 +25,7 @@ constexpr int block_rows = 24, block_depth = 256;    // of packed operands, whic
 void pack(Index k, Index n, const double* rows, Index stride, double* W) {
   for (Index t = 0; t < k; ++t, rows += stride, W += tile_rows) std::copy_n(rows, n, W);
 }
-// Where the tile of pivots from r0 on begins among those of L1', each with all rows down to its diagonal.
+// Offset of the tile of pivots from r0 on among those of L1', each with all rows down to its diagonal.
 Index packed_start(Index r0) { return r0 * (r0 + tile_rows) / 2; }
 
 void pack_triangle(Index k, const double* A, Index stride, double* W) {
@@ -149,7 +149,7 @@ void update(Index k, Index m, Index n, const double* L, Index stride, const doub
   });
 }
 
-// What the steps of an elimination share; stride: of the pivots' rows.
+// Shared state of the steps of an elimination; stride: of the pivots' rows.
 struct Elimination {
   Index stride;
   double shift, *scratch;

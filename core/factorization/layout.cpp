@@ -43,6 +43,8 @@ std::map<Index, std::vector<Index>> contributed(const Graph& columns, Index begi
   return below;
 }
 
+// The nodes of block columns L_ij, i > j: positions j in parts, and the positions i below each; in a part those from
+// its first contribution on stand for the ancestors beyond `top` that its columns reach.
 Nodes make_nodes(const Graph& columns, Indices part_starts) {
   const Index n = columns.size(), n_parts = part_starts.size() - 1, top = part_starts[n_parts];
   Nodes nodes;
@@ -114,7 +116,7 @@ void set_window(const Array<Pivot>& pivots, const Array<std::uint32_t>& opened,
   for (part.window = 1; part.window < held;) part.window *= 2;
 }
 
-// Where each of the blocks below a node lies from the first of them on: lanes of those above it.
+// Offsets of the blocks below a node from the first of them on: lanes of those above it.
 Index lanes_above(const Nodes& nodes, const Array<Pivot>& pivots, Index node, Index row) {
   Index lanes = 0;
   for (Index entry = nodes.start[node]; nodes.rows[entry] != row; ++entry) lanes += lanes_of(pivots[nodes.rows[entry]].size);
@@ -229,6 +231,8 @@ Array<Fill> make_fills(const Nodes& nodes, Array<Pivot>& pivots, const Blocks& b
 
 }  // namespace
 
+// Tables of K = L D L' by block columns: pivot j has panels L_ij (rows of i, rows of j) for the nodes i below it, and
+// takes L_ik D_k L_jk' from every column k with both below.
 Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, Indices order, Indices part_starts) {
   const Blocks blocks(sizes, ends, order);
   Nodes nodes = make_nodes(columns, part_starts);

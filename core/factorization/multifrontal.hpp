@@ -19,7 +19,7 @@ namespace sparsebody::multifrontal {
 using front_ldl::Front;
 using front_ldl::padded;
 
-// Where the columns of a front begin in the row at its column `row`: a pivot's, or another one's.
+// Offset of the columns of a front in the row at its column `row`: a pivot's, or another one's.
 inline double* row_of(const Front& front, Index row) {
   if (row < front.n_pivots) return front.values + row * front.stride();
   const Index other = row - front.first_other();

@@ -195,6 +195,8 @@ class Analysis {
     return {.first_other = Index(result_.others.size()), .first_entry = Index(result_.entries.size()),
             .first_child = Index(result_.children.size())};
   }
+  // Supernode s of L: k pivots, the m rows below them that their blocks and the children's couple to, k x (k + m)
+  // values, and the slots of blocks of A and of the children's contributions in its front.
   void add(Index s) {
     const Index begin = layout_.node_start[s], end = layout_.node_start[s + 1], first_block = layout_.block[begin];
     find_others(s);

@@ -47,7 +47,7 @@ struct Incidence {
   Graph graph() const { return {start, other}; }
 };
 
-// Where each of n rows begins to which visit(add) adds items.
+// Offsets of n rows to which visit(add) adds items.
 template <class Visit>
 std::vector<Index> starts(Index n, const Visit& visit) {
   std::vector<Index> start(n + 1);

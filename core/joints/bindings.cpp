@@ -49,7 +49,7 @@ Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, 
   return c;
 }
 
-// What f makes of the type and the pose.
+// f of the type and the pose.
 template <class Result, class F>
 auto at_pose(F f) {
   return [f](int kind, double parameter, View<const double, 2> E, View<const double> r) {

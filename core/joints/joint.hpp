@@ -11,7 +11,7 @@
 //   drift(X, v)                       c = (dS/dt) qd seen from S, for v = v_J = S qd; default: S is constant
 //   active_force_subspace(X)          W with W' S = 1, so that qd = W' v_J; default: S, its columns orthonormal
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
-// Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still.
+// Of bodies that have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still.
 #pragma once
 
 #include <array>

@@ -73,7 +73,7 @@ void visit_joints(View<const Index> kind, View<const double> parameter, F f) {
     });
 }
 
-// --- What follows from the members of a type ---
+// --- Derived from the members of a type ---
 
 namespace joints {
 

@@ -41,7 +41,7 @@ struct TrackedCoordinates {
   T continued(Index item, const T& value, double near) const {
     return is_angle[item] ? value - joints::whole_turns(value - T(near)) : value;
   }
-  // How far a value is from a prescribed one, whole turns aside.
+  // Difference of a value from a prescribed one, whole turns aside.
   template <class T>
   T gap(Index item, const T& value, double prescribed) const {
     const T difference = value - T(prescribed);
@@ -82,7 +82,7 @@ struct PointLine {
       rate += dot(v, row[side]);
     }
   }
-  // What the line pulls with: the forces on the bodies are -pull row.
+  // Tension of the line: the forces on the bodies are -pull row.
   T pull(const PointSprings& springs, Index k, double effort) const {
     return springs.stiffness[k] * (length - T(springs.rest_length[k])) + springs.damping[k] * rate - T(effort);
   }

@@ -45,7 +45,7 @@ struct ElasticElements {
   Index size() const { return kind.size(); }
 };
 
-// What kernels see of a system, some of its joints left out where they are constant.
+// Tables of a system as kernels take them, without the joints whose rows are constant.
 struct SystemTables {
   JointTable joints;
   TrackedCoordinates coordinates;
@@ -102,7 +102,7 @@ struct ElasticRows {
 // The change of the wrench (dz/dx)' mu by x.
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu);
 
-// What all elements are stretched by (n, 6), at which rate, and rows (n, 6, 2, 6) on the bodies, in body coordinates.
+// Deformations z (n, 6) of all elements, their rates, and rows (n, 6, 2, 6) on the bodies, in body coordinates.
 struct ElasticMotion {
   Array<double, 2> value, rate;
   Array<double, 4> rows;

@@ -58,6 +58,8 @@ class MinimumDegree {
     head_.assign(rows_left_ + 1, -1);
   }
 
+  // The elimination order (n,): next the block i of least degree d_i, a bound of the scalar rows in the union of A_i
+  // and L_e, e in E_i, less i: its blocks in the matrix and those of its elements; in the lowest phase that has any.
   Array<Index> order() {
     const Index n = graph_.size();
     Array<Index> order(n);

@@ -82,7 +82,7 @@ struct type_caster<sparsebody::View<T, N>> {
   object owner_;
 };
 
-// What kernels return: an owner of N axes of memory, which goes over to Python without a copy.
+// Results of kernels: an owner of N axes of memory, which goes over to Python without a copy.
 template <class Owner, class T, int N>
 struct returned_array {
   using Type = sparsebody::NumpyType<T>;

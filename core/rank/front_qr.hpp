@@ -54,7 +54,7 @@ class FrontQR {
     for (Index i = first_row_; i < m_; ++i) lead[i] = std::max<Index>(lead[i] - first_column_, 0);
   }
 
-  // What remains: rows first_row() .. n_rows() - 1 on the columns from first_column() on; `lead` counts from there.
+  // Remaining equations: rows first_row() .. n_rows() - 1 on the columns from first_column() on; `lead` counts from there.
   Index first_row() const { return first_row_; }
   Index n_rows() const { return m_; }
   Index first_column() const { return first_column_; }

@@ -101,7 +101,7 @@ class MultifrontalQR {
   }
 
  private:
-  // What remains of a part, on a stack: groups of columns from `group` on, rows of n_columns from `value` on.
+  // Remaining equations of a part, on a stack: groups of columns from `group` on, rows of n_columns from `value` on.
   struct Remainder {
     Index group, row, value, n_rows, n_columns;
   };
@@ -111,7 +111,8 @@ class MultifrontalQR {
     return p_.first_row[j + 1] - p_.first_row[j];
   }
 
-  // Fill the front with the equations of the parts below and of the bodies that are added, sorted by leading columns.
+  // [F_1; ..; F_c; B_1; ..], the equations that the c parts below leave and those of the bodies B that are added, on
+  // the rows of A that lead out of the part, sorted by leading columns, so that the front is nearly triangular.
   void assemble(Index part) {
     const Index n_children = p_.n_children[part], base = Index(stack_.size()) - n_children;
     groups_.clear();

@@ -79,7 +79,7 @@ class PebbleGame {
   std::vector<Index> queue_;
 };
 
-// How many of the bars of each joint are independent in general position: the (k, k) pebble game of Lee and
+// Number of bars of each joint that are independent in general position: the (k, k) pebble game of Lee and
 // Streinu (2008). nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.
 inline Array<Index> independent_bars(View<const Index, 2> nodes, View<const Index> bars, Index n, Index k) {
   PebbleGame game(n, k);

@@ -211,10 +211,15 @@ class ExplicitSteps {
     load_ = Array<double, 2>({e_.n_bodies(), 6});
   }
 
+  // Whether steps keep their stages (s, n, 19), the end included: x, q, v and a. They are given away once.
+  void keep_stages(bool wanted) { keeps_stages_ = wanted; }
+  Array<double, 3> stages() { return std::move(stages_); }
+
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from);
+    if (keeps_stages_) stages_ = Array<double, 3>::uninitialized({n_stages, n, 19});
     auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
@@ -238,6 +243,7 @@ class ExplicitSteps {
         if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       }
       if (!fill_acceleration(s)) return failed();
+      if (keeps_stages_) keep(s, k);
       s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       best_sine = std::max(best_sine, s.pivot.sine);
@@ -320,6 +326,14 @@ class ExplicitSteps {
     if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
     is_stopped_ = control_.add_wrenches(time_, s.bodies(), load_) != 0;
     return !is_stopped_;
+  }
+  void keep(const StageState& s, Index k) {
+    for (Index i = 0; i < s.position.shape(0); ++i) {
+      std::copy_n(&s.position(i, 0), 3, &stages_(k, i, 0));
+      std::copy_n(&s.orientation(i, 0), 4, &stages_(k, i, 3));
+      std::copy_n(&s.velocity(i, 0), 6, &stages_(k, i, 7));
+      std::copy_n(&s.acceleration(i, 0), 6, &stages_(k, i, 13));
+    }
   }
   Pivot smallest() const {
     if (kept_.size() == 0) return {};
@@ -420,6 +434,8 @@ class ExplicitSteps {
   double time_ = 0.0;              // of the stage
   double contraction_ = 1.0;       // of the opening by the factors in use
   bool is_stopped_ = false;        // by the control
+  bool keeps_stages_ = false;
+  Array<double, 3> stages_;
 };
 
 }  // namespace sparsebody::simulation

@@ -11,7 +11,7 @@ struct ArticulatedLink {
   Force p;
 };
 
-// What the elimination of a velocity coordinate leaves: U = I^A S, 1 / D with D = S' U, u = tau - S' p^A.
+// Elimination of a velocity coordinate: U = I^A S, 1 / D with D = S' U, u = tau - S' p^A.
 struct EliminatedCoordinate {
   Force U;
   double inverse_D;

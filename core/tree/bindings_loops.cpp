@@ -11,11 +11,13 @@ template <OneOf<tree::BlockLayout, tree::LoopTable, tree::LoopSystem, tree::Dela
                 tree::FrontPlan, tree::Fronts, tree::ProximalWork> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
+void bind_tree_derivatives(nb::module_& module);
 void bind_tree_recursions(nb::module_& module);
 
 void bind_tree(nb::module_& m) {
   using namespace tree;
   bind_tree_recursions(m);
+  bind_tree_derivatives(m);
 
   nb::class_<JointGraph> graph(m, "JointGraph", "Bodies and joints; the world is node n_bodies.");
   def<"__init__(ends, n_bodies)">(graph, construct<JointGraph, View<const Index, 2>, Index>);

@@ -2,15 +2,11 @@
 #include "tree/tree_motion.hpp"
 #include "tree/crba.hpp"
 #include "tree/frames.hpp"
-#include "tree/joint_derivatives.hpp"
 #include "tree/branch_sparsity.hpp"
 #include "tree/named_tuples.hpp"
 #include "tree/rnea.hpp"
 
 namespace sparsebody {
-
-template <>
-inline constexpr bool is_named_tuple<tree::JointDerivatives> = true;
 
 namespace tree {
 
@@ -68,11 +64,6 @@ void bind_tree_recursions(nb::module_& m) {
       m, &recursive_newton_euler);
   def_kernel<"articulated_body(links, motion, tau, external, is_prescribed, work, qdd)">(m, &articulated_body);
   def_kernel<"composite_rigid_body(links, motion, pattern, composite, H)">(m, &composite_rigid_body);
-
-  def_kernel<"inverse_dynamics_derivatives(links, motion, pattern, qdd, external, a, F, tau, by_q, by_qd, H)">(
-      m, &inverse_dynamics_derivatives);
-  def_kernel<"forward_dynamics_derivatives(links, motion, pattern, tau, external, is_prescribed, stiffness, damping, "
-             "work, qdd, derivatives, L)">(m, &forward_dynamics_derivatives);
 
   def_kernel<"factorize_ltl(pattern, H)">(m, &factorize_ltl);
   def_kernel<"factorize_ltdl(pattern, H)">(m, &factorize_ltdl);

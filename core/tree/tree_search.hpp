@@ -48,7 +48,7 @@ class JointGraph {
     const View<Index> bodies = search(root, queue, distance, from);
     return {bodies.begin(), bodies.end()};
   }
-  // Which of the joints unite groups of bodies, one after the other; a joint that closes a loop does not.
+  // The joints that unite groups of bodies, one after the other; a joint that closes a loop does not.
   Array<bool> unite(View<const Index> joints) {
     Array<bool> is_united(joints.size());
     for (Index k = 0; k < joints.size(); ++k) is_united[k] = groups_.unite(end(joints[k], 0), end(joints[k], 1));

@@ -22,12 +22,6 @@ from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import LoadsAndRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic, analyze, unit_factors
-from sparsebody.factorization.unit_factors import (
-    BlockLDLSymbolic,
-    MultifrontalSymbolic,
-    in_parts,
-    safe_order,
-)
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -103,7 +97,7 @@ class ReactionTree(NamedTuple):
 
 
 class Solver(NamedTuple):
-    """How systems of a pattern are solved."""
+    """Elimination order and factorization of the systems of a pattern."""
 
     order: IntArray  # (n_blocks,) of elimination
     factorization: str
@@ -203,7 +197,7 @@ class Assembler:
     def _analyze(self, solver: Solver, own_order: IntArray) -> Symbolic:
         """Return the layout of the pattern in an order of its blocks."""
         symbolic = analyze(solver.factorization, self.pattern, own_order)
-        if isinstance(symbolic, MultifrontalSymbolic):
+        if isinstance(symbolic, unit_factors.MultifrontalSymbolic):
             symbolic.factors.threads = solver.threads
         return symbolic
 
@@ -354,7 +348,8 @@ class SpatialAssembler(Assembler):
         self._arguments = system, structure, solver, left_out
         self._threads, order, part_starts = solver.threads, solver.order, None
         if solver.factorization == "block-ldl":
-            order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
+            order = unit_factors.safe_order(structure.pattern, order)
+            order, part_starts = unit_factors.in_parts(structure.pattern, order)
         n = system.n_bodies
         position = positions(order)
         bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
@@ -380,7 +375,7 @@ class SpatialAssembler(Assembler):
         kept = self._table(self.rows)
         right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
         factors, is_even_tree = None, False
-        if isinstance(self.symbolic, BlockLDLSymbolic):
+        if isinstance(self.symbolic, unit_factors.BlockLDLSymbolic):
             factors = self.symbolic.factors
             roots = self._unit[:n, INERTIA_ROOTS], self._unit[:n, MASS_ROOT]
             is_even = all(root.max() <= EVEN_ROOTS * root.min() for root in roots)

@@ -74,7 +74,7 @@ def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArra
 
 
 def is_conservative(system: System) -> bool:
-    """Tell whether energy must be constant: no prescribed motion, effort, damper or load."""
+    """Return whether energy is conserved: no prescribed motion, effort, damper or load acts."""
     tracked = system.coordinates
     motions = [tracked.motion[item] for item in tracked.prescribed]
     efforts = system.joint_forces.effort + system.point_forces.effort

@@ -19,12 +19,7 @@ from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, refined_solve, unit_factors
 from sparsebody.factorization.krylov import least_norm, quasi_definite
-from sparsebody.factorization.unit_factors import (
-    REGULAR,
-    BlockLDLSymbolic,
-    BlockQRSymbolic,
-    UnitSymbolic,
-)
+from sparsebody.factorization.unit_factors import REGULAR, BlockQRSymbolic, UnitSymbolic
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
@@ -34,7 +29,7 @@ ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL',
 
 
 class InaccurateFactors(SingularSystemError):
-    """Factors in which rounding hides the softest motions, or that have lost a pivot to it."""
+    """Factors that are inaccurate for the softest motions, or have a pivot of rounding alone."""
 
     def __init__(self, message: str, time: float) -> None:
         super().__init__(message)
@@ -42,7 +37,7 @@ class InaccurateFactors(SingularSystemError):
 
 
 def inaccurate(time: float) -> InaccurateFactors:
-    """Return the error of factors too rough to correct with."""
+    """Return the error of factors whose corrections do not converge."""
     return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
 
 
@@ -50,7 +45,7 @@ class Evaluator(ABC):
     """An assembler of [1 A'; A 0] x = b, and factors of its newest matrix; both change in place."""
 
     is_inaccurate = False  # whether few digits of the newest solution are good
-    inconsistency = 0.0  # largest violation of a row that no solution fulfills, relative
+    inconsistency = 0.0  # largest relative violation of contradictory rows
     report: SolveReport | None = None  # of the newest solution, if it was iterative
     fused: Callable[..., Any] | None = None  # native call that assembles, factorizes and solves
 
@@ -103,7 +98,7 @@ class Evaluator(ABC):
         self._factorized = self.assembler.assembly
 
     def accept_assembled(self) -> None:
-        """Take the native factors for those of what was assembled last."""
+        """Note that the native factors are those of the newest assembly."""
         self._factorized = self.assembler.assembly
 
     def accept(self, outcome: tuple[int, float, float], state: State) -> float:
@@ -120,15 +115,15 @@ class Evaluator(ABC):
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma; return the relative residual.
 
-        One below `goal` is not corrected; 0 stands for the usual one. SingularSystemError if it is
-        large.
+        A solution with a residual below `goal` is not corrected; 0 stands for the default goal.
+        SingularSystemError if the residual is large.
         """
         if self._factorized is not self.assembler.assembly:
             self.factorize(time)
         return self._solve(right, time, goal)
 
     def solution(self, right: FloatArray, time: float, goal: float) -> FloatArray:
-        """Return the solution of [1 A'; A 0] x = right; the newest solution stays what it is."""
+        """Return the solution of [1 A'; A 0] x = right, and leave x of the assembler as it was."""
         x = self.assembler.x
         newest = x.copy()
         self.solve(right, time, goal)
@@ -154,7 +149,7 @@ class Evaluator(ABC):
         return sine, int(self.assembler.rows[row]) if row >= 0 else -1
 
     def _examine(self, status: int, time: float) -> None:
-        """Raise SingularSystemError if a doubtful pivot of the newest factors is truly lost."""
+        """Raise SingularSystemError if a doubtful pivot of the newest factors is rounding alone."""
         assert isinstance(self.symbolic, UnitSymbolic)
         try:
             self.symbolic.check(status, self.assembler.values)
@@ -205,7 +200,7 @@ class BlockQREvaluator(Evaluator):
             self._examine(status, time)
 
     def _solve(self, right: FloatArray, time: float, goal: float) -> float:
-        """Solve; with a positive goal others correct the solution, and its residual is a guess."""
+        """Solve; with a positive goal the caller corrects x, and the residual is an estimate."""
         assembler = self.assembler
         residual, first = self.qr.solve(
             assembler.values, right, assembler.x, accurate=goal == 0.0, corrections=QR_CORRECTIONS
@@ -319,7 +314,7 @@ def direct_evaluator(assembler: Assembler) -> Evaluator:
     """Return the evaluator by the factorization that an assembler has analyzed."""
     if isinstance(assembler.symbolic, BlockQRSymbolic):
         return BlockQREvaluator(assembler)
-    if isinstance(assembler.symbolic, BlockLDLSymbolic) and isinstance(assembler, SpatialAssembler):
+    if isinstance(assembler.symbolic, unit_factors.BlockLDLSymbolic):
         return BlockLDLEvaluator(assembler)
     return BackendEvaluator(assembler)
 

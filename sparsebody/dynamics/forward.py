@@ -11,20 +11,12 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.dynamics import preparation
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
 from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
-from sparsebody.dynamics.preparation import (
-    AUTO,
-    Formulation,
-    SolverChoice,
-    SolverOptions,
-    fallback,
-    for_threads,
-    prepared,
-    prepared_for_krylov,
-)
+from sparsebody.dynamics.preparation import AUTO, Formulation, SolverChoice, SolverOptions
 from sparsebody.dynamics.reductions import PlanarAssembler, classes_of
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
@@ -122,7 +114,7 @@ class ForwardDynamics:
         at = consistent_state(system, threads=options.threads) if state is None else state
         check_state(system, at)
         self._analyzed_at = at
-        self._prepared = for_threads(prepared(system, at, options))
+        self._prepared = preparation.for_threads(preparation.prepared(system, at, options))
         if self.rank_decision is not None and not self.rank_decision.certain:
             self._tell_doubt(self.rank_decision)
 
@@ -162,7 +154,7 @@ class ForwardDynamics:
 
     @property
     def reduced_bodies(self) -> dict[str, int]:
-        """How many bodies move with fewer freedoms, by kind of subgroup about the world."""
+        """Number of bodies with fewer freedoms, by kind of subgroup about the world."""
         return self._prepared.own.reduced_bodies
 
     @property
@@ -182,7 +174,7 @@ class ForwardDynamics:
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"
         if self.options.redundancy == "auto":
-            self._prepared.own = prepared_for_krylov(self.system, self.options)
+            self._prepared.own = preparation.prepared_for_krylov(self.system, self.options)
             done, remedy = "all are kept", "redundancy='remove' takes the likeliest ones out"
         why = f": {decision.doubt}" if decision.doubt else ", as near singular poses"
         warn_user(
@@ -221,8 +213,8 @@ class ForwardDynamics:
 
     def _fall_back(self, failure: ReductionViolated | InaccurateFactors) -> None:
         """Go over to another evaluator in this thread."""
-        preparation, state = self._prepared.own, self._analyzed_at
-        self._prepared.own = fallback(preparation, failure, state, self.options)
+        own, state = self._prepared.own, self._analyzed_at
+        self._prepared.own = preparation.fallback(own, failure, state, self.options)
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
@@ -247,7 +239,7 @@ class ForwardDynamics:
 
     @property
     def residuals(self) -> str:
-        """How residuals are computed: "extended" only in a plane."""
+        """The residuals in use: "extended" only in a plane."""
         return "extended" if self._wants_extended and self.is_planar else "double"
 
     @property

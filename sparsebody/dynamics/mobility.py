@@ -44,7 +44,7 @@ def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> M
 
 
 def count_loops(system: System) -> int:
-    """Return edges - nodes + components of the body-joint graph, joints without a row aside."""
+    """Return edges - nodes + components of the graph of bodies and joints that have rows."""
     edges = np.flatnonzero(np.diff(system.first_row) > 0)
     n = system.n_bodies + 1  # the world is the last node, which -1 means
     ends = system.predecessor[edges] % n, system.successor[edges] % n
@@ -64,7 +64,7 @@ class GenericMobility:
 def generic_mobility(system: System) -> GenericMobility:
     """Return the rank and mobility of the graph with joints in general position.
 
-    A joint with c rows counts as c bars with lines of their own: exact for hinges (Tay and Whiteley
+    A joint of c rows counts as c bars on different lines: exact for revolutes (Tay and Whiteley
     1984), but two spherical joints between the same bodies count as six, not as a revolute.
     Tay (1984), J. Comb. Theory B 36:95; Lee and Streinu (2008), Discrete Math. 308:1425.
     """
@@ -72,7 +72,7 @@ def generic_mobility(system: System) -> GenericMobility:
 
 
 def generic_mobility_in_plane(system: System, state: State | None = None) -> GenericMobility | None:
-    """Return rank and mobility of the graph in a plane, in general position; None if not in one."""
+    """Return rank and mobility of the graph, in general position in its plane; None in space."""
     motion = planar_motion(system)
     if motion is None:
         return None
@@ -84,7 +84,7 @@ def generic_mobility_in_plane(system: System, state: State | None = None) -> Gen
 
 
 def _generic(system: System, bars: IntArray, freedoms: int) -> GenericMobility:
-    """Play the pebble game."""
+    """Return the counts of `bars` (n_joints,) by the pebble game. Lee and Streinu (2008)."""
     ends = np.stack([system.predecessor, system.successor], axis=1)
     rank = int(generic_bars(ends, bars, system.n_bodies, freedoms).sum())
     return GenericMobility(freedoms, int(bars.sum()), rank, freedoms * system.n_bodies - rank)

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sparsebody import ordering, tolerances
 from sparsebody._core import dynamics, factorization, model
@@ -45,7 +44,7 @@ from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse.saddle import SaddleMatrix, largest_eigenvalue
 from sparsebody.spatial import rotation_from_quaternion
 
 
@@ -179,7 +178,6 @@ def _by_first_dual(ends: IntArray, n: int) -> IntArray:
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
-VECTORS = 8  # that ARPACK keeps
 
 
 def independent_rows(
@@ -205,12 +203,9 @@ def least_singular_value(part: PartOfRows) -> float | None:
         factors.factorize(part.rows, tolerances.GRAM_SHIFT)
     except SingularSystemError:
         return 0.0
-    n = len(part.rows)
-    inverse = LinearOperator((n, n), matvec=factors.solve, dtype=float)
-    start = np.random.default_rng(1).normal(size=n)
-    search = {"v0": start, "ncv": VECTORS, "tol": tolerances.EIGENVALUE_TOLERANCE}
-    largest = eigsh(inverse, 1, return_eigenvectors=False, **search)
-    return float(np.sqrt(max(1.0 / largest[0] - tolerances.GRAM_SHIFT, 0.0)))
+    growth = tolerances.EIGENVALUE_TOLERANCE
+    largest = largest_eigenvalue(factors.solve, len(part.rows), growth)
+    return float(np.sqrt(max(1.0 / largest - tolerances.GRAM_SHIFT, 0.0)))
 
 
 def classes_of(system: System) -> Classes | None:

@@ -1,4 +1,4 @@
-"""Accelerations and constraint forces, unique ones where constraint rows are redundant."""
+"""Accelerations and constraint forces; the smallest ones where constraints are redundant."""
 
 import warnings
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
 @dataclass(frozen=True)
 class SolveReport:
-    """How an iterative solve ended."""
+    """Steps and residual of an iterative solve."""
 
     method: str
     iterations: int
@@ -28,7 +28,7 @@ class SolveReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Accelerations(BriefRepr):
-    """The solution of (8.64)."""
+    """The solution of the body-level system. Featherstone (2008), eq. (8.64)."""
 
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
     multiplier: FloatArray  # (n_rows,) lambda of every constraint row [N m, N]
@@ -83,8 +83,8 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     """Return the smallest multipliers that exert the same forces A' lambda on the bodies.
 
     Of `rows` A (n_rows, n_freedoms), dependent ones included, from any multipliers (n_rows,) that
-    exert the right forces. Where rounding hides which these are, as on lifts of 10^4 pairs, those
-    are returned, with a ConvergenceWarning.
+    exert the right forces. These are returned, with a ConvergenceWarning, where A is so
+    ill-conditioned that the smallest ones cannot be computed, as on lifts of 10^4 pairs.
     """
     smallest = smallest_multipliers(rows, multiplier)
     if smallest is not None:
@@ -140,7 +140,7 @@ def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
 
 
 class _Transposed:
-    """A' as `least_norm` wants it, and the factors of A'A + mu, which is not formed."""
+    """The operator A' of `least_norm`, and (A'A + mu)^-1 by factors of [1 A; A' -mu]."""
 
     def __init__(self, rows: csc_array) -> None:
         self._rows, self._columns = rows.tocsr(), rows.T.tocsr()

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import diags_array
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.system_motion import SystemMotion, padded
 from sparsebody.errors import AssemblyError, SingularSystemError
+from sparsebody.factorization.backend import conjugate_gradient_solve
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
+from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
 from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
 from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
-Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100
-_CG_TOLERANCE, _CG_DIVERGENCE = 1e-5, 1e3  # of the first residual: conjugate gradients end
+_CG_REDUCTION = 1e-5  # of residuals by conjugate gradients
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,31 +102,36 @@ def consistent_state(
     return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
-def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
-    """Return target -> (v, z), the damped solution of A v = target of least norm by D.
+@dataclass(frozen=True, eq=False)
+class _DampedSolver:
+    """Solutions of [D A'; A -damping diag(A D^-1 A')] x = rhs, scaled to a unit diagonal.
 
-    (A D^-1 A' + damping diag(A D^-1 A')) z = target and v = D^-1 A' z, with rows and columns
-    scaled, because the pivots of light bodies are lost beside those of heavy ones.
+    So for rhs = (0, target) the primal part is the damped solution of A v = target of least norm
+    by D. It is scaled because the pivots of light bodies are lost beside those of heavy ones.
     """
-    n = matrix.pattern.n_primal_rows
-    ends = matrix.pattern.ends[matrix.row_block]
-    sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
-    scale = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
-    scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)  # diag(A D^-1 A'), sizes of the rows
-    kkt = saddle_csc(matrix)
-    scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
-    shift = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
-    quasi_definite = (scaling @ kkt @ scaling + diags_array(shift)).tocsc()
-    try:
-        factor = splu(quasi_definite)
-    except RuntimeError as error:
-        raise SingularSystemError("the damped loop equations are singular") from error
 
-    def solve(target: FloatArray) -> tuple[FloatArray, FloatArray]:
-        x = scaling @ factor.solve(scaling @ np.concatenate([np.zeros(n), target]))
-        return x[:n].reshape(-1, 6), -x[n:]
+    scaling: diags_array
+    factor: SuperLU
 
-    return solve
+    @classmethod
+    def of(cls, matrix: SaddleMatrix, damping: float) -> _DampedSolver:
+        """Return the solver by factors of a damped matrix."""
+        n = matrix.pattern.n_primal_rows
+        ends = matrix.pattern.ends[matrix.row_block]
+        sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
+        scale = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
+        scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)  # diag(A D^-1 A'), sizes of the rows
+        kkt = saddle_csc(matrix)
+        scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
+        shift = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+        try:
+            return cls(scaling, splu((scaling @ kkt @ scaling + diags_array(shift)).tocsc()))
+        except RuntimeError as error:
+            raise SingularSystemError("the damped loop equations are singular") from error
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """Return x for rhs (n_rows,)."""
+        return np.asarray(self.scaling @ self.factor.solve(self.scaling @ rhs))
 
 
 def _closed_pose(moving: SystemMotion, body_metric: _BodyMetric) -> SystemMotion:
@@ -192,8 +197,9 @@ def _least_squares_pose(
             same, inverse = np.tile(blocks, (1, matrix.pattern.n_primal, 1, 1))
             matrix = replace(matrix, diagonal=same, inverse=inverse)
         matrix = body_metric.matrix(matrix)
-        step, _ = _least_norm_solver(matrix, max(damping, 1e-13))(-error)
-        trial = moving.at(displaced(moving.state, step))
+        nothing = np.zeros(matrix.pattern.n_primal_rows)
+        x = _DampedSolver.of(matrix, max(damping, 1e-13)).solve(np.append(nothing, -error))
+        trial = moving.at(displaced(moving.state, x[: len(nothing)].reshape(-1, 6)))
         trial_norm = float(np.linalg.norm(trial.position_error[keep]))
         if np.isfinite(trial_norm) and trial_norm < norm:
             stalled = trial_norm > 0.999 * norm and damping < 1e-12
@@ -210,16 +216,17 @@ def _least_squares_pose(
 
 def _consistent_velocity(moving: SystemMotion, body_metric: _BodyMetric) -> SystemMotion:
     """Project the velocity, repeatedly: rounding leaves a residual."""
-    system, solve = moving.system, None
-    error = moving.velocity_error
+    system, solver, error = moving.system, None, moving.velocity_error
     for _ in range(_PROJECTIONS):
         if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
             return moving
-        if solve is None:
+        if solver is None:
             matrix = body_metric.matrix(kkt_structure(system).matrix(moving.constraint))
-            solve = _least_norm_solver(matrix, 1e-12)
-        for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
-            velocity = moving.state.velocity + change
+            solver = _DampedSolver.of(matrix, 1e-12)
+        rhs = np.append(np.zeros(matrix.pattern.n_primal_rows), -error)
+        undamped = conjugate_gradient_solve(solver, matrix, rhs, reduction=_CG_REDUCTION)
+        for x in (undamped, solver.solve(rhs)):
+            velocity = moving.state.velocity + x[: -len(error)].reshape(-1, 6)
             trial = moving.at(moving.state.with_(velocity=velocity))
             if np.abs(trial.velocity_error).max() < np.abs(error).max():
                 moving, error = trial, trial.velocity_error
@@ -235,36 +242,6 @@ def _consistent_velocity(moving: SystemMotion, body_metric: _BodyMetric) -> Syst
     return moving
 
 
-def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatArray:
-    """Return the twists without the damping of a solver, to a few digits.
-
-    Preconditioned conjugate gradients on A D^-1 A': only singular values below the root of the
-    damping take more than one step. The iterate of least residual is returned, because dependent
-    rows contradict each other by rounding.
-    """
-    A = constraint_matrix(matrix)
-    change, residual = np.zeros((A.shape[1] // 6, 6)), target
-    best, least, first = change, np.inf, np.abs(target).max()
-    last, direction, multipliers = np.inf, change, np.zeros_like(target)
-    for _ in range(_ITERATIONS):
-        twist, z = solve(residual)
-        size = float(residual @ z)
-        direction = twist + size / last * direction
-        multipliers = z + size / last * multipliers
-        moved = A @ direction.ravel()
-        curvature = float(multipliers @ moved)
-        if not (size > 0.0 and curvature > 0.0):
-            break
-        change = change + size / curvature * direction
-        residual, last = residual - size / curvature * moved, size
-        remaining = np.abs(residual).max()
-        if remaining < least:
-            best, least = change, remaining
-        if remaining <= _CG_TOLERANCE * first or remaining > _CG_DIVERGENCE * first:
-            break
-    return best
-
-
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
     """Name the joints with the largest errors, and how large they are."""
     largest = np.zeros(system.n_joints)
@@ -277,7 +254,7 @@ def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
 
 @dataclass(frozen=True)
 class StateChange:
-    """How far one body is from where it was."""
+    """Change of pose and velocity of one body."""
 
     body: str
     distance: float  # of the center of mass [m]

@@ -229,7 +229,7 @@ def freed_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray
 
 @dataclass(frozen=True)
 class Actuation:
-    """How actuators and freedoms match. Featherstone (2008), sec. 8.12; G_u are rows of G."""
+    """Numbers of actuators and freedoms. Featherstone (2008), sec. 8.12; G_u are rows of G."""
 
     n_actuators: int  # p
     rank: int  # of G_u: the freedoms that the actuators move

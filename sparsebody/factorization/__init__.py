@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sparsebody.arrays import IntArray
-from sparsebody.errors import MissingDependencyError, UnknownNameError
+from sparsebody.errors import MissingDependencyError, check_name
 from sparsebody.factorization import cholmod, pivoted_lu, unit_factors
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
@@ -191,20 +191,13 @@ def available_factorizations() -> list[str]:
     return [name for name in FACTORIZATIONS if is_available(name)]
 
 
-def _backend(name: str) -> Backend:
-    """Return the line of a name; raise UnknownNameError if there is none."""
-    if not isinstance(name, str) or name not in FACTORIZATIONS:
-        names = ", ".join(FACTORIZATIONS)
-        raise UnknownNameError(f"unknown factorization {name!r}; there are {names}")
-    return FACTORIZATIONS[name]
-
-
 def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
     """Analyze a pattern with the backend of that name.
 
     Raises UnknownNameError if there is none, MissingDependencyError if a package is not installed.
     """
-    backend = _backend(name)
+    check_name(name, FACTORIZATIONS, "factorization")
+    backend = FACTORIZATIONS[name]
     if not is_available(name):
         raise MissingDependencyError(
             f"{name} needs {backend.needs}, which cannot be imported: {INSTALL[str(backend.needs)]}"
@@ -222,7 +215,7 @@ def predict_seconds(
 
     A `case` of the same pattern and order saves work.
     """
-    _backend(name)
+    check_name(name, FACTORIZATIONS, "factorization")
     check_order(pattern, order)
     return _seconds(name, Case(pattern, order) if case is None else case)
 

@@ -158,9 +158,7 @@ def refined_solve(
     roughness, latest = 0.0, np.inf
     for step in range(steps if best > tolerances.REFINED_RESIDUAL else 0):
         is_rough = roughness > tolerances.ROUGH_FACTORS
-        correction = (
-            _corrections(numeric, matrix, residual) if is_rough else numeric.solve(residual)
-        )
+        correction = corrections(numeric, matrix, residual) if is_rough else numeric.solve(residual)
         trial = x + correction
         residual = saddle.saddle_residual(matrix, trial, rhs)
         size = saddle.residual_size(matrix, residual, scales)
@@ -177,7 +175,7 @@ def refined_solve(
     return x, best
 
 
-def _corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, residual: FloatArray) -> FloatArray:
+def corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, residual: FloatArray) -> FloatArray:
     """Return what conjugate gradients make of every column of a residual."""
     columns = residual.reshape(len(residual), -1).T
     solutions = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
@@ -192,12 +190,16 @@ def _relative_size(correction: FloatArray, x: FloatArray) -> float:
 
 
 def conjugate_gradient_solve(
-    numeric: Numeric, matrix: saddle.SaddleMatrix, rhs: FloatArray, most: int = MOST_GRADIENTS
+    numeric: Numeric,
+    matrix: saddle.SaddleMatrix,
+    rhs: FloatArray,
+    reduction: float = GRADIENT_REDUCTION,
 ) -> FloatArray:
     """Return x with [D A'; A 0] x nearly rhs (n_rows,), exact in its primal rows but for rounding.
 
-    By rough factors, a correction in at most `most` iterations, not a solution to all digits.
-    Gould, Hribar and Nocedal (2001), SIAM J. Sci. Comput. 23:1376, with constraint preconditioner.
+    By rough factors, a correction and not a solution to all digits: the iterate of least residual,
+    because dependent rows contradict each other by rounding. Gould, Hribar and Nocedal (2001), SIAM
+    J. Sci. Comput. 23:1376, with constraint preconditioner.
     """
     n, of_matrix = matrix.pattern.n_primal_rows, (matrix.blocks, matrix.inverse)
 
@@ -214,8 +216,9 @@ def conjugate_gradient_solve(
     residual = factorization.dual_rhs(*of_matrix, rhs[:, None])[:, 0]  # A D^-1 f - g
     step = preconditioned(residual)
     direction = step
-    power = first = float(residual @ step)
-    for _ in range(most):
+    power = first = least = float(residual @ step)
+    best = y
+    for _ in range(MOST_GRADIENTS):
         product = schur_product(direction)
         curvature = float(direction @ product)
         if not curvature > 0.0:
@@ -224,7 +227,9 @@ def conjugate_gradient_solve(
         residual = residual - power / curvature * product
         step = preconditioned(residual)
         before, power = power, float(residual @ step)
-        if not power > GRADIENT_REDUCTION**2 * first:
+        if power < least:
+            best, least = y, power
+        if not power > reduction**2 * first:
             break
         direction = step + power / before * direction
-    return factorization.primal_solution(*of_matrix, rhs[:, None], y[:, None])[:, 0]
+    return factorization.primal_solution(*of_matrix, rhs[:, None], best[:, None])[:, 0]

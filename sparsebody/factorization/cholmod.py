@@ -1,8 +1,8 @@
 """Factorizations by CHOLMOD (scikit-sparse): Cholesky of A D^-1 A', and LDL' of [D A'; A -delta].
 
 The latter is simplicial. Quasi-definite matrices have an LDL' in every order (Vanderbei 1995), so
-joints may come before their bodies; what delta does to the solution is taken away again with the
-true matrix.
+joints may come before their bodies; corrections by residuals of [D A'; A 0] remove the error that
+delta makes.
 """
 
 from dataclasses import dataclass, field
@@ -10,21 +10,16 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_matrix
-from scipy.sparse.linalg import LinearOperator, gmres
 
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import backend, layouts
-from sparsebody.factorization.backend import largest
 from sparsebody.sparse.pattern import BlockPattern, check_order
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
-from sparsebody.tolerances import ACCEPTED_RESIDUAL, BACKWARD_ERROR, STALLED_BACKWARD_ERROR
+from sparsebody.sparse.saddle import SaddleMatrix, residual_scales, residual_size, saddle_residual
+from sparsebody.tolerances import ACCEPTED_RESIDUAL
 
 DELTA = 1e-10  # of the unit diagonal that scaling gives to the Schur complement
-MOST_STEPS = 10  # of stationary refinement
-KRYLOV_DIMENSION = 40
-KRYLOV_ROUNDS = 3
 
 
 @dataclass(eq=False)
@@ -52,7 +47,7 @@ class CholmodFactor:
 
 
 def analyzed_factor(columns: layouts.Columns, mode: str) -> CholmodFactor:
-    """Let CHOLMOD analyze a lower triangle in the order that it has."""
+    """Return the factor that CHOLMOD has analyzed of a lower triangle, in its natural order."""
     from sksparse import cholmod
 
     permuted = columns.matrix(np.ones(len(columns.indices)))
@@ -96,7 +91,7 @@ class CholmodSymbolic:
     factor: CholmodFactor
 
     def factorize(self, matrix: SaddleMatrix) -> CholmodNumeric:
-        """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
+        """Factorize, overwriting earlier factors; SingularSystemError at a pivot of rounding."""
         pattern, order = self.layout.pattern, self.layout.order
         backend.check_pattern(matrix, pattern)
         scale, serial = layouts.scales(matrix), 0
@@ -119,67 +114,33 @@ def analyze(pattern: BlockPattern, order: IntArray) -> CholmodSymbolic:
     return CholmodSymbolic(layout, factor)
 
 
-class CholmodLDLNumeric(CholmodNumeric):
+class RegularizedNumeric(CholmodNumeric):
     """The factors of one regularized matrix; the scale is that of all rows in natural order."""
 
     def _solve_columns(self, columns: FloatArray) -> FloatArray:
-        """Return x (n_rows, k); raise SingularSystemError if none is found."""
-        x = np.column_stack([self._solve_scaled(b) for b in (self.scale * columns.T)])
-        return np.asarray(self.scale[:, None] * x)
+        """Return x (n_rows, k) of the regularized matrix."""
+        scale, x = self.scale[:, None], np.empty_like(columns)
+        x[self.order] = self.factor.solve((scale * columns)[self.order])
+        return scale * x
 
-    def product(self, x: FloatArray) -> FloatArray:
-        """Return the true matrix, scaled, times x."""
-        return self.scale * saddle_product(self.matrix, self.scale * x)
 
-    def precondition(self, rhs: FloatArray) -> FloatArray:
-        """Solve with the regularized matrix, scaled."""
-        x = np.empty_like(rhs)
-        x[self.order] = self.factor.solve(rhs[self.order])
-        return x
+class CholmodLDLNumeric(RegularizedNumeric):
+    """Factors as of a RegularizedNumeric, and solutions of the true matrix."""
 
-    def _solve_scaled(self, rhs: FloatArray) -> FloatArray:
-        """Refine until it stops improving; where that stalls, let GMRES find the correction."""
-        x, residual = self._refine(rhs, self.precondition(rhs))
-        for _ in range(KRYLOV_ROUNDS):
-            if _backward_error(residual, rhs, x) <= STALLED_BACKWARD_ERROR:
-                break
-            trial, better = self._refine(rhs, x + self._krylov(residual))
-            if not largest(better) < 0.5 * largest(residual):
-                break
-            x, residual = trial, better
-        stalled = not _backward_error(residual, rhs, x) <= STALLED_BACKWARD_ERROR
-        if stalled and not largest(residual) <= ACCEPTED_RESIDUAL * largest(rhs):
-            size = largest(residual) / largest(rhs)
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """Return x for rhs (n_rows,) or (n_rows, k); SingularSystemError if none is found.
+
+        Singular values of A below the root of delta take a step of conjugate gradients each.
+        """
+        backend.check_rhs(rhs, self.matrix.pattern)
+        regularized, matrix, x = RegularizedNumeric(**vars(self)), self.matrix, np.zeros(rhs.shape)
+        for _ in range(2):  # the second removes the rounding error of the first
+            x += backend.corrections(regularized, matrix, saddle_residual(matrix, x, rhs))
+        scales = residual_scales(matrix, x, rhs)
+        size = residual_size(matrix, saddle_residual(matrix, x, rhs), scales)
+        if not size <= ACCEPTED_RESIDUAL:
             raise SingularSystemError(f"no solution (residual {size:.0e}): {backend.REMEDY}")
         return x
-
-    def _refine(self, rhs: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Correct x while every step halves the residual; return both."""
-        residual = rhs - self.product(x)
-        for _ in range(MOST_STEPS):
-            if _backward_error(residual, rhs, x) <= BACKWARD_ERROR:
-                break
-            trial = x + self.precondition(residual)
-            better = rhs - self.product(trial)
-            if not largest(better) < 0.5 * largest(residual):
-                break
-            x, residual = trial, better
-        return x, residual
-
-    def _krylov(self, rhs: FloatArray) -> FloatArray:
-        """Few singular values of A lie below sqrt(delta), so few steps are enough."""
-        shape = (len(rhs), len(rhs))
-        operator = LinearOperator(shape, matvec=self.product, dtype=float)
-        inverse = LinearOperator(shape, matvec=self.precondition, dtype=float)
-        size = min(KRYLOV_DIMENSION, len(rhs))
-        x, _ = gmres(operator, rhs, M=inverse, rtol=1e-14, atol=0.0, restart=size, maxiter=1)
-        return np.asarray(x)
-
-
-def _backward_error(residual: FloatArray, rhs: FloatArray, x: FloatArray) -> float:
-    """Return |r| / (|b| + |x|), the relative change of the scaled matrix that explains r."""
-    size = largest(rhs) + largest(x)
-    return largest(residual) / size if size > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

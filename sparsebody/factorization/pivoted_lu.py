@@ -48,7 +48,7 @@ class LUNumeric:
 
 @dataclass(frozen=True, eq=False)
 class LUSymbolic:
-    """Where the blocks of the permuted matrix lie in an array of values, and how that is solved."""
+    """Layout of the permuted matrix in an array of values, and the function that factorizes it."""
 
     pattern: BlockPattern
     order: IntArray  # of the scalar rows

@@ -60,7 +60,7 @@ class PlainLDLNumeric:
 
 @dataclass(frozen=True, eq=False)
 class PlainLDLSymbolic:
-    """Where the blocks of L lie: one column of dense blocks after the other."""
+    """Offsets of the blocks of L: one column of dense blocks after the other."""
 
     pattern: BlockPattern
     order: IntArray  # (n_blocks,)

@@ -60,7 +60,7 @@ class UnitNumeric:
 
 @dataclass(eq=False)
 class UnitSymbolic(ABC):
-    """What depends only on the pattern, and the newest factors."""
+    """The analysis of a pattern, and the newest factors."""
 
     pattern: BlockPattern
     factors: native.block_ldl.Factors | native.Multifrontal | native.BlockQR = field(init=False)

@@ -17,6 +17,13 @@ from .torch_functions import (
     torch_accelerations as torch_accelerations,
 )
 
+# Gradients of simulations
+from .adjoint import (
+    ADJOINT_METHODS as ADJOINT_METHODS,
+    Pullback as Pullback,
+    simulate_with_pullback as simulate_with_pullback,
+)
+
 # Linearized equations and their minimal form
 from .linearize import (
     BodyPoint as BodyPoint,

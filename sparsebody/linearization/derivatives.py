@@ -36,7 +36,7 @@ class Tangent(NamedTuple):
     multiplier: FloatArray  # (n_rows,) or (n_rows, k)
 
 
-class _Residuals:
+class Residuals:
     """F and r of a motion: their changes along directions, and gradients."""
 
     def __init__(
@@ -150,9 +150,9 @@ class Derivatives(BriefRepr):
         return shapes_of(self.system)
 
     @cached_property
-    def _residuals(self) -> _Residuals:
+    def _residuals(self) -> Residuals:
         at = self.evaluation.state, self.acceleration, self.multiplier
-        return _Residuals(self.system, *at)
+        return Residuals(self.system, *at)
 
     def shape(self, variable: str) -> tuple[int, ...]:
         """Return the shape of a variable; UnknownNameError if it is none."""

@@ -1,4 +1,4 @@
-"""What the user builds, and the flat arrays it is compiled to.
+"""Mechanisms as users build them, and the flat arrays that they are compiled to.
 
 Mechanisms hold bodies and joints as columns in the order of declaration (`columns.py`, `names.py`);
 files and gallery go through columns from end to end. `compilation.py` makes the `System`, after

@@ -1,4 +1,4 @@
-"""What users give, as checked numbers and columns, and tables of named columns."""
+"""Checked numbers and columns of what users give, and tables of named columns."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
 ObjectArray = NDArray[np.object_]
-MOST_PARTS = 64  # of a table that are not joined
+MOST_PARTS = 64  # of a table
 
 
 def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
@@ -32,7 +32,7 @@ def scalar(value: object, who: str, what: str) -> float:
 
 
 def put_checked(thing: object, who: str, **checks: Callable[[Any, str, str], Any]) -> None:
-    """Replace attributes of a frozen dataclass by what their checks return."""
+    """Replace attributes of a frozen dataclass by the values that their checks return."""
     for name, check in checks.items():
         checked = check(getattr(thing, name), who, name.replace("_", " "))
         object.__setattr__(thing, name, checked)
@@ -78,7 +78,7 @@ def distinct(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def first_wrong(n: int, are_right: Callable[[slice], bool]) -> int:
-    """Return the first of n rows with something wrong, by halves, where not all are right."""
+    """Return the first wrong one of n rows, by bisection; one of them is wrong."""
     first, last = 0, n
     while last - first > 1:
         middle = (first + last) // 2
@@ -100,7 +100,7 @@ def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:
 
 
 def shown(what: str, names: Sequence[str]) -> str:
-    """Return who a message is about: `joint 'a'`, or `joints 'a', ...` where it concerns all."""
+    """Return the subject of a message: `joint 'a'`, or `joints 'a', ...` for several."""
     if len(names) == 1:
         return f"{'body' if what == 'bodies' else what.removesuffix('s')} {names[0]!r}"
     return f"{what} {names[0]!r}, ..." if len(names) else f"{what} (none)"
@@ -123,7 +123,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 class Columns(Protocol):
-    """Fields of n things, each an array or frames with a leading axis."""
+    """Fields of n bodies or joints, each an array or frames with a leading axis."""
 
     def __len__(self) -> int: ...
 
@@ -139,10 +139,10 @@ C = TypeVar("C", bound=Columns)
 class Table(Generic[Item, C]):
     """Named bodies or joints, stored as columns.
 
-    What is added comes behind as a part of its own. Where there are many, the short ones at the
-    end are joined, so that things added one by one are copied log n times each.
-    `nothing` are columns of length zero; `make` makes an object of columns, its index there and its
-    name, once each.
+    Each addition is a part. Beyond MOST_PARTS the last parts are joined with those before them that
+    are no longer, so that n bodies added one by one are copied O(log n) times each.
+    `nothing` are columns of length zero; `make` returns the object of columns, an index and a name,
+    and is called once for each.
     """
 
     def __init__(self, nothing: C, make: Callable[[C, int, str], Item]) -> None:
@@ -175,7 +175,7 @@ class Table(Generic[Item, C]):
         return {name: self[i] for i, name in enumerate(self.names)}
 
     def extend(self, names: Sequence[str], columns: C) -> None:
-        """Add things under names that are free."""
+        """Add bodies or joints under names that are free."""
         self._starts.append(len(self.names))
         self._parts.append(columns)
         self.names.extend(names)

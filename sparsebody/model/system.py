@@ -62,7 +62,7 @@ class TrackedCoordinates:
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """What all springs, dampers and actuators have."""
+    """Stiffness, damping and effort of springs, dampers and actuators."""
 
     labels: tuple[str, ...]  # by which messages tell them
     stiffness: FloatArray  # (n,)

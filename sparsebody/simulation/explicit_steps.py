@@ -76,8 +76,11 @@ class ExplicitSteps:
         small: Scales,
         control: Control | None,
         is_adaptive: bool,
+        keeps_stages: bool = False,
     ) -> None:
-        self._small, self._is_adaptive = small, is_adaptive
+        self._small, self._is_adaptive, self._keeps_stages = small, is_adaptive, keeps_stages
+        self.stages: FloatArray | None = None  # (s, n_bodies, 19) x, q, v and a of the newest step
+        self.attempt = 0  # of open and closed stages, which the newest step was
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
         if isinstance(scheme, Composition):
@@ -108,7 +111,8 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        for nodes, attempt in self._attempts:
+        for k, (nodes, attempt) in enumerate(self._attempts):
+            self.attempt = k
             times_and_functions = self._functions(evaluator, state.time, time, nodes)
             start = poses, state.coordinate, acceleration, *times_and_functions
             reached = attempt(native, start, time - state.time)
@@ -120,6 +124,7 @@ class ExplicitSteps:
                 self._control.raise_failure(time)
             return None
         self.error = error if self._is_adaptive else None
+        self.stages = native.stages() if self._keeps_stages else None
         evaluator.accept_assembled()
         end = State(x, q, v, coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
@@ -165,6 +170,7 @@ class ExplicitSteps:
             *(small.tolerance, system.typical_length, small.creep),
             *(assembler.rows, len(assembler.right)),
         )
+        native.keep_stages(self._keeps_stages)
         if self._control is not None:
             native.set_control((*self._control.function, *self._control.memory))
         return native

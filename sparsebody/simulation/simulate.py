@@ -182,7 +182,7 @@ def simulate(
         check_state(system, state)
         if STABILIZATIONS[options.stabilization].closes:
             check_is_closed(system, state)
-    run = _Run(system, state, options, control, finder)
+    run = Run(system, state, options, control, finder)
     run.stepper = stepper_of(run.problem, dynamics)
     if path is None:
         run.recorder = MemoryRecorder(header)
@@ -205,7 +205,7 @@ def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | 
     if not isinstance(integrator, Integrator):
         implicit = ImplicitStepper if integrator.scheme is None else CollocationStepper
         return AdaptiveStepper(problem, implicit) if options.is_adaptive else implicit(problem)
-    prepared = _prepared(problem) if isinstance(dynamics, Solver) else dynamics
+    prepared = prepared_dynamics(problem) if isinstance(dynamics, Solver) else dynamics
     if isinstance(integrator.scheme, Composition):
         if options.stabilization != "projection":
             raise SimulationOptionError(
@@ -220,7 +220,7 @@ def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | 
     return explicit(problem, prepared)
 
 
-def _prepared(problem: Problem) -> ForwardDynamics:
+def prepared_dynamics(problem: Problem) -> ForwardDynamics:
     """Return the dynamics; of doubts at the start an event tells, as of those on the way."""
     options = problem.options
     uses_time_constant = STABILIZATIONS[options.stabilization].uses_time_constant
@@ -236,7 +236,7 @@ def _prepared(problem: Problem) -> ForwardDynamics:
         )
 
 
-class _Run:
+class Run:
     """One run of the time loop."""
 
     stepper: Inner | AdaptiveStepper

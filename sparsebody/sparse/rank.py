@@ -11,7 +11,7 @@ joint, so its rows depend on nothing but each other.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -98,18 +98,21 @@ def independent_rows(
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
     decision = RankDecision(keep, np.inf, True, row_choices.PIVOTED)
+    make_part = partial(
+        row_choices.part_of_rows, matrix, label=label, tolerance=tolerance, threads=threads
+    )
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
-        part = row_choices.part_of_rows(matrix, member, label, threads=threads)
-        row_choices.equilibrate(part, threads)
-        choice = row_choices.small_choice(part, offsets(np.diff(start)[small]), tolerance)
+        part = make_part(member)
+        row_choices.equilibrate(part)
+        choice = row_choices.small_choice(part, offsets(np.diff(start)[small]))
         keep[part.index] = choice.keep
         decision = _decision(choice, choice.doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
-        part = row_choices.part_of_rows(matrix, member, label, sweep=True, threads=threads)
-        row_choices.equilibrate(part, threads)
-        large = _decide_large(part, tolerance, least_singular_value, threads)
+        part = make_part(member, sweep=True)
+        row_choices.equilibrate(part)
+        large = _decide_large(part, least_singular_value)
         keep[part.index] = large.keep
         is_new = large.method not in decision.method
         decision = RankDecision(
@@ -128,10 +131,7 @@ def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecis
 
 
 def _decide_large(
-    part: PartOfRows,
-    tolerance: float,
-    least_singular_value: LeastSingularValue | None,
-    threads: int,
+    part: PartOfRows, least_singular_value: LeastSingularValue | None
 ) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
@@ -146,15 +146,15 @@ def _decide_large(
             if least is not None and least > tolerances.REGULAR_SINGULAR_VALUE:
                 everything = np.ones(n, dtype=np.bool_)
                 return RankDecision(everything, least / tolerances.REMAINDER_FLOOR, True, SPECTRUM)
-        decision = _first_agreement(part, tolerance, narrow, threads)
+        decision = _first_agreement(part, narrow)
         is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(row_choices.SINGULAR)
         if n > DENSE_ROWS or decision.is_regular or is_near:
             return decision
-    choices = [] if narrow else row_choices.by_halves(part, tolerance, threads)
+    choices = [] if narrow else row_choices.by_halves(part)
     rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
     rows = rows[:, np.unique(rows.indices)]
     sweeps = [sweep for sweep in row_choices.sweep_fronts(part) if sweep.width <= LARGEST_FRONT]
-    choices += [row_choices.by_fronts(sweep, part, tolerance) for sweep in sweeps]
+    choices += [row_choices.by_fronts(sweep, part) for sweep in sweeps]
     if n > SPARSE_ROWS:
         swept = [row_choices.by_pivots(sweep, part) for sweep in sweeps]
         candidates = [c for c in [*choices, *swept] if c.gap >= tolerances.SECOND_GAP]
@@ -165,15 +165,13 @@ def _decide_large(
             best, floor = _preferred(rows, clear)
             if floor >= tolerances.POOR_SINGULAR_VALUE and len(methods) > 1:
                 return _decision(best, method=" and ".join(methods))
-    pivoted = row_choices.by_columns(rows, tolerance)
+    pivoted = row_choices.by_columns(rows, part.tolerance)
     alike = [choice for choice in choices if choice.rank == pivoted.rank]
     keep = _preferred(rows, [*alike, pivoted])[0].keep
     return _decision(replace(pivoted, keep=keep), pivoted.doubt)
 
 
-def _first_agreement(
-    part: PartOfRows, tolerance: float, narrow: bool, threads: int = 1
-) -> RankDecision:
+def _first_agreement(part: PartOfRows, narrow: bool) -> RankDecision:
     """Try one method after the other until two that are clear agree.
 
     Wide components are decided by nested halves: along a sweep, errors grow from level to level.
@@ -181,7 +179,7 @@ def _first_agreement(
     """
     choices: list[RowChoice] = []
     methods = row_choices.narrow_choices if narrow else row_choices.wide_choices
-    for choice in methods(part, tolerance, threads):
+    for choice in methods(part):
         for other in choices:
             if agree(other, choice) or agree(choice, other):
                 first = choice if other.doubt or other.method == row_choices.SWEPT else other

@@ -22,6 +22,7 @@ George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -34,6 +35,7 @@ from sparsebody._core import graph
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern, bisected, cuthill_mckee
+from sparsebody.sparse.saddle import largest_eigenvalue
 
 PASSES = 3  # of the equilibration
 # Rows up to which a component is faster decided natively than by a call of LAPACK
@@ -67,6 +69,8 @@ class PartOfRows:
     pattern: BlockPattern  # numbered from 0
     rows: FloatArray  # (n_rows, 2, width)
     index: IntArray  # (n_rows,) which rows of the whole they are
+    tolerance: float  # of remainders of dependent rows
+    threads: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,12 @@ def kernel_part(
 
 
 def part_of_rows(
-    matrix: Rows, dual: IntArray, label: IntArray, sweep: bool = False, threads: int = 1
+    matrix: Rows,
+    dual: IntArray,
+    label: IntArray,
+    sweep: bool = False,
+    tolerance: float = tolerances.RANK_TOLERANCE,
+    threads: int = 1,
 ) -> PartOfRows:
     """Return the rows of the dual blocks `dual` (n,), counted from 0, scaled to unit norm.
 
@@ -109,7 +118,7 @@ def part_of_rows(
     shift = pattern.dual_offsets[dual] - part.dual_offsets[:-1]
     index = np.repeat(shift, part.block_sizes[part.n_primal :])
     index += np.arange(len(index))
-    return PartOfRows(part, matrix.unit_rows(index, part, threads), index)
+    return PartOfRows(part, matrix.unit_rows(index, part, threads), index, tolerance, threads)
 
 
 def _grounded_first(pattern: BlockPattern) -> IntArray:
@@ -122,7 +131,7 @@ def _grounded_first(pattern: BlockPattern) -> IntArray:
     return order[::-1] if is_last else order
 
 
-def equilibrate(part: PartOfRows, threads: int = 1) -> None:
+def equilibrate(part: PartOfRows) -> None:
     """Give the rows of a part even parts on all bodies, and unit norm; zero rows stay.
 
     The rank of A is that of W A S, W weights of rows, S regular blocks on bodies. Inertias are a
@@ -132,7 +141,7 @@ def equilibrate(part: PartOfRows, threads: int = 1) -> None:
     RAL-TR-2001-034.
     """
     pivots = tolerances.OWN_PIVOT, tolerances.LARGEST_PIVOT
-    kernels.equilibrate(*kernel_part(part.pattern, part.rows), PASSES, *pivots, threads)
+    kernels.equilibrate(*kernel_part(part.pattern, part.rows), PASSES, *pivots, part.threads)
 
 
 # ---- fronts ------------------------------------------------------------------------------------
@@ -251,7 +260,7 @@ class RowChoice:
 
     @property
     def doubt(self) -> str:
-        """What keeps it from being clear; "" where any tolerance in between gives the same.
+        """The reason why it is not clear; "" where any tolerance in between gives the same.
 
         A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
         """
@@ -273,15 +282,14 @@ def agree(one: RowChoice, other: RowChoice) -> bool:
     return one.method != other.method and not one.doubt and nearly and one.rank == other.rank
 
 
-def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
+def small_choice(part: PartOfRows, component_start: IntArray) -> RowChoice:
     """Decide component by component, with MOST_NATIVE_ROWS at most; its gap is the least clear one.
 
     `component_start` (n_components + 1,): first dual block of each. A choice made joint by joint
     holds in other poses as well, and is taken where it costs little conditioning.
     """
-    free, jointwise = kernels.small_remainders(
-        kernel_part(part.pattern, part.rows), component_start, tolerance
-    )
+    rows, tolerance = kernel_part(part.pattern, part.rows), part.tolerance
+    free, jointwise = kernels.small_remainders(rows, component_start, tolerance)
     first_row = part.pattern.dual_offsets[component_start]
     size = np.diff(first_row)
     starts, size = first_row[:-1][size > 0], size[size > 0]
@@ -314,21 +322,19 @@ def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
     return _by_remainders(pivots, tolerance * pivots.max(initial=0.0), PIVOTED)
 
 
-def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL) -> RowChoice:
+def by_fronts(sweep: Fronts, part: PartOfRows, name: str = FRONTAL) -> RowChoice:
     """Rows to keep by a frontal QR."""
-    remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
-    return _by_remainders(remainders, tolerance, name)
+    remainders = row_remainders(part.pattern, part.rows, path(sweep.order), part.tolerance)
+    return _by_remainders(remainders, part.tolerance, name)
 
 
-def by_halves(
-    part: PartOfRows, tolerance: float, threads: int = 1, elsewhere: bool = False
-) -> list[RowChoice]:
+def by_halves(part: PartOfRows, elsewhere: bool = False) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
     parts = halves(bisected(part.pattern, elsewhere))
     if kernels.remainder_flops(parts, part.pattern.ends, part.pattern.dual_offsets) > MOST_FLOPS:
         return []
-    remainders = row_remainders(part.pattern, part.rows, parts, tolerance, threads)
-    return [_by_remainders(remainders, tolerance, HALVES + " cut elsewhere" * elsewhere)]
+    remainders = row_remainders(part.pattern, part.rows, parts, part.tolerance, part.threads)
+    return [_by_remainders(remainders, part.tolerance, HALVES + " cut elsewhere" * elsewhere)]
 
 
 def _by_remainders(remainders: FloatArray, tolerance: float, method: str) -> RowChoice:
@@ -353,41 +359,39 @@ def sweep_fronts(part: PartOfRows) -> Iterator[Fronts]:
         yield fronts(part.pattern, order)
 
 
-def narrow_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+def narrow_choices(part: PartOfRows) -> Iterator[RowChoice]:
     """Yield choices for a narrow part: by sweeps in both directions, then by nested halves."""
     for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), sweep_fronts(part), strict=True):
-        if threads == 1:
-            yield by_fronts(sweep, part, tolerance, name)
+        if part.threads == 1:
+            yield by_fronts(sweep, part, name)
             yield by_pivots(sweep, part)
             continue
-        with ThreadPoolExecutor(threads) as pool:  # both at the same time
+        with ThreadPoolExecutor(part.threads) as pool:  # both at the same time
             pivots = pool.submit(by_pivots, sweep, part)
-            yield by_fronts(sweep, part, tolerance, name)
+            yield by_fronts(sweep, part, name)
             yield pivots.result()
-    yield from by_halves(part, tolerance, threads)
+    yield from by_halves(part)
 
 
-def wide_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+def wide_choices(part: PartOfRows) -> Iterator[RowChoice]:
     """Yield choices for a wide part: by nested halves, and by sweeps where these are quick."""
-    yield from by_halves(part, tolerance, threads)
+    yield from by_halves(part)
     sweeps = [s for s in sweep_fronts(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
     for sweep in sweeps[:1]:
         yield by_pivots(sweep, part)
-    yield from by_halves(part, tolerance, threads, elsewhere=True)
+    yield from by_halves(part, elsewhere=True)
     for sweep in sweeps[1:]:
         yield by_pivots(sweep, part)
 
 
 def smallest_singular_value(rows: csr_array) -> float:
-    """Return an estimate by a few inverse iterations on rows rows'; 0 for dependent rows."""
+    """Return an estimate by the inverse of rows rows'; 0 for dependent rows."""
     schur = (rows @ rows.T).tocsr()
     factor = _band_factor(schur, reverse_cuthill_mckee(schur, symmetric_mode=True))
     if factor is None:
         return 0.0
-    x = np.random.default_rng(1).normal(size=rows.shape[0])
-    for _ in range(6):
-        x = cho_solve_banded((factor, True), x / np.linalg.norm(x), check_finite=False)
-    return float(1.0 / np.sqrt(np.linalg.norm(x)))
+    inverse = partial(cho_solve_banded, (factor, True), check_finite=False)
+    return float(1.0 / np.sqrt(largest_eigenvalue(inverse, rows.shape[0])))
 
 
 def _band_factor(matrix: csr_array, order: IntArray) -> FloatArray | None:

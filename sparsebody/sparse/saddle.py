@@ -45,7 +45,7 @@ class SaddleMatrix:
 
     @property
     def blocks(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """What kernels take: offsets, ends, D and A."""
+        """Offsets, ends, D and A, as kernels take them."""
         return self.pattern.offsets, self.pattern.ends, self.diagonal, self.rows
 
     @property
@@ -126,11 +126,11 @@ LEAST_STEPS = 4
 ROUNDS = 5  # of Hager's method at most; two are usual
 
 
-def largest_eigenvalue(product: Product, n: int) -> float:
+def largest_eigenvalue(product: Product, n: int, growth: float = GROWTH_TOLERANCE) -> float:
     """Estimate the largest eigenvalue of a symmetric positive matrix (n, n), from below.
 
-    Lanczos' method from a random vector. Golub and Van Loan (2013), sec. 10.1; Kuczynski and
-    Wozniakowski (1992), SIMAX 13:1094.
+    Lanczos' method from a random vector, until a step adds no more than a relative `growth`. Golub
+    and Van Loan (2013), sec. 10.1; Kuczynski and Wozniakowski (1992), SIMAX 13:1094.
     """
     if n == 0:
         return 0.0
@@ -144,7 +144,7 @@ def largest_eigenvalue(product: Product, n: int) -> float:
         z -= diagonal[-1] * q
         before, eigenvalue = eigenvalue, float(eigvalsh_tridiagonal(diagonal, beside)[-1])
         beta = float(np.linalg.norm(z))
-        has_settled = step >= LEAST_STEPS and eigenvalue <= (1.0 + GROWTH_TOLERANCE) * before
+        has_settled = step >= LEAST_STEPS and eigenvalue <= (1.0 + growth) * before
         if has_settled or not beta > 1e-12 * eigenvalue:
             break
         beside.append(beta)

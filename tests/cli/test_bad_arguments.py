@@ -62,7 +62,7 @@ TABLE = {
     "loop-bases ladder --seed -1": "-1 is not in the range",
     "order scisor": "no mechanism 'scisor' in the gallery",
     "order chain --ordering best": "no ordering 'best'; there are",
-    "order chain --factorization best": "unknown factorization 'best'",
+    "order chain --factorization best": "factorization is 'best'",
     "order chain --spy matrix.bmp": "no picture format '.bmp'",
     "order a.mtx -p rungs=3": "-p is for mechanisms, but a.mtx is a matrix",
     "order a.mtx --factorization dense": "--factorization is for mechanisms",

@@ -28,7 +28,7 @@ def test_predictions_are_made_for_all_available_backends():
     dearer = {"block-qr"}  # than block-ldl at any size
     assert set(predicted) == set(available_factorizations()) - dearer
     assert predicted[name] == min(predicted.values())
-    with pytest.raises(UnknownNameError, match="unknown factorization 'qr'"):
+    with pytest.raises(UnknownNameError, match="factorization is 'qr'"):
         predict_seconds("qr", pattern, along(pattern))
     with pytest.raises(ShapeError, match="each of 20 blocks"):
         predict_seconds("superlu", pattern, np.arange(3))

@@ -1,10 +1,8 @@
 """Derivatives of accelerations and multipliers: central differences, adjointness, Pinocchio."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from random_motions import compliant_motion, random_motion, unreduced
+from random_motions import changed, compliant_motion, random_motion, unreduced
 from scipy.sparse import block_array
 
 from sparsebody.dynamics import ForwardDynamics
@@ -15,31 +13,6 @@ from sparsebody.model.gallery import build
 
 STEP = 1e-5
 _STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
-SYMMETRIC = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
-
-
-def changed(system, state, force, name, step):
-    """System, state and wrenches after a change of a variable."""
-    if name == "position":
-        return system, displaced(state, step), force
-    if name == "velocity":
-        return system, state.with_(velocity=state.velocity + step), force
-    if name == "force":
-        return system, state, force + step
-    if name == "inertia":
-        inertia = system.inertia.copy()
-        for k, (i, j) in enumerate(SYMMETRIC):
-            inertia[:, i, j] += step[:, k]
-            inertia[:, j, i] = inertia[:, i, j]
-        return replace(system, inertia=inertia), state, force
-    if name in ("mass", "gravity"):
-        return replace(system, **{name: getattr(system, name) + step}), state, force
-    springs = system.joint_forces
-    if name == "effort":  # the same force by the numbers of the springs
-        rest = springs.rest + step / springs.stiffness
-        return replace(system, joint_forces=replace(springs, rest=rest)), state, force
-    numbers = {name: getattr(springs, name) + step}
-    return replace(system, joint_forces=replace(springs, **numbers)), state, force
 
 
 def differences(system, state, force, rows, name, direction):

@@ -1,4 +1,4 @@
-"""What the generated mechanisms share: checked parameters, bars and hinges."""
+"""Checked parameters, bars and hinges of the generated mechanisms."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -127,30 +127,28 @@ def add_bars(
     *,
     mass: float = 1.0,
     width: float = 0.05,
-    inertia: ArrayLike | None = None,
     side: ArrayLike = (0.0, 0.0, 1.0),
-    linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
-    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    **options: ArrayLike,
 ) -> IntArray:
     """Add n straight bars of one length [m] and mass [kg], and return their numbers (n,).
 
     The frame of each is in its middle (n, 3), x along (3,) or (n, 3), z towards `side`. The inertia
-    is that of a box with sides of `width` [m], or the moments (3,) in its axes [kg m^2]; velocities
-    as of `Mechanism.add_bodies`.
+    is that of a box with sides of `width` [m], unless `options` of `Mechanism.add_bodies` tell.
     """
     directions = np.atleast_2d(np.asarray(along, dtype=float))
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     across = np.asarray(side) - (directions @ np.asarray(side))[:, None] * directions
     orientation = quaternion_from_rotation(all_axes(across, directions))
+    solid: dict[str, Any] = {
+        "mass": mass,
+        "inertia": box_inertia(mass, [length, width, width])[None],
+    }
     return mechanism.add_bodies(
         names,
-        mass=mass,
-        inertia=box_inertia(mass, [length, width, width])[None] if inertia is None else inertia,
         position=middle,
         orientation=orientation if len(orientation) > 1 else orientation[0],
-        linear_velocity=linear_velocity,
-        angular_velocity=angular_velocity,
         shape=Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),
+        **solid | options,
     )
 
 

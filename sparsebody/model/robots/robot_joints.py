@@ -98,7 +98,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """Where a joint of the file is found: sign times a coordinate of a joint, from its start."""
+    """A joint of the file in the mechanism: sign times a coordinate of a joint, from its start."""
 
     joint: str
     index: int

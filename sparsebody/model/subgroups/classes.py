@@ -29,7 +29,7 @@ from sparsebody.model.subgroups.links import (
 )
 from sparsebody.model.system import System
 
-# What two classes of a kind have in common: a line through two points, one along two planes.
+# Intersections of two classes of a kind: a line through two points, one along two planes.
 IN_TWO = {Kind.SPHERE: Kind.TURN, Kind.SLIDES: Kind.SLIDE}
 
 

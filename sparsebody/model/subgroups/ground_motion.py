@@ -26,7 +26,7 @@ KEEP_DIRECTIONS = (Kind.RIGID, Kind.SLIDE, Kind.SLIDES, Kind.TRANSLATION)
 
 @dataclass(frozen=True, eq=False)
 class GroundMotion:
-    """What bodies about the world can do, in their own axes about their centers of mass."""
+    """Possible twists of bodies about the world, in their own axes about their centers of mass."""
 
     kind: IntArray  # (n_bodies,) the smallest subgroup that holds each, FREE for none
     axis: FloatArray  # (n_bodies, 3) direction that keeps its place in the world; 0 for none

@@ -235,7 +235,7 @@ class Slides:
 
 @dataclass(frozen=True, eq=False)
 class Sliding:
-    """What the slides of a mechanism join."""
+    """Parts of a mechanism that slides join, along lines, in planes and at will."""
 
     joint: IntArray  # (n_slides,) from the world outwards
     directions: Directions
@@ -250,7 +250,7 @@ class Sliding:
 
 
 class PartNumbers(NamedTuple):
-    """Where parts begin: rigid groups at 0, then along lines, in planes, at will, single bodies."""
+    """First numbers of parts: rigid groups, then along lines, in planes, at will, and bodies."""
 
     lines: int
     planes: int

@@ -1,0 +1,151 @@
+"""Gradients of whole simulations: central differences of what `simulate` returns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_motions import changed, random_motion, unreduced
+
+import sparsebody as sb
+from sparsebody.errors import ShapeError, SimulationError, UnknownNameError
+from sparsebody.linearization import simulate_with_pullback
+from sparsebody.model.gallery import build
+from sparsebody.simulation.stabilization import projected
+
+UP = np.array([0.0, 0.0, 1.0])
+_STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
+
+
+class Case:
+    """A random function of the records of a motion, and its gradient."""
+
+    def __init__(self, system, state, step, n_steps, seed=0, **options):
+        self.system, self.state = system, state
+        self.rng, n = np.random.default_rng(seed), system.n_bodies
+        self.times = {"duration": n_steps * step, "step": step}
+        self.control = self.rng.normal(size=(n_steps + 1, n, 6))
+        arguments = self.times | {"control": self.control} | options
+        self.pullback = simulate_with_pullback(system, state, **arguments)
+        self.weight = [self.rng.normal(size=(n_steps + 1, n, k)) for k in (3, 4, 6)]
+        self.gradient = self.pullback(*self.weight)
+
+    def value(self, system, state, control):
+        """The function of the trajectory of `simulate`."""
+        t0, h = self.state.time, self.times["step"]
+
+        def at(time, _):
+            k = min(int((time - t0) / h + 1e-9), len(control) - 2)
+            share = (time - t0) / h - k
+            return (1.0 - share) * control[k] + share * control[k + 1]
+
+        motion = sb.simulate(system, state, method="rk4", control=at, **self.times)
+        arrays = motion.position, motion.orientation, motion.velocity
+        return sum(float(np.sum(w * a)) for w, a in zip(self.weight, arrays, strict=True))
+
+    def error(self, name, h):
+        """The error of the gradient along a direction, and the difference that it is of."""
+        direction, total = self.rng.normal(size=self.gradient[name].shape), 0.0
+        if name == "inertia":
+            direction *= 0.1
+        for k, weight in _STENCIL:
+            system, state, control = self.system, self.state, self.control
+            change = k * h * direction
+            if name == "control":
+                control = control + change
+            elif name == "force":
+                control = control + change[None]
+            else:
+                system, state, _ = changed(system, state, None, name, change)
+            if name in ("position", "velocity"):
+                dynamics = unreduced(self.system, self.state)
+                state = projected(dynamics.evaluate, state).state
+            total += weight * self.value(system, state, control) / (12.0 * h)
+        return abs(float(np.sum(self.gradient[name] * direction)) - total), abs(total)
+
+
+def check(case, tolerance, steps=(1e-3, 1e-4)):
+    """Differences over several steps, of which some err by rounding and some by higher orders."""
+    for name in case.gradient:
+        if case.gradient[name].size:
+            error, size = min(case.error(name, h) for h in steps)
+            assert error <= tolerance * max(size, 1.0), name
+
+
+def attempts(case):
+    """Of the steps of the motion: 0, with open stages; 1, with closed ones."""
+    return {step.stages.attempt for step in case.pullback._adjoint()._tape.steps}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gradients_of_random_mechanisms_are_differences(seed):
+    system, state, _ = random_motion(seed)
+    case = Case(system, sb.consistent_state(system, state), 1e-3, 8)
+    assert 1 in attempts(case)
+    check(case, 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("scissor", {"pairs": 3}),  # in a plane, with dependent rows
+        ("bricard", {}),
+        ("rotating-squares", {"rows": 2, "columns": 2}),
+        ("n-four-bar", {"loops": 2}),
+    ],
+)
+def test_gradients_of_steps_with_open_stages_are_differences(name, parameters):
+    system = build(name, **parameters).compile()
+    state = sb.consistent_state(system)
+    case = Case(system, state, 1e-3, 20)
+    assert 0 in attempts(case)
+    check(case, 1e-8)
+
+
+def test_gradients_are_the_same_bits_with_checkpoints():
+    system, state, _ = random_motion(1)
+    state = sb.consistent_state(system, state)
+    kept = Case(system, state, 1e-3, 20)
+    repeated = Case(system, state, 1e-3, 20, memory=0)
+    assert sum(step.start is not None for step in repeated.pullback._adjoint()._tape.steps) == 4
+    for name, gradient in kept.gradient.items():
+        assert np.array_equal(gradient, repeated.gradient[name]), name
+
+
+def test_a_driven_mechanism_without_freedoms_has_no_gradient_by_its_start():
+    system = build("scissor", pairs=2, drive=True).compile()
+    pullback = simulate_with_pullback(system, duration=0.02)
+    gradient = pullback(position=np.ones((system.n_bodies, 3)))
+    assert max(np.abs(g).max(initial=0.0) for g in gradient.values()) < 1e-12
+
+
+def test_a_last_shorter_step_counts():
+    system = build("scissor", pairs=2).compile()
+    whole = simulate_with_pullback(system, duration=0.025, step=0.01)
+    assert whole.trajectory.time[-1] == 0.025
+    weight = np.ones((system.n_bodies, 3))
+    a, b = whole(position=weight)["gravity"][2], 1e-4
+    ends = [
+        sb.simulate(
+            replace(system, gravity=system.gravity + h * UP),
+            duration=0.025,
+            step=0.01,
+            method="rk4",
+        )
+        .position[-1]
+        .sum()
+        for h in (b, -b)
+    ]
+    assert a == pytest.approx((ends[0] - ends[1]) / (2.0 * b), rel=1e-7)
+
+
+def test_errors_name_what_does_not_fit():
+    system = build("scissor", pairs=2).compile()
+    with pytest.raises(UnknownNameError, match=r"method with an adjoint is 'radau-iia'.*rk4"):
+        simulate_with_pullback(system, duration=0.1, method="radau-iia")
+    with pytest.raises(SimulationError, match="step is 'auto'"):
+        simulate_with_pullback(system, duration=0.1, step="auto", method="rk4")
+    with pytest.raises(ShapeError, match=r"control has shape \(3, 6\), not \(11, 4, 6\)"):
+        simulate_with_pullback(system, duration=0.1, step=0.01, control=np.zeros((3, 6)))
+    pullback = simulate_with_pullback(system, duration=0.01)
+    with pytest.raises(ShapeError, match=r"by velocity have shape \(2, 6\), not \(11, 4, 6\)"):
+        pullback(velocity=np.zeros((2, 6)))
