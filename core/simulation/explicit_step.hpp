@@ -59,9 +59,10 @@ inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the 
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
-// step. There open stages add relative errors of the order of c^4 to the local error E of the method, (h w)^4 for a motion
-// with rates w, and may stay open where c <= 2 E^(1/4), whatever h; or where c^4 is 1e-10, and its part in a step rounding.
-inline constexpr double pivot_change_ratio = 2.0, least_pivot_change = 3e-3;
+// step. There open stages add relative errors of the order of c^4, which depend on which body of a joint is its predecessor,
+// to the local error E of the method, (h w)^4 for a motion with rates w. They may stay open where c^4 <= E / 16, so that
+// errors change by less than a factor of two; or where c^4 is 3e-10, and its part in a step rounding.
+inline constexpr double pivot_change_ratio = 0.5, least_pivot_change = 4e-3;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 

@@ -8,7 +8,6 @@ namespace sparsebody::implicit {
 
 namespace {
 
-constexpr double share = 1e-4;     // of the first correction, the error of the prediction, that may be left
 constexpr double usual = 0.03;     // contraction by new factors
 constexpr double cost = 2.0;       // iterations that new factors are worth, as the next steps have them too
 constexpr double slow = 0.5;       // contraction by new factors at which they are given up
@@ -102,8 +101,8 @@ const Correction& Newton::solve() {
   return correction_;
 }
 
-void Newton::begin(double b, double c, double accuracy) {
-  b_ = b, c_ = c;
+void Newton::begin(double b, double c, double share, double accuracy) {
+  b_ = b, c_ = c, share_ = share;
   const double farthest_body = largest({start_.position.data(), start_.position.size()});
   least_error_ = rounding * farthest_body;
   accuracy_ = accuracy + most_rounding * least_error_;
@@ -139,7 +138,7 @@ Newton::Status Newton::correct(View<const double, 2> twist, View<const double> m
   size = length_ * angle + distance;
   if (!(size < farthest * length_)) return diverged;
   contraction = last > 0.0 ? size / last : 0.0;
-  if (n_iterations == 0) goal_ = std::max(share * size, least_error_);
+  if (n_iterations == 0) goal_ = std::max(share_ * size, least_error_);
   const bool is_slow = contraction > slow || n_iterations >= most_precise;  // by rounding, say
   if (size * remaining(contraction) <= goal_ || (is_slow && size < accuracy_)) {
     equations_.move();

@@ -202,8 +202,8 @@ def test_an_n_four_bar_passes_flat_poses_with_order_4_whichever_way_its_joints_p
         [error_of_n_four_bar(simulate(one, duration=3.0, step=step), 3) for one in systems]
         for step in (0.012, 0.006)
     ]
-    for same_step in errors if stages == "closed" else []:
-        assert max(same_step) < 1.01 * min(same_step)
+    for same_step in errors:
+        assert max(same_step) < (1.01 if stages == "closed" else 2.0) * min(same_step)
     assert max(errors[0]) < 1e-5
     assert max(errors[1]) < max(errors[0]) / 14.0
 

@@ -94,7 +94,7 @@ def test_stages_that_stay_open_leave_smaller_errors_than_closed_ones(monkeypatch
     for closes in (False, True):
         if closes:
             close_stages(monkeypatch)
-        run = sb.simulate(system, duration=0.1, step=2e-3, method="rk4")
+        run = sb.simulate(system, duration=0.1, step=1e-3, method="rk4")
         assert run.position_error.max() < 1e-13
         errors.append(np.abs(run.position[-1] - exact.position[-1]).max())
     assert 0.0 < errors[0] < errors[1] < 1e-9
