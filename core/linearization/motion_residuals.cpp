@@ -39,23 +39,6 @@ Wrench value_of(const Force<OfJoint>& w) {
           {w.linear.x.value, w.linear.y.value, w.linear.z.value}};
 }
 
-// Members by their keys: those of key k, in order.
-class Grouped {
- public:
-  Grouped(Index n_keys, View<const Index> keys) : first_(n_keys + 1), members_(keys.size()) {
-    for (const Index key : keys) ++first_[key + 1];
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    std::vector<Index> next(first_.begin(), first_.end() - 1);
-    for (Index i = 0; i < keys.size(); ++i) members_[next[keys[i]]++] = i;
-  }
-  View<const Index> operator[](Index key) const {
-    return View<const Index>(members_).slice(first_[key], first_[key + 1]);
-  }
-
- private:
-  std::vector<Index> first_, members_;
-};
-
 // The numbers of a motion, for products with matrices.
 Wrench numbers(const Twist& m) { return {m.angular, m.linear}; }
 
@@ -80,6 +63,39 @@ void add_symmetric_gradient(const Vector& y, const Vector& w, double* e) {
 Twist row_of(View<const double, 2> rows, Index i) { return i < 0 ? Twist{} : Twist::load(&rows(i, 0)); }
 
 }  // namespace
+
+// Members by their keys: those of key k, in order.
+class MotionResiduals::Grouped {
+ public:
+  Grouped(Index n_keys, View<const Index> keys) : first_(n_keys + 1), members_(keys.size()) {
+    for (const Index key : keys) ++first_[key + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    std::vector<Index> next(first_.begin(), first_.end() - 1);
+    for (Index i = 0; i < keys.size(); ++i) members_[next[keys[i]]++] = i;
+  }
+  View<const Index> operator[](Index key) const {
+    return View<const Index>(members_).slice(first_[key], first_[key + 1]);
+  }
+
+ private:
+  std::vector<Index> first_, members_;
+};
+
+// A joint in S coordinates, on scalars with rates by x and dv_J.
+struct MotionResiduals::Rated {
+  Index first_row;
+  Transform<double> X_S;
+  Transform<OfJoint> X;
+  Motion<OfJoint> v_J, a_J;
+  const double* lambda;
+  Force<OfJoint> wrench;
+  Rates rates;
+
+  Rated(const Connection& c, const Transform<double>& X_S_, const Transform<double>& X_, const Twist& a,
+        const double* lambda_)
+      : first_row(c.first_row), X_S(X_S_), X(model::with_rates<12>(X_)), v_J(with_unit_rates<OfJoint>(X_S * c.v_J, 6)),
+        a_J{{a.angular.x, a.angular.y, a.angular.z}, {a.linear.x, a.linear.y, a.linear.z}}, lambda(lambda_) {}
+};
 
 MotionResiduals::MotionResiduals(const Inertias& inertias, const model::SystemTables& tables, const MotionAt& at,
                                  const SpringMotion& springs)
@@ -110,6 +126,59 @@ MotionResiduals::Connection MotionResiduals::connect(const model::JointFrames& f
   return c;
 }
 
+// A row t of a joint: d/dt (t' v_J) = t' a_J - t' c.
+void MotionResiduals::add_row(Rated& of, Index row, const Force<OfJoint>& t, const Motion<OfJoint>& drift) {
+  rows_[of.first_row + row] = of.X_S.transpose(value_of(t));
+  store_rates(dot(of.a_J - drift, t), int(row), of.rates.row);
+  of.wrench += t * OfJoint(of.lambda[row]);
+}
+
+// The rows and the springs of a joint's coordinates: tau = effort - k (q - q_0) - d dq/dt.
+void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tables, Index j, View<const Index> items,
+                                      const Grouped& springs_of, const MotionAt& at, const SpringMotion& springs) {
+  const model::TrackedCoordinates& tracked = tables.coordinates;
+  visit_joint(int(tracked.kind[j]), tracked.parameter[j], [&]<class C>(const C& type) {
+    constexpr joints::JointInfo info = C::info;
+    if constexpr (info.n_velocities > 0) {
+      OfJoint q[info.n_positions];
+      type.coordinates(of.X, q);
+      const auto W = joints::active_force_subspace(type, of.X);
+      const Motion<OfJoint> along = joints::drift(type, of.X, of.v_J);
+      for (const Index item : items) {
+        const Index k = tracked.index[item];
+        OfJoint value(0.0);
+        if constexpr (info.n_scalars > 0)
+          if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
+        value = tracked.continued(item, value, at.coordinate[item]);
+        if (tracked.row[item] >= 0) add_row(of, tracked.row[item] - of.first_row, W[k], along);
+        const OfJoint rate = dot(of.v_J, W[k]);
+        for (const Index spring : springs_of[item]) {
+          const auto& [_, stiffness, rest, damping] = tables.springs;
+          of.wrench += W[k] * (OfJoint(at.joint_effort[spring]) -
+                               OfJoint(stiffness[spring]) * (value - OfJoint(rest[spring])) -
+                               OfJoint(damping[spring]) * rate);
+          springs.value[spring] = value.value, springs.rate[spring] = rate.value;
+          springs_.push_back({spring, of.X_S.transpose(value_of(W[k]))});
+        }
+      }
+    }
+  });
+}
+
+// The wrench of a connection, with all rates taken to the successor's coordinates.
+void MotionResiduals::add_rates(Connection& c, Rated& of) {
+  c.wrench = of.X_S.transpose(value_of(of.wrench));
+  store_rates(of.wrench, of.rates.wrench);
+  for (int by = 0; by < 2; ++by) {
+    of.rates.wrench[by] = congruence(of.X_S, of.rates.wrench[by]);
+    for (int k = 0; k < 6; ++k)
+      of.X_S.transpose(Wrench::load(&of.rates.row[by](k, 0))).store(&of.rates.row[by](k, 0));
+  }
+  c.rates = Index(rates_.size());
+  rates_.push_back(of.rates);
+  connections_.push_back(c);
+}
+
 void MotionResiduals::add_joints(const model::SystemTables& tables, const MotionAt& at, const SpringMotion& springs) {
   const model::JointTable& joints = tables.joints;
   const model::TrackedCoordinates& tracked = tables.coordinates;
@@ -130,57 +199,13 @@ void MotionResiduals::add_joints(const model::SystemTables& tables, const Motion
       connections_.push_back(c);
       return;
     }
-    // In S coordinates, on scalars with rates:
-    const auto X = model::with_rates<12>(model::joint_motion(joints.frames, motions_, j).X);
-    const auto v_J = with_unit_rates<OfJoint>(X_S * c.v_J, 6);
-    const auto a = X_S * (row_acceleration(c));
-    const Motion<OfJoint> a_J{{a.angular.x, a.angular.y, a.angular.z}, {a.linear.x, a.linear.y, a.linear.z}};
-    Force<OfJoint> w;
-    Rates rates;
-    const auto add_row = [&](int row, const Force<OfJoint>& t, const Motion<OfJoint>& drift) {
-      rows_[c.first_row + row] = X_S.transpose(value_of(t));
-      store_rates(dot(a_J - drift, t), row, rates.row);  // d/dt (t' v_J) = t' a_J - t' c
-      w += t * OfJoint(lambda[row]);
-    };
-    const auto columns = joint.constraint_force_subspace(X);
-    const Motion<OfJoint> drift = joints::drift(joint, X, v_J);
-    for (std::size_t k = 0; k < columns.size(); ++k) add_row(int(k), columns[k], drift);
-    if (!items[j].empty())
-      visit_joint(int(tracked.kind[j]), tracked.parameter[j], [&]<class C>(const C& type) {
-        constexpr joints::JointInfo info = C::info;
-        if constexpr (info.n_velocities > 0) {
-          OfJoint q[info.n_positions];
-          type.coordinates(X, q);
-          const auto W = joints::active_force_subspace(type, X);
-          const Motion<OfJoint> along = joints::drift(type, X, v_J);
-          for (const Index item : items[j]) {
-            const Index k = tracked.index[item];
-            OfJoint value(0.0);
-            if constexpr (info.n_scalars > 0)
-              if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
-            value = tracked.continued(item, value, at.coordinate[item]);
-            if (tracked.row[item] >= 0) add_row(int(tracked.row[item] - c.first_row), W[k], along);
-            for (const Index spring : springs_of[item]) {  // tau = effort - k (q - q_0) - d dq/dt
-              const OfJoint rate = dot(v_J, W[k]);
-              const auto& [of, stiffness, rest, damping] = tables.springs;
-              w += W[k] * (OfJoint(at.joint_effort[spring]) - OfJoint(stiffness[spring]) * (value - OfJoint(rest[spring])) -
-                           OfJoint(damping[spring]) * rate);
-              springs.value[spring] = value.value, springs.rate[spring] = rate.value;
-              springs_.push_back({spring, X_S.transpose(value_of(W[k]))});
-            }
-          }
-        }
-      });
+    Rated of(c, X_S, model::joint_motion(joints.frames, motions_, j).X, X_S * row_acceleration(c), lambda);
+    const auto columns = joint.constraint_force_subspace(of.X);
+    const Motion<OfJoint> drift = joints::drift(joint, of.X, of.v_J);
+    for (std::size_t k = 0; k < columns.size(); ++k) add_row(of, Index(k), columns[k], drift);
+    if (!items[j].empty()) add_coordinates(of, tables, j, items[j], springs_of, at, springs);
     c.end_spring = Index(springs_.size());
-    c.wrench = X_S.transpose(value_of(w));
-    store_rates(w, rates.wrench);
-    for (int by = 0; by < 2; ++by) {
-      rates.wrench[by] = congruence(X_S, rates.wrench[by]);
-      for (int k = 0; k < 6; ++k) X_S.transpose(Wrench::load(&rates.row[by](k, 0))).store(&rates.row[by](k, 0));
-    }
-    c.rates = Index(rates_.size());
-    rates_.push_back(rates);
-    connections_.push_back(c);
+    add_rates(c, of);
   });
 }
 
@@ -193,18 +218,11 @@ void MotionResiduals::add_elements(const model::ElasticElements& elements) {
   for (Index k = 0; k < elements.size(); ++k) {
     Connection c = connect(elements.frames, k);
     const Transform<double> X_S = c.body[1] < 0 ? Transform<double>() : elements.frames.X_S(k);
-    const auto X = model::with_rates<12>(model::joint_motion(elements.frames, motions_, k).X);
-    const auto v_J = with_unit_rates<OfJoint>(X_S * c.v_J, 6);
-    const model::ElasticRows z(elements, k, X);
-    Force<OfJoint> w;  // -(dz/dx)' (z + D dz/dt)
-    for (int i = 0; i < z.n_rows; ++i) w -= Force<OfJoint>::load(z.rows[i]) * z.force(elements, k, i, v_J);
-    Rates rates;
-    store_rates(w, rates.wrench);
-    for (Matrix6& rate : rates.wrench) rate = congruence(X_S, rate);
-    c.wrench = X_S.transpose(value_of(w));
-    c.rates = Index(rates_.size());
-    rates_.push_back(rates);
-    connections_.push_back(c);
+    Rated of(c, X_S, model::joint_motion(elements.frames, motions_, k).X, {}, nullptr);
+    const model::ElasticRows z(elements, k, of.X);
+    for (int i = 0; i < z.n_rows; ++i)  // -(dz/dx)' (z + D dz/dt)
+      of.wrench -= Force<OfJoint>::load(z.rows[i]) * z.force(elements, k, i, of.v_J);
+    add_rates(c, of);
   }
 }
 

@@ -91,8 +91,15 @@ class MotionResiduals {
     double of[12][24];
   };
 
+  class Grouped;
+  struct Rated;
+
   Connection connect(const model::JointFrames& frames, Index j) const;
   Motion<double> row_acceleration(const Connection& c) const;  // a_J
+  void add_row(Rated& of, Index row, const Force<OfJoint>& t, const Motion<OfJoint>& drift);
+  void add_coordinates(Rated& of, const model::SystemTables& tables, Index j, View<const Index> items,
+                       const Grouped& springs_of, const MotionAt& at, const SpringMotion& springs);
+  void add_rates(Connection& c, Rated& of);
   void add_joints(const model::SystemTables& tables, const MotionAt& at, const SpringMotion& springs);
   void add_elements(const model::ElasticElements& elements);
   void add_point_springs(const model::PointSprings& springs, View<const double> effort);
