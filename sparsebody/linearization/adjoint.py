@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, check_finite, numbers
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ShapeError, SimulationOptionError, check_name
+from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, StateGradient, Tape
 from sparsebody.model.system import State, System, check_state
@@ -86,6 +86,8 @@ class Pullback:
         ------
         ShapeError
             If an array does not fit.
+        ModelError
+            If a derivative is not finite.
         """
         given = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(given)
@@ -106,12 +108,13 @@ class Pullback:
                 continue
             shape = getattr(self.trajectory, name).shape
             records[name] = full = np.zeros(shape)
-            value = np.asarray(array, dtype=float)
+            value = numbers(array, f"the derivatives by {name}")
             if value.shape not in (shape, shape[1:]):
                 raise ShapeError(
                     f"the derivatives by {name} have shape {value.shape}, not {shape} or, of the "
                     f"last record, {shape[1:]}"
                 )
+            check_finite(value, f"the derivatives by {name}")
             full[-1 if value.ndim < len(shape) else slice(None)] = value
         return records
 
@@ -181,6 +184,8 @@ def simulate_with_pullback(
         If the method has no adjoint.
     ShapeError
         If the control does not fit.
+    ModelError
+        If a number of the control is not finite.
     SimulationError
         For an argument that does not fit.
     StoppedSimulationError
@@ -203,6 +208,8 @@ def simulate_with_pullback(
     """
     check_name(method, ADJOINT_METHODS, "method with an adjoint")
     check_positive(duration, "duration")
+    if memory != 0:
+        check_positive(memory, "memory", "bytes")
     solver = Solver() if dynamics is None else dynamics
     options = simulation_options(step, (1e-6, 1e-9), method, solver, EVERY_STEP)
     if options.is_adaptive:
@@ -240,11 +247,19 @@ class _Nodes:
         ends = (start + step * np.arange(n_whole_steps(duration, step) + 1)).tolist()
         rest = [start + duration] if rest_of_step(duration, step) > 0.0 else []
         time = np.array([*ends, *rest])
-        value, shape = np.asarray(control, dtype=float), (len(time), system.n_bodies, 6)
+        remedy = "an array of wrenches at the ends of the steps"
+        value, shape = numbers(control, "control", remedy), (len(time), system.n_bodies, 6)
         if value.shape != shape:
             raise ShapeError(
                 f"control has shape {value.shape}, not {shape}: wrenches on all bodies at the "
                 "beginning and at the ends of all steps"
+            )
+        finite = np.isfinite(value).all(axis=2)
+        if not finite.all():
+            k, i = np.argwhere(~finite)[0]
+            raise ModelError(
+                f"control of body {system.body_names[i]!r} at t = {time[k]:.6g} s is "
+                f"{value[k, i]}; give six finite numbers"
             )
         return cls(time, value)
 

@@ -119,8 +119,8 @@ def _operation(
             return vjp(*ctx.saved_tensors, weight)
 
         @staticmethod
-        def jvp(ctx: Any, direction: Any) -> Any:
-            return jvp(*ctx.saved_tensors, direction)
+        def jvp(ctx: Any, *directions: Any) -> Any:
+            return jvp(*ctx.saved_tensors, *directions)
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[int | None, ...], *vectors: Any) -> tuple[Any, int]:

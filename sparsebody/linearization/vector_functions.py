@@ -15,7 +15,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ShapeError, check_name
+from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.derivatives import Derivatives, derivatives, shapes_of
 from sparsebody.model.system import State, System
@@ -132,8 +132,7 @@ class AccelerationFunction(VectorFunction):
             values = split(x, self.inputs)
             parts = {name: values.pop(name) for name in _STATE if name in values}
             if "orientation" in parts:
-                q = parts["orientation"]
-                parts["orientation"] = q / np.linalg.norm(q, axis=1, keepdims=True)
+                parts["orientation"] = _normalized(self._system, parts["orientation"])
             force = values.pop("force", None)
             dynamics = self._dynamics_of(values)
             state = self._state.with_(**parts)
@@ -152,6 +151,19 @@ class AccelerationFunction(VectorFunction):
         return last
 
 
+def _normalized(system: System, quaternions: FloatArray) -> FloatArray:
+    """Return unit quaternions; ModelError for one that is zero or not finite."""
+    norm = np.linalg.norm(quaternions, axis=1)
+    bad = ~((norm > 0.0) & np.isfinite(norm))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ModelError(
+            f"orientation of body {system.body_names[i]!r} is {quaternions[i]}; give a quaternion "
+            "of finite length above zero"
+        )
+    return np.asarray(quaternions / norm[:, None])
+
+
 def variables(system: System, state: State) -> dict[str, FloatArray]:
     """Return what the system and a state have for all variables; no wrenches."""
     springs, tracked = system.joint_forces, system.coordinates
@@ -167,7 +179,11 @@ def variables(system: System, state: State) -> dict[str, FloatArray]:
 
 
 def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
-    """Return the system with other values of the parameters of `Derivatives`."""
+    """Return the system with other values of the parameters of `Derivatives`.
+
+    Raises ModelError for a number that is not finite, or a mass or moment that is not positive.
+    """
+    _check_parameters(system, values)
     changes: dict[str, Any] = {name: values[name] for name in ("mass", "gravity") if name in values}
     if "inertia" in values:
         changes["inertia"] = values["inertia"][:, _SYMMETRIC]
@@ -182,6 +198,39 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
             motion[item] = _accelerated(motion[item], float(value))
         changes["coordinates"] = replace(tracked, motion=tuple(motion))
     return replace(system, **changes, joint_forces=replace(system.joint_forces, **springs))
+
+
+def _check_parameters(system: System, values: Mapping[str, FloatArray]) -> None:
+    """Raise ModelError for a number that is not finite, or a body that cannot be."""
+    for name, value in values.items():
+        finite = np.isfinite(value.reshape(len(value), -1)).all(axis=1)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise ModelError(f"{name}{_owner(system, name, k)} is {value[k]}; it must be finite")
+    if "mass" in values:
+        _check_positive(system, "mass", values["mass"])
+    if "inertia" in values:
+        least = np.linalg.eigvalsh(values["inertia"][:, _SYMMETRIC])[:, 0]
+        _check_positive(system, "the least principal moment", np.asarray(least, dtype=float))
+
+
+def _check_positive(system: System, what: str, value: FloatArray) -> None:
+    if not (value > 0.0).all():
+        k = int(np.argmin(value))
+        raise ModelError(
+            f"{what} of body {system.body_names[k]!r} is {value[k]:.6g}; it must be positive"
+        )
+
+
+def _owner(system: System, name: str, k: int) -> str:
+    """Return in words what the k-th number of a parameter is of."""
+    if name in ("mass", "inertia"):
+        return f" of body {system.body_names[k]!r}"
+    if name == "gravity":
+        return ""
+    prescribed, item = system.coordinates.prescribed, system.joint_forces.item
+    at = prescribed[k] if name == "prescribed_acceleration" else item[k]
+    return f" at joint {system.joint_names[int(system.coordinates.joint[at])]!r}"
 
 
 def _accelerated(motion: TimeFunction | None, acceleration: float) -> TimeFunction:

@@ -7,7 +7,7 @@ from pinocchio_models import ANGULAR_FIRST, PinocchioModel
 from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
-from sparsebody.errors import ModelError, ShapeError
+from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.linearization import derivatives
 from sparsebody.tree import (
     TreeDerivatives,
@@ -161,6 +161,10 @@ def test_what_has_no_derivatives_by_joint_coordinates_is_refused(monkeypatch):
         of.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(2))
     with pytest.raises(ModelError, match="must be finite"):
         of.inverse_dynamics(np.zeros(3), np.full(3, np.nan), np.zeros(3))
+    with pytest.raises(SingularSystemError, match="too large to multiply"):
+        of.inverse_dynamics(np.zeros(3), np.full(3, 1e200), np.zeros(3))
+    with pytest.raises(SingularSystemError):
+        of.forward_dynamics(np.zeros(3), np.full(3, 1e200), np.zeros(3))
     chain.add_external_force("wind", chain.body_names[1], force=(1.0, 0.0, 0.0))
     system = chain.compile()
     with pytest.raises(ModelError, match=f"body {system.body_names[1]!r} has a load"):
