@@ -32,11 +32,11 @@ void bind_simulation_implicit(nb::module_& m) {
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");
-  def_kernel<"assemble()">(
+  def_kernel<"assemble(exact_rows)">(
       type,
-      [](Equations& self) {
+      [](Equations& self, bool exact_rows) {
         Triplets entries;
-        self.assemble(entries);
+        self.assemble(entries, exact_rows);
         return entries;
       },
       "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries at one place add up.");

@@ -111,10 +111,10 @@ inline RowPivot smallest_pivot(const ReducedEvaluation& e) { return smallest_piv
 inline RowPivot smallest_pivot(const PlanarEvaluation& e) { return e.qr->smallest_pivot(e.rows()); }
 inline RowPivot smallest_pivot(const SpatialQR& e) { return e.qr.smallest_pivot(e.system.rows()); }
 
-// Fills accelerations at a state; whether they are accurate.
+// Fills accelerations at a state, and multipliers if there is room for them; whether they are accurate.
 template <class E>
-bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
-  const auto [status, refinement] = e.accelerate(in, acceleration, {});
+bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier = {}) {
+  const auto [status, refinement] = e.accelerate(in, acceleration, multiplier);
   return status == block_ldl::regular && refinement.residual <= largest_residual &&
          !(refinement.correction > rough_correction);
 }
@@ -211,15 +211,19 @@ class ExplicitSteps {
     load_ = Array<double, 2>({e_.n_bodies(), 6});
   }
 
-  // Whether steps keep their stages (s, n, 19), the end included: x, q, v and a. They are given away once.
+  // Whether steps keep their stages, the end included: x, q, v and a (s, n, 19), and multipliers (s, n_rows). They are
+  // given away once.
   void keep_stages(bool wanted) { keeps_stages_ = wanted; }
-  Array<double, 3> stages() { return std::move(stages_); }
+  std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from);
-    if (keeps_stages_) stages_ = Array<double, 3>::uninitialized({n_stages, n, 19});
+    if (keeps_stages_) {
+      stages_ = Array<double, 3>::uninitialized({n_stages, n, 19});
+      multipliers_ = Array<double, 2>({n_stages, joints_.n_rows()});
+    }
     auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
@@ -242,7 +246,7 @@ class ExplicitSteps {
         if (!close(s, is_near, is_end)) return failed();
         if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       }
-      if (!fill_acceleration(s)) return failed();
+      if (!fill_acceleration(s, keeps_stages_ ? multipliers_.view()[k] : View<double>())) return failed();
       if (keeps_stages_) keep(s, k);
       s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
@@ -312,11 +316,11 @@ class ExplicitSteps {
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     return true;
   }
-  bool fill_acceleration(StageState& s) {
+  bool fill_acceleration(StageState& s, View<double> multiplier = {}) {
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
-    return accelerate(e_, in, s.acceleration.view());
+    return accelerate(e_, in, s.acceleration.view(), multiplier);
   }
   // The loads of the model, and the wrenches of the control; whether there are any.
   bool fill_loads(const StageState& s) {
@@ -436,6 +440,7 @@ class ExplicitSteps {
   bool is_stopped_ = false;        // by the control
   bool keeps_stages_ = false;
   Array<double, 3> stages_;
+  Array<double, 2> multipliers_;
 };
 
 }  // namespace sparsebody::simulation

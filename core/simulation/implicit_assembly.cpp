@@ -28,7 +28,7 @@ BodyMotion<InSpace<InTime>> in_time(const BodyMotion<InSpace<OfBoth>>& body, con
 
 }  // namespace
 
-void Equations::assemble(Triplets& out) {
+void Equations::assemble(Triplets& out, bool exact_rows) {
   const Index n = n_bodies();
   std::vector<Matrix6> tangent(n);  // T^-1: dy = T^-1 d
   for (Index i = 0; i < n; ++i) tangent[i] = inverse_tangent(Motion<double>::load(&end_.displacement(i, 0)));
@@ -59,6 +59,7 @@ void Equations::assemble(Triplets& out) {
     const auto& [body, first, n_rows, first_entry] = connections_[j];
     add_force(0, -terms.X_p.transpose(terms.wrench), body);
     add_force(1, terms.X_s.transpose(terms.wrench), body);
+    const bool is_exact = exact_rows || terms.is_element;
     for (int k = 0; k < terms.n_rows; ++k) {
       const Index row = 6 * n + first + k;
       const auto t = Force<OfBoth>::load(terms.rows[k]);
@@ -68,13 +69,11 @@ void Equations::assemble(Triplets& out) {
         on[side].store(entry);
         for (int e = 0; e < 6 && body[side] >= 0; ++e) {
           out.add(6 * body[side] + e, row, entry[e].value);
-          if (!terms.is_element) out.add(row, 6 * body[side] + e, entry[e].value);  // A, though delta is not quite zero
+          if (!is_exact) out.add(row, 6 * body[side] + e, entry[e].value);  // A, though delta is not quite zero
         }
       }
-      if (terms.is_element) {
-        add_rates(row, terms.delta[k], body);
-        out.add(row, row, -1.0);
-      }
+      if (is_exact) add_rates(row, terms.delta[k], body);
+      if (terms.is_element) out.add(row, row, -1.0);
       for (int l = 0; l < terms.n_rows && !terms.is_element; ++l)
         out.add(row, 6 * n + first + l, -compliance_.entries[first_entry + k * terms.n_rows + l]);
     }

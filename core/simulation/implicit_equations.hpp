@@ -120,8 +120,9 @@ class Equations {
   // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
   // distance [rad, m] in it.
   std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
-  // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals.
-  void assemble(Triplets& out);
+  // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals, and of joints
+  // as well if they are to be exact where joints are open.
+  void assemble(Triplets& out, bool exact_rows);
   // The same of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
   void assemble_acceleration_errors(Triplets& out, View<double> error);
   // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.

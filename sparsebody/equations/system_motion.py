@@ -23,6 +23,7 @@ from sparsebody.kinematics.joint_motion import (
 from sparsebody.model.system import State, System, body_arrays, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
+_TABLES: WeakKeyDictionary[System, Any] = WeakKeyDictionary()
 _PRESCRIBED: WeakKeyDictionary[System, LoadsAndRows] = WeakKeyDictionary()
 
 
@@ -34,6 +35,13 @@ def joint_table(system: System) -> Any:
 
 def system_tables(system: System) -> Any:
     """Return joints, coordinates, springs, elastic elements and loads as kernels see them."""
+    tables = _TABLES.get(system)
+    if tables is None:
+        tables = _TABLES[system] = _system_tables(system)
+    return tables
+
+
+def _system_tables(system: System) -> Any:
     tracked, springs = system.coordinates, system.joint_forces
     forces, (frames, *elastic) = system.external_forces, system.elastic.arrays
     return (

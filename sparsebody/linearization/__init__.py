@@ -1,4 +1,4 @@
-"""Motions near a motion: derivatives, linearized equations, vibrations, buckling, plane waves.
+"""Motions near a motion: derivatives, gradients, linearized equations, vibrations, plane waves.
 
 All of it is more right-hand sides for factors of the matrix of (8.64), or of it with stiffness.
 """

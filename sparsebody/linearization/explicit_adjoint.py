@@ -3,12 +3,9 @@
 A stage is a point (q_o, v_o) of a curve that the start and the accelerations of the stages before
 make, closed where the step closes it, with its acceleration:
 
-    q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k,
-    M a + v x* M v - f - A' lambda = 0,  A a = gamma.
+    q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k.
 
-Of gradients g by q, v and a, [M A'; A 0] [p; pi] = [g; 0] make the gradients by what is on the
-left: M p by the open state, and p and pi weight the changes of M, A and f. Changes of the factors
-by x and d count to first order in these.
+Changes of the factors by x and d count to first order in these.
 """
 
 from __future__ import annotations
@@ -22,11 +19,15 @@ import numpy as np
 from sparsebody._core import linearization as native
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import SimulationError, SingularSystemError
+from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization.derivatives import Residuals, shapes_of
+from sparsebody.linearization.state_gradients import (
+    Adjoint,
+    LinearDynamics,
+    StateGradient,
+    force_cross,
+)
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.explicit_steps import ExplicitSteps
@@ -35,23 +36,7 @@ from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
 
-_NOTHING = np.zeros(0)
-_ROUNDING = 1e-9  # of gradients, relative to the largest of all
 _ROUNDED_CORRECTION = 1e-12  # of a velocity, or [rad, m]: hardly more than rounding
-_DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then xy xz yz
-
-
-class StateGradient(NamedTuple):
-    """Gradients (n_bodies, 6) by twists, velocities and accelerations; sums, in place."""
-
-    twist: FloatArray
-    velocity: FloatArray
-    acceleration: FloatArray
-
-    @classmethod
-    def zero(cls, n_bodies: int) -> StateGradient:
-        """Return that of nothing."""
-        return cls(*np.zeros((3, n_bodies, 6)))
 
 
 # ---- steps that are kept ------------------------------------------------------------------------
@@ -61,6 +46,7 @@ class Stages(NamedTuple):
     """The stages of a step."""
 
     values: FloatArray  # (s, n_bodies, 19) x, q, v and a, the last of them at the end
+    multiplier: FloatArray  # (s, n_rows)
     attempt: int  # of open stages, or of closed ones
 
 
@@ -130,7 +116,7 @@ class Tape(Stepper):
         made = self._compiled(step.dynamics, start.state, start.acceleration, step.time)
         if made is None or self._compiled.stages is None:
             raise _singular(step.time)
-        return made[0], Stages(self._compiled.stages, self._compiled.attempt)
+        return made[0], Stages(*self._compiled.stages, self._compiled.attempt)
 
     def _set_scales(self) -> None:
         super()._set_scales()
@@ -140,8 +126,8 @@ class Tape(Stepper):
     def _step(self, start: _Reached, time: float) -> _Reached:
         assert self._compiled is not None
         self._compiled.stages = None
-        reached, values = super()._step(start, time), self._compiled.stages
-        stages = None if values is None else Stages(values, self._compiled.attempt)
+        reached, kept = super()._step(start, time), self._compiled.stages
+        stages = None if kept is None else Stages(*kept, self._compiled.attempt)
         step = Step(time, self._rows.dynamics, start.end, stages)
         self._made[id(reached.end.state)] = step
         return reached
@@ -156,51 +142,6 @@ def _singular(time: float) -> SimulationError:
 
 
 # ---- reverse sweeps -----------------------------------------------------------------------------
-
-
-class LinearDynamics:
-    """[M A'; A 0] with the factors of a ForwardDynamics, at the state evaluated last."""
-
-    def __init__(self, dynamics: ForwardDynamics) -> None:
-        self.dynamics, n = dynamics, dynamics.system.n_bodies
-        self._shape, self._n_rows = (n, 6), dynamics.system.n_rows
-        self._assembler: object = None
-        self._axes, self._time = np.zeros((0, 0, 0)), 0.0
-
-    def evaluate(self, state: State, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        """Return accelerations and multipliers at a state, and keep the factors there."""
-        if isinstance(self.dynamics.evaluator, KrylovEvaluator):
-            raise SimulationError(
-                f"at t = {state.time:.6g} s it is in doubt which constraint rows are dependent, "
-                "and there are no factors for a gradient; begin at another pose"
-            )
-        self._time = state.time
-        acceleration, multiplier = np.empty(self._shape), np.zeros(self._n_rows)
-        self.dynamics.run(
-            lambda solver: solver.accelerate(state, force, _NOTHING, acceleration, multiplier)
-        )
-        return acceleration, multiplier
-
-    def solve(self, force: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
-        """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; 0].
-
-        Zeros where there is no solution of a force that is rounding, relative to `size`.
-        """
-        twist, dual = np.zeros(self._shape), np.zeros(self._n_rows)
-        assembler = self.dynamics.evaluator.assembler
-        if assembler is not self._assembler:
-            self._assembler, self._axes = assembler, assembler.unit_axes()
-        right = np.zeros(len(assembler.right))
-        free = right[: right.size - len(assembler.rows)].reshape(len(force), assembler.width)
-        np.einsum("nia,na->ni", self._axes, force[assembler.bodies], out=free)
-        try:
-            self.dynamics.run(lambda solver: solver.solve(right, self._time))
-        except SingularSystemError:
-            if largest(force) > _ROUNDING * size:
-                raise  # else rounding, of which a mechanism without freedoms leaves nothing
-            return twist, dual
-        assembler.native.to_user_order(twist, dual)
-        return twist, np.negative(dual, out=dual)
 
 
 class _Curves:
@@ -258,39 +199,27 @@ class _Curves:
         return self._of_start
 
 
-class ExplicitAdjoint:
+class ExplicitAdjoint(Adjoint):
     """A reverse sweep over the steps of a tape."""
 
     def __init__(self, tape: Tape, system: System, control: Control | None) -> None:
-        self._tape, self._system, self._control = tape, system, control
-        self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
-        shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration"):
-            del shapes[name]
-        self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
+        super().__init__(system, control)
+        self._tape, self._length = tape, min(1.0, system.typical_length)
         self._linear: dict[int, LinearDynamics] = {}
-        self._size = 0.0  # of the largest gradient by a state
-        self._length = min(1.0, system.typical_length)
-        self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
-        g, tape = StateGradient.zero(self._system.n_bodies), self._tape
-        self._add(g, gradient_at(tape.steps[-1].time))
+        g, tape = StateGradient.zero(self.system.n_bodies), self._tape
+        self.add(g, gradient_at(tape.steps[-1].time))
         for part in tape.segments():
             for start, step, stages in reversed(part):
                 g = self._step(start, step, stages, g)
-                self._add(g, gradient_at(start.state.time))
+                self.add(g, gradient_at(start.state.time))
         state, at = start.state, self._at(step.dynamics)
-        self._accelerated(at, state, g)
-        self._consistent(at, state, g)
+        at.move_to(state)
+        self.accelerated(at, state, g, at.accelerations(self.force(state)))
+        self.consistent(at, state, g)
         return g
-
-    def _add(self, g: StateGradient, other: StateGradient | None) -> None:
-        if other is not None:
-            for part, added in zip(g, other, strict=True):
-                part += added
-        self._size = max(self._size, *map(largest, g))
 
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
         return self._linear.setdefault(id(dynamics), LinearDynamics(dynamics))
@@ -308,7 +237,9 @@ class ExplicitAdjoint:
             is_end = k + 1 == n_stages
             if not is_end:
                 g = curves.gradient_by_stage(k)
-            self._accelerated(at, states[k], g)
+            acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
+            at.move_to(states[k])
+            self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
             if is_end or method is RK4:
                 self._close(at, curves.end(k, times[k]), states[k], g)
             if not at.dynamics.is_planar:
@@ -316,64 +247,15 @@ class ExplicitAdjoint:
             curves.move_back(k, g)
         return curves.gradient_by_start()
 
-    def _accelerated(self, at: LinearDynamics, state: State, g: StateGradient) -> None:
-        """Add gradients by the accelerations at a state to those by the state and parameters."""
-        force = None if self._control is None else self._control(state.time, state)
-        motion = at.evaluate(state, force)
-        y, z = at.solve(g.acceleration, self._size)
-        by = Residuals(self._system, state, *motion).vjp(-y, -z)
-        g.twist[:] += by["position"]
-        g.velocity[:] += by["velocity"]
-        for name, total in self.by_parameters.items():
-            total += by[name]
-        self.add_force_gradient(state.time, y)
-
     def _close(self, at: LinearDynamics, opened: State, closed: State, g: StateGradient) -> None:
         """Turn the gradient by a closed state into that by the open one, in place."""
         opened = at.dynamics.retracted(opened)
-        by_velocity, by_pose = self._consistent(at, closed, g)
+        by_velocity, by_pose = self.consistent(at, closed, g)
         change, way = closed.velocity - opened.velocity, _twists(opened, closed)
         if largest(way) > _ROUNDED_CORRECTION * self._length:
-            g.twist[:] += _force_cross(way, g.twist) + self._of_factors(at, closed, way, by_pose)
+            g.twist[:] += force_cross(way, g.twist) + self.of_factors(at, closed, way, by_pose)
         if largest(change) > _ROUNDED_CORRECTION * largest(closed.velocity):
-            g.twist[:] += self._of_factors(at, closed, change, by_velocity)
-
-    def _consistent(
-        self, at: LinearDynamics, state: State, g: StateGradient
-    ) -> tuple[FloatArray, FloatArray]:
-        """Turn the gradient by a state into that by changes made consistent by the least motion.
-
-        Returns p of the velocity and of the pose.
-        """
-        by_velocity, pi = at.solve(g.velocity, self._size)
-        g.twist[:] += self._of_rows(state, -pi, state.velocity)
-        by_pose = at.solve(g.twist, self._size)[0]
-        g.velocity[:] = _momenta(self._system, by_velocity)
-        g.twist[:] = _momenta(self._system, by_pose)
-        return by_velocity, by_pose
-
-    def _of_factors(
-        self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
-    ) -> FloatArray:
-        """Add gradients by inertias, and return that by the pose, of -p' (M change + A' nu)."""
-        nu = at.solve(-_momenta(self._system, change), self._momentum_size)[1]
-        both, parameters = p[:, :3, None] * change[:, None, :3], self.by_parameters
-        parameters["mass"] -= np.einsum("ni,ni->n", p[:, 3:], change[:, 3:])
-        parameters["inertia"][:, :3] -= both[:, _DIAGONAL, _DIAGONAL]
-        parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND] + both[:, _SECOND, _FIRST]
-        return self._of_rows(state, -nu, p)
-
-    def _of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
-        """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
-        still = np.zeros_like(motion)
-        at = state.with_(velocity=still), motion, np.zeros(self._system.n_rows)
-        return Residuals(self._system, *at).vjp(still, multiplier)["position"]
-
-
-def _momenta(system: System, velocity: FloatArray) -> FloatArray:
-    """Return M velocity (n_bodies, 6)."""
-    turning = np.einsum("nij,nj->ni", system.inertia, velocity[:, :3])
-    return np.hstack([turning, system.mass[:, None] * velocity[:, 3:]])
+            g.twist[:] += self.of_factors(at, closed, change, by_velocity)
 
 
 def _twists(start: State, end: State) -> FloatArray:
@@ -381,12 +263,6 @@ def _twists(start: State, end: State) -> FloatArray:
     still = np.zeros((len(start.position), 7))
     way = np.hstack([end.position - start.position, end.orientation - start.orientation])
     return simulation.moved(start.position, start.orientation, way, still, still, 0.0)[2]
-
-
-def _force_cross(v: FloatArray, f: FloatArray) -> FloatArray:
-    """Return v x* f (n, 6). Featherstone (2008), eq. (2.34)."""
-    (w, u), (moment, force) = np.hsplit(v, 2), np.hsplit(f, 2)
-    return np.hstack([np.cross(w, moment) + np.cross(u, force), np.cross(w, force)])
 
 
 def _unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:

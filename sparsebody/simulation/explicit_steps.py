@@ -79,7 +79,8 @@ class ExplicitSteps:
         keeps_stages: bool = False,
     ) -> None:
         self._small, self._is_adaptive, self._keeps_stages = small, is_adaptive, keeps_stages
-        self.stages: FloatArray | None = None  # (s, n_bodies, 19) x, q, v and a of the newest step
+        # of the newest step, if kept: (s, n_bodies, 19) x, q, v and a, and (s, n_rows) multipliers
+        self.stages: tuple[FloatArray, FloatArray] | None = None
         self.attempt = 0  # of open and closed stages, which the newest step was
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)

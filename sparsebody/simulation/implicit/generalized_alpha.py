@@ -48,7 +48,7 @@ _MOST_ITERATIONS, _LARGEST_CORRECTION = 20, 0.3
 _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8
 _NOISE_CORRECTION = 1e-9  # lengths of a correction that may be rounding
 _DIFFERENCE_TIME = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
-_DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
+DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
 
 
 class AlphaCoefficients(NamedTuple):
@@ -226,13 +226,13 @@ class StartingValues:
         method = self._method
         b = method.of_newton(h)[0]
         rows = row_motion(self._equations.system, state)
-        acceleration, multiplier = self._accelerations(rows, b, rows.error)
+        acceleration, multiplier = self.accelerations(rows, b, rows.error)
         across = rows.product(acceleration) - rows.acceleration
         rate = np.zeros_like(acceleration)
-        for t in (_DIFFERENCE_SHARE * h, -_DIFFERENCE_SHARE * h):
+        for t in (DIFFERENCE_SHARE * h, -DIFFERENCE_SHARE * h):
             there = row_motion(self._equations.system, self._moved(state, acceleration, t))
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
-            rate += self._accelerations(there, b, error)[0] / (2.0 * t)
+            rate += self.accelerations(there, b, error)[0] / (2.0 * t)
         error = (1.0 / 6.0 - method.beta - 0.5 * method.shift) * rate
         error += cross_products(state.velocity, acceleration) / 12.0
         correction = self._least(state, b, h * h * rows.product(error))
@@ -252,7 +252,7 @@ class StartingValues:
         equations.evaluate()
         return equations.state()
 
-    def _accelerations(
+    def accelerations(
         self, rows: RowMotion, b: float, error: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return dv/dt and lambda.

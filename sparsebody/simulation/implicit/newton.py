@@ -102,7 +102,7 @@ class NewtonMatrix:
     def solve_whole(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
         equations = self._equations
-        solve = _scaled_lu(equations.matrix(1.0, c, b), self.twist.size)
+        solve = scaled_lu(equations.matrix(1.0, c, b), self.twist.size)
         rhs = -np.concatenate([equations.force_residual.ravel(), equations.row_residual])
         twist, self.multiplier[:] = np.split(solve(rhs), [self.twist.size])
         self.twist[:] = twist.reshape(-1, 6)
@@ -152,7 +152,7 @@ class StageMatrix:
             g = gamma.real if gamma.imag == 0.0 else gamma
             data = K.data + g * D.data + g * g * M.data
             matrix = csc_array((data, K.indices, K.indptr), shape=K.shape)
-            self._whole.append(_scaled_lu(matrix, self._n_primal))
+            self._whole.append(scaled_lu(matrix, self._n_primal))
         self._probe()
 
     def solve(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
@@ -213,7 +213,7 @@ class StageMatrix:
 
 def matrix_parts(equations: StepEquations) -> tuple[csc_array, csc_array, csc_array]:
     """Return K, with all rows, D and M at the present unknowns, of one pattern."""
-    row, column, *values = equations.native.assemble()
+    row, column, *values = equations.native.assemble(False)
     n = equations.displacement.size + equations.n_rows
     K, D, M = (coo_array((value, (row, column)), shape=(n, n)).tocsc() for value in values)
     return K, D, M
@@ -234,11 +234,11 @@ def coupled_solve(
         K, D, M = matrix_parts(stage)
         blocks.append([square[i, j] * M + rates[i, j] * D for j in range(s)])
         blocks[i][i] = blocks[i][i] + K - diags_array(regular)
-    x = _scaled_lu(block_array(blocks).tocsc(), n, s)(rhs.ravel())
+    x = scaled_lu(block_array(blocks).tocsc(), n, s)(rhs.ravel())
     return np.asarray(x.real).reshape(s, -1)
 
 
-def _scaled_lu(matrix: csc_array, n_primal: int, n_stages: int = 1) -> Solve:
+def scaled_lu(matrix: csc_array, n_primal: int, n_stages: int = 1) -> Solve:
     """Return the solution by LU factors, scaled; of each stage, so many unknowns are primal."""
     diagonal = np.abs(matrix.diagonal())
     scale = np.ones(len(diagonal))

@@ -223,13 +223,16 @@ class StepEquations:
 
     def matrix(self, *weights: float) -> csc_array:
         """Return the sum of K, with all rows, D and M at the present unknowns, as weighted."""
-        entries = self.native.assemble()
+        entries = self.native.assemble(False)
         values = zip(weights, entries[2:], strict=False)
         return self._matrix(entries, sum(w * np.asarray(v) for w, v in values))
 
-    def parts(self) -> tuple[csc_array, csc_array, csc_array]:
-        """Return K, with all rows, D and M at the present unknowns."""
-        entries = self.native.assemble()
+    def parts(self, exact_rows: bool = False) -> tuple[csc_array, csc_array, csc_array]:
+        """Return K, with all rows, D and M at the present unknowns.
+
+        Rows of joints are A, or the exact rates of their errors, which differ where they are open.
+        """
+        entries = self.native.assemble(exact_rows)
         K, D, M = (self._matrix(entries, value) for value in entries[2:])
         return K, D, M
 

@@ -1,0 +1,198 @@
+"""Gradients by states, and how accelerations and projections turn them into others.
+
+With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a gradient g
+
+- by accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
+  changes of these equations;
+- by a velocity v closed from v_o, M (v - v_o) + A' nu = 0 and A v = k, into M p by v_o, and into
+  those of -pi' A v and -p' (M (v - v_o) + A' nu) by pose and inertias; by a closed pose likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import SimulationError, SingularSystemError
+from sparsebody.linearization.derivatives import Residuals, shapes_of
+from sparsebody.model.system import State, System
+from sparsebody.simulation.callbacks import Control
+from sparsebody.simulation.stabilization import largest
+
+_NOTHING = np.zeros(0)
+_ROUNDING = 1e-9  # of gradients, relative to the largest of all
+_DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then xy xz yz
+
+
+class StateGradient(NamedTuple):
+    """Gradients (n_bodies, 6) by twists, velocities and accelerations; sums, in place."""
+
+    twist: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+
+    @classmethod
+    def zero(cls, n_bodies: int) -> StateGradient:
+        """Return that of nothing."""
+        return cls(*np.zeros((3, n_bodies, 6)))
+
+
+class LinearDynamics:
+    """[M A'; A 0] with the factors of a ForwardDynamics, at the state moved to last."""
+
+    def __init__(self, dynamics: ForwardDynamics) -> None:
+        self.dynamics, n = dynamics, dynamics.system.n_bodies
+        self._shape, self._n_rows = (n, 6), dynamics.system.n_rows
+        self._state = dynamics.system.initial_state
+        self._assembler: object = None
+        self._assembly: object = None  # of the state
+        self._axes = np.zeros((0, 0, 0))
+
+    def move_to(self, state: State) -> None:
+        """Solve by the factors at a state from here on."""
+        if isinstance(self.dynamics.evaluator, KrylovEvaluator):
+            raise SimulationError(
+                f"at t = {state.time:.6g} s it is in doubt which constraint rows are dependent, "
+                "and there are no factors for a gradient; begin at another pose"
+            )
+        self._state, self._assembly = state, None
+
+    def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """Return accelerations and multipliers at the state."""
+        acceleration, multiplier = np.empty(self._shape), np.zeros(self._n_rows)
+        self.dynamics.run(
+            lambda solver: solver.accelerate(self._state, force, _NOTHING, acceleration, multiplier)
+        )
+        self._assembly = self.dynamics.evaluator.assembler.assembly
+        return acceleration, multiplier
+
+    def solve(self, force: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
+        """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; 0].
+
+        Zeros where there is no solution of a force that is rounding, relative to `size`.
+        """
+        twist, dual = np.zeros(self._shape), np.zeros(self._n_rows)
+        try:
+            self.dynamics.run(lambda solver: self._solve(solver, force))
+        except SingularSystemError:
+            if largest(force) > _ROUNDING * size:
+                raise  # else rounding, of which a mechanism without freedoms leaves nothing
+            return twist, dual
+        self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
+        return twist, np.negative(dual, out=dual)
+
+    def _solve(self, solver: Evaluator, force: FloatArray) -> None:
+        assembler = solver.assembler
+        if assembler.assembly is not self._assembly:
+            assembler.assemble(self._state, None, _NOTHING)
+            self._assembly = assembler.assembly
+        if assembler is not self._assembler:
+            self._assembler, self._axes = assembler, assembler.unit_axes()
+        right = np.zeros(len(assembler.right))
+        free = right[: right.size - len(assembler.rows)].reshape(len(force), assembler.width)
+        np.einsum("nia,na->ni", self._axes, force[assembler.bodies], out=free)
+        solver.solve(right, self._state.time)
+
+
+class Adjoint:
+    """Gradients by the parameters of a motion, sums of what is turned back."""
+
+    def __init__(self, system: System, control: Control | None) -> None:
+        self.system, self.control = system, control
+        self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
+        shapes = shapes_of(system)
+        for name in ("position", "velocity", "prescribed_acceleration"):
+            del shapes[name]
+        self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
+        self.size = 0.0  # of the largest gradient by a state
+        self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
+
+    def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
+        """Return the gradient by the first state, of those by states at times."""
+        raise NotImplementedError
+
+    def add(self, g: StateGradient, other: StateGradient | None) -> None:
+        """Add the gradient by a state that a function takes, if it does."""
+        if other is not None:
+            for part, added in zip(g, other, strict=True):
+                part += added
+        self.size = max(self.size, *map(largest, g))
+
+    def accelerated(
+        self,
+        at: LinearDynamics,
+        state: State,
+        g: StateGradient,
+        motion: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Add gradients by the accelerations at a state to those by the state and parameters.
+
+        `motion` are these accelerations and their multipliers.
+        """
+        y, z = at.solve(g.acceleration, self.size)
+        by = Residuals(self.system, state, *motion).vjp(-y, -z)
+        g.twist[:] += by["position"]
+        g.velocity[:] += by["velocity"]
+        self.add_parameters(state.time, by)
+
+    def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
+        """Add gradients by parameters, of which wrenches are those at a time."""
+        for name, total in self.by_parameters.items():
+            total += by[name]
+        self.add_force_gradient(time, by["force"])
+
+    def force(self, state: State) -> FloatArray | None:
+        """Return the wrenches of the control."""
+        return None if self.control is None else self.control(state.time, state)
+
+    def consistent(
+        self, at: LinearDynamics, state: State, g: StateGradient
+    ) -> tuple[FloatArray, FloatArray]:
+        """Turn the gradient by a state into that by changes made consistent by the least motion.
+
+        Returns p of the velocity and of the pose.
+        """
+        by_velocity, pi = at.solve(g.velocity, self.size)
+        g.twist[:] += self.of_rows(state, -pi, state.velocity)
+        by_pose = at.solve(g.twist, self.size)[0]
+        g.velocity[:] = momenta(self.system, by_velocity)
+        g.twist[:] = momenta(self.system, by_pose)
+        return by_velocity, by_pose
+
+    def of_factors(
+        self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """Add gradients by inertias, and return that by the pose, of -p' (M change + A' nu)."""
+        nu = at.solve(-momenta(self.system, change), self._momentum_size)[1]
+        self.add_inertial(p, change)
+        return self.of_rows(state, -nu, p)
+
+    def add_inertial(self, p: FloatArray, change: FloatArray) -> None:
+        """Add the gradients of -p' M change by masses and inertias."""
+        both, parameters = p[:, :3, None] * change[:, None, :3], self.by_parameters
+        parameters["mass"] -= np.einsum("ni,ni->n", p[:, 3:], change[:, 3:])
+        parameters["inertia"][:, :3] -= both[:, _DIAGONAL, _DIAGONAL]
+        parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND] + both[:, _SECOND, _FIRST]
+
+    def of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
+        """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
+        still = np.zeros_like(motion)
+        at = state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
+        return Residuals(self.system, *at).vjp(still, multiplier)["position"]
+
+
+def momenta(system: System, velocity: FloatArray) -> FloatArray:
+    """Return M velocity (n_bodies, 6)."""
+    turning = np.einsum("nij,nj->ni", system.inertia, velocity[:, :3])
+    return np.hstack([turning, system.mass[:, None] * velocity[:, 3:]])
+
+
+def force_cross(v: FloatArray, f: FloatArray) -> FloatArray:
+    """Return v x* f (n, 6). Featherstone (2008), eq. (2.34)."""
+    (w, u), (moment, force) = np.hsplit(v, 2), np.hsplit(f, 2)
+    return np.hstack([np.cross(w, moment) + np.cross(u, force), np.cross(w, force)])
