@@ -192,3 +192,12 @@ def test_errors_name_what_does_not_fit():
         pullback(velocity=np.full((system.n_bodies, 6), np.nan))
     with pytest.raises(ShapeError, match=r"by velocity have shape \(2, 6\), not \(11, 4, 6\)"):
         pullback(velocity=np.zeros((2, 6)))
+
+
+@pytest.mark.parametrize(("name", "step"), [("ladder", 4e-3), ("four-bar", 0.05)])
+def test_long_steps_have_the_gradients_of_the_factors_that_closed_them(name, step):
+    system = build(name).compile()
+    case = Case(system, sb.consistent_state(system), step, 3)
+    for of in ("mass", "velocity", "control"):
+        error, size = min(case.error(of, h) for h in (1e-3, 1e-4))
+        assert error <= 1e-7 * size, of
