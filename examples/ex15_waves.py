@@ -1,8 +1,9 @@
 """Waves in a sheet of rotating squares: its dispersion, band gaps, and the speed of sound.
 
 Squares of side a, turned by +angle and -angle in turn, are hinged at their corners; hinges give by
-1 / STIFFNESS and resist turning by TORSION. The cell has four squares. Long waves travel at the
-speed that follows from the stiffness of the cell under uniform strain.
+1 / STIFFNESS and resist turning by TORSION. The cell has four squares, two of them HEAVY times as
+heavy, which opens gaps: no wave in the plane has these frequencies. Long waves travel at the speed
+that follows from the stiffness of the cell under uniform strain.
 """
 
 import tempfile
@@ -15,20 +16,23 @@ from sparsebody.linearization import UnitCell, dispersion, wave_path
 from sparsebody.plots import plot_dispersion, save_figure
 
 SIDE, ANGLE, MASS, STIFFNESS, TORSION = 0.05, 0.4, 0.02, 2e4, 0.5  # [m, rad, kg, N/m, N m/rad]
+HEAVY = 6.0
 PITCH = SIDE * (np.cos(ANGLE) + np.sin(ANGLE))  # of the squares; the cell has two each way
+ZONE = np.pi / (2 * PITCH)
+CORNERS = (0, 0, 0), (ZONE, 0, 0), (ZONE, ZONE, 0), (0, 0, 0)  # G, X, M, G
 
 
 def sheet() -> tuple[sb.System, dict[str, tuple[str, tuple[float, float, float]]]]:
     """Return a cell with the squares that it leads to, and which those are images of."""
     mechanism = sb.Mechanism("rotating squares", gravity=(0, 0, 0))
-    moment = MASS * SIDE**2 / 12
     images = {}
     for i, j in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1), (0, 2), (1, 2)]:
         angle, name = ANGLE * (-1) ** (i + j), f"{i},{j}"
         turn = (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
         place = (PITCH * i, PITCH * j, 0)
-        inertia = [moment, moment, 2 * moment]
-        mechanism.add_body(name, mass=MASS, inertia=inertia, position=place, orientation=turn)
+        mass = MASS * HEAVY ** ((i + j) % 2)
+        inertia = mass * SIDE**2 / 12 * np.array([1, 1, 2])
+        mechanism.add_body(name, mass=mass, inertia=inertia, position=place, orientation=turn)
         mechanism.add_joint(f"plane {name}", sb.Planar(), "world", name, point=place)
         if i == 2 or j == 2:
             original = f"{i % 2},{j % 2}"
@@ -48,16 +52,14 @@ def sheet() -> tuple[sb.System, dict[str, tuple[str, tuple[float, float, float]]
 def main() -> float:
     """Return the relative difference of the speeds of sound: of long waves, and by stiffness."""
     system, images = sheet()
-    zone = np.pi / (2 * PITCH)
-    corners = [(0, 0, 0), (zone, 0, 0), (zone, zone, 0), (0, 0, 0)]
-    found = dispersion(system, images, wave_path(corners, 30))
+    found = dispersion(system, images, wave_path(CORNERS, 30))
     gaps = found.gaps()
     print("gaps:", ", ".join(f"{low:.1f} to {high:.1f} Hz" for low, high in gaps) or "none")
     names = dict(zip(("G", "X", "M", "G'"), found.distance[::30], strict=True))
     figure = plot_dispersion(found.distance, found.frequency, gaps, names, "rotating squares")
     print(save_figure(figure, Path(tempfile.gettempdir()) / "rotating-squares.png"))
 
-    long_wave = 1e-3 * zone
+    long_wave = 1e-3 * ZONE
     slope = 2 * np.pi * dispersion(system, images, [(long_wave, 0, 0)]).frequency[0, :2] / long_wave
     speed = UnitCell(system, images).sound_speeds((1, 0, 0), [(1, 0, 0), (0, 1, 0)])
     print(f"speeds of sound: {slope} m/s of long waves, {speed} m/s by the stiffness")

@@ -7,16 +7,8 @@ the number is known from the construction; half of the mechanisms are regular.
 from dataclasses import dataclass, replace
 
 import numpy as np
+import random_mechanisms
 from overconstrained import add_twin
-from random_mechanisms import (
-    TREE_TYPES,
-    add_loop,
-    add_moving_body,
-    pose,
-    random_loops,
-    random_rotation,
-    random_tree,
-)
 
 import sparsebody as sb
 from sparsebody.spatial import rotation_about
@@ -48,15 +40,15 @@ class Garden:
         return host, *self.axes(host)
 
     def axes(self, host):
-        x = pose(self.mechanism, host)[1]
-        return random_rotation(self.rng), x + self.rng.normal(size=3)
+        x = random_mechanisms.pose(self.mechanism, host)[1]
+        return random_mechanisms.random_rotation(self.rng), x + self.rng.normal(size=3)
 
     def name(self):
         self.n_plants += 1
         return f"plant {self.n_plants}"
 
     def body(self, name, place, size):
-        add_moving_body(self.mechanism, self.rng, name, place, size)
+        random_mechanisms.add_moving_body(self.mechanism, self.rng, name, place, size)
         return name
 
     def join(self, kind, first, second, point, axis):
@@ -64,7 +56,9 @@ class Garden:
         self.mechanism.add_joint(name, kind, first, second, point=point, axis=axis)
 
     def loop(self, host, corners, axes, size):
-        return add_loop(self.mechanism, self.rng, self.name(), host, corners, axes, size)
+        return random_mechanisms.add_loop(
+            self.mechanism, self.rng, self.name(), host, corners, axes, size
+        )
 
     def guest(self, size, kind, points, n_dependent):
         """A body on joints at points (n, 3) along the same axis; n of them: at random."""
@@ -186,9 +180,11 @@ def planted(seed):
     rng = np.random.default_rng((seed, 99))
     names = plants(seed)
     if names == (RANDOM_LOOP,):
-        loops = random_loops(rng, int(rng.integers(3, 7)), 1, loop_names=TREE_TYPES, moving=True)
+        loops = random_mechanisms.random_loops(
+            rng, int(rng.integers(3, 7)), 1, loop_names=random_mechanisms.TREE_TYPES, moving=True
+        )
         return Planted(_rescaled(loops.compile(), rng), None, RANDOM_LOOP)
-    garden = Plants(rng, random_tree(rng, int(rng.integers(1, 5)), moving=True))
+    garden = Plants(rng, random_mechanisms.random_tree(rng, int(rng.integers(1, 5)), moving=True))
     for name in names:
         size = float(10.0 ** rng.uniform(-2.0, 1.0)) if rng.random() < 0.5 else 1.0
         garden.n_dependent += PLANTS[name](garden, size)

@@ -42,8 +42,8 @@ class Builder:
     def joint_axes(self, name):
         """Axes in the world of a joint frame that suits the plane."""
         turn = about("z", self.rng.uniform(-3, 3))
-        if name == "prismatic":  # z across the normal, x or y along it
-            turn = turn @ about("y", np.pi / 2) @ about("z", float(self.rng.choice([0, np.pi / 2])))
+        if name == "prismatic":  # z across the normal
+            turn = turn @ about("y", np.pi / 2) @ about("z", self.rng.uniform(-3, 3))
         elif self.rng.random() < 0.3:
             turn = turn @ about("x", np.pi)
         return self.Q @ turn

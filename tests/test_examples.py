@@ -21,6 +21,7 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex14_vibrations": (0.0, 1e-10),  # relative error of frequencies
     "ex15_waves": (0.0, 1e-6),  # relative difference of speeds of sound
     "ex16_gradient": (0.0, 1e-8),  # error of an arrival [m, rad/s]
+    "ex17_sensitivities": (0.0, 1e-10),  # of Euler's theorem on homogeneous functions, relative
 }
 
 

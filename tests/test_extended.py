@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from linkages import in_motion
+from linkages import in_motion, one_body
 
 import sparsebody as sb
 from benchmarks.cases import problem
@@ -62,19 +62,13 @@ def test_a_scissor_moves_as_its_one_equation_says_to_28_digits(pairs):
 
 def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits():
     """(J + m l^2) qdd = -m g l cos q about z, at an angle that is no round number."""
-    mechanism = sb.Mechanism(gravity=[0, -9.81, 0])
     q, arm = 0.3, 0.7
-    mechanism.add_body(
-        "bar",
-        mass=1.3,
-        inertia=[0.1, 0.2, 0.3],
-        position=[1.1 + arm * np.cos(q), 0.2 + arm * np.sin(q), 0.1],
-        orientation=[np.cos(q / 2), 0, 0, np.sin(q / 2)],
-    )
+    place = [1.1 + arm * np.cos(q), 0.2 + arm * np.sin(q), 0.1]
+    bar = {"mass": 1.3, "inertia": [0.1, 0.2, 0.3], "position": place}
+    bar["orientation"] = [np.cos(q / 2), 0, 0, np.sin(q / 2)]
     near, far = sb.Frame([1.1, 0.2, 0.1]), sb.Frame([-arm, 0, 0])
-    frames = {"predecessor_frame": near, "successor_frame": far}
-    mechanism.add_joint("pin", sb.Revolute(), sb.WORLD, "bar", **frames)
-    system = mechanism.compile()
+    joint = {"predecessor_frame": near, "successor_frame": far}
+    system = one_body(sb.Revolute(), (0, -9.81, 0), joint, **bar).compile()
     result = extended_reference(system, system.initial_state)
     R, _, a = result.exact
     inertia = doubled(1.3) * doubled(arm) * doubled(arm) + 0.3

@@ -88,6 +88,11 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
     "sb.certify": ["f'# {found}' in pages and 'O(n), width 15' in text", "'exactly' in text"],
     'build("andrews")': ["'15.8107' in text"],
     "CONTROL_FUNCTION": ["0.0 < run.kinetic_energy[-1] < run.kinetic_energy.max()"],
+    "jax_accelerations": ["abs(float(mass) / (200 / (9.81 * 16 * np.cos(0.4))) - 1) < 1e-9"],
+    "of.vjp(weight)": [
+        "gradient['mass'].sum() < 0.0 < gradient['stiffness'][0]",
+        "'by the' in text",
+    ],
     "simulate_with_pullback": same_motion,
     "compliance=softness": ["'2 bodies, 2 joints, 6 constraint rows' in text"],
 }
@@ -97,9 +102,11 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
 def test_a_program_runs_as_printed(program, capsys, monkeypatch):
     for name in set(ORDERINGS):
         monkeypatch.setitem(ORDERINGS, name, ORDERINGS[name])  # so that a new one goes again
+    if "import jax" in program:
+        pytest.importorskip("jax")
     names = {}
     exec(program, names)
-    scope = names | {"text": (text := capsys.readouterr().out), "pages": TEXT}
+    scope = {"np": np} | names | {"text": (text := capsys.readouterr().out), "pages": TEXT}
     (check,) = [check for words, check in CHECKS.items() if words in program]
     if callable(check):
         check(names, text)

@@ -1,6 +1,7 @@
 // Cholesky factors L of blocks of n rows, row by row, with 1 / diagonal on the diagonal.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/array.hpp"
@@ -21,23 +22,24 @@ inline bool cholesky(int n, double* A) {
   }
   return true;
 }
-// x = L^-1 x, of numbers that lie `stride` apart
-inline void forward(int n, const double* L, double* x, Index stride = 1) {
+// x = L^-1 x
+inline void forward(int n, const double* L, double* x) {
   for (int i = 0; i < n; ++i) {
-    double sum = x[i * stride];
-    for (int j = 0; j < i; ++j) sum -= L[i * n + j] * x[j * stride];
-    x[i * stride] = sum * L[i * n + i];
+    double sum = x[i];
+    for (int j = 0; j < i; ++j) sum -= L[i * n + j] * x[j];
+    x[i] = sum * L[i * n + i];
   }
 }
-// The same for m vectors of six numbers that lie `stride` apart, side by side in the pipeline.
-inline void forward_rows(const double* L, double* x, Index m, Index stride) {
-  for (int i = 0; i < 6; ++i)
-    for (Index k = 0; k < m; ++k) {
-      double* const row = x + k * stride;
-      double sum = row[i];
-      for (int j = 0; j < i; ++j) sum -= L[i * 6 + j] * row[j];
-      row[i] = sum * L[i * 6 + i];
-    }
+// The same of n rows of `width` numbers.
+template <int width>
+void forward_columns(int n, const double* L, double* x) {
+  for (int i = 0; i < n; ++i) {
+    double row[width];
+    std::copy_n(x + i * width, width, row);
+    for (int j = 0; j < i; ++j)
+      for (int e = 0; e < width; ++e) row[e] -= L[i * n + j] * x[j * width + e];
+    for (int e = 0; e < width; ++e) x[i * width + e] = row[e] * L[i * n + i];
+  }
 }
 // x = L'^-1 x
 inline void backward(int n, const double* L, double* x) {
@@ -46,6 +48,35 @@ inline void backward(int n, const double* L, double* x) {
     for (int j = i + 1; j < n; ++j) sum -= L[j * n + i] * x[j];
     x[i] = sum * L[i * n + i];
   }
+}
+
+// L becomes K = L^-1, of n rows; what is above the diagonal stays.
+template <int n>
+void invert(double* L) {
+  for (int i = 1; i < n; ++i) {
+    double row[n];
+    std::copy_n(L + i * n, i + 1, row);
+    for (int j = 0; j < i; ++j) {
+      double sum = 0.0;
+      for (int k = j; k < i; ++k) sum -= row[k] * L[k * n + j];
+      L[i * n + j] = sum * row[i];
+    }
+  }
+}
+// x = K x and x = K' x, without the chains of substitutions.
+template <int n>
+void multiply_lower(const double* K, double* x) {
+  double y[n] = {};
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j) y[i] += K[i * n + j] * x[j];
+  std::copy_n(y, n, x);
+}
+template <int n>
+void multiply_lower_transposed(const double* K, double* x) {
+  double y[n] = {};
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; ++i) y[j] += K[i * n + j] * x[i];
+  std::copy_n(y, n, x);
 }
 
 // x = L L' x

@@ -50,7 +50,7 @@ void bind_block_ldl(nb::module_& m) {
       factors, &Factors::solve,
       "Fill or add the solution for another right-hand side; return its largest primal entry.");
   def_kernel<"smallest_pivot(rows)">(
-      factors, &Factors::smallest_pivot,
+      factors, [](const Factors& f, Rows rows) { return f.smallest_pivot(rows); },
       "Return the root of the smallest dual pivot relative to its row, and the row.");
 }
 
@@ -73,7 +73,7 @@ void bind_block_qr(nb::module_& m) {
       },
       "Fill x, and return the relative residual of the rows and that before the first correction.");
   def_kernel<"smallest_pivot(rows)">(
-      type, &BlockQR::smallest_pivot,
+      type, [](const BlockQR& qr, ConstraintRows rows) { return qr.smallest_pivot(rows); },
       "Return the smallest sine of an angle between a row and those eliminated before it, and that row.");
   def<"front_shapes()">(type, &BlockQR::front_shapes,
                         "Return (n_dual, 4): pivots, rows, columns of storage, rows of the contribution block.");

@@ -694,8 +694,8 @@ double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds
   return result;
 }
 
-std::pair<double, Index> Factors::smallest_pivot(Rows rows) const {
-  SmallestPivot smallest;
+std::pair<double, Index> Factors::smallest_pivot(Rows rows, View<double> squares) const {
+  SmallestPivot smallest{squares};
   Index n_primal_rows = std::numeric_limits<Index>::max();
   for (Index j = 0; j < layout.n_pivots(); ++j)
     if (layout.pivots[j].kind == dual) n_primal_rows = std::min(n_primal_rows, Index(layout.pivots[j].natural));

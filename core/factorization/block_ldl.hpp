@@ -98,8 +98,8 @@ class Factors {
   double solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution);
 
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
-  // angle between the row and those eliminated before it.
-  std::pair<double, Index> smallest_pivot(Rows rows) const;
+  // angle between the row and those eliminated before it. Fills the squares of the sines of all rows, or none, (0,).
+  std::pair<double, Index> smallest_pivot(Rows rows, View<double> squares = {}) const;
 
  private:
   Array<double> values_, x_;

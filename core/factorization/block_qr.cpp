@@ -547,8 +547,8 @@ void BlockQR::substitute_back(const Subtrees& part, double* x) const {
   }
 }
 
-std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A) const {
-  SmallestPivot smallest;
+std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A, View<double> squares) const {
+  SmallestPivot smallest{squares};
   for (Index j = 0; j < pattern_.n_dual(); ++j) {
     const Front& front = fronts_[j];
     for (Index t = 0; t < front.size; ++t) {

@@ -358,13 +358,16 @@ inline Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns
 // The smallest dual pivot relative to the norm of its row of A, and that row: the sine of the angle between the row and
 // those eliminated before it.
 struct SmallestPivot {
+  View<double> squares;  // (n_rows,) of the sines of all rows, (0,) where they are not asked for
   double square = std::numeric_limits<double>::infinity();
   Index row = -1;
 
   void take(double pivot, ARows rows, Index r) {
     double norm = 0.0;
     for (const double a : rows[r]) norm += a * a;
-    if (const double ratio = pivot / norm; !(ratio >= square)) square = ratio, row = r;
+    const double ratio = pivot / norm;
+    if (!(ratio >= square)) square = ratio, row = r;
+    if (squares.size() > 0) squares[r] = ratio;
   }
   std::pair<double, Index> sine_and_row() const { return {std::sqrt(std::max(square, 0.0)), row}; }
 };

@@ -33,8 +33,6 @@ void bind_model(nb::module_& m) {
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
   def<"momentum(mass, inertia, gravity, position, orientation, velocity)">(
       m, &momentum, "Kinetic energy, that of gravity, and the momentum (6,) about the world's origin.");
-  def_kernel<"add_point_forces(springs, effort, bodies, force)">(m, &add_point_forces,
-                                                        "-1, or the first spring whose points coincide.");
   def_kernel<"elastic_motion(elements, bodies)">(
       m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
 

@@ -23,14 +23,15 @@ ElasticRows<T>::ElasticRows(const ElasticElements& elements, Index k, const Tran
   for (int i = 0; i < n_rows; ++i)
     for (int j = 0; j < 6; ++j) {
       const double b = elements.root(k, i, j);
+      if (b == 0.0) continue;
       value[i] += b * (e[j].value - T(elements.rest(k, j)));
       for (int a = 0; a < 6; ++a) rows[i][a] += b * e[j].rate[a];
     }
 }
 
 template struct ElasticRows<double>;
+template struct ElasticRows<Dual<6>>;
 template struct ElasticRows<Dual<12>>;
-template struct ElasticRows<Dual<24>>;
 
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu) {
   Dual<6, Dual<6>> e[6];

@@ -77,11 +77,28 @@ Transform<Dual<N, S>> with_rates(const Transform<S>& X, int first = 0) {
 // The rows z of an element at a pose, and dz/dx (n_rows x 6), on any scalar.
 template <class T>
 struct ElasticRows {
-  int n_rows;
+  int n_rows = 0;
   T value[6] = {};
   T rows[6][6] = {};
 
+  ElasticRows() = default;
   ElasticRows(const ElasticElements& elements, Index k, const Transform<T>& X);
+  // The same with the rates of a twist of S, of rates along its components.
+  template <class S>
+  ElasticRows<S> along(const S (&x)[6]) const {
+    const auto chained = [&](const T& number) {
+      S moving(number.value);
+      for (int a = 0; a < 6; ++a) moving += x[a].chained(0.0, number.rate[a]);
+      return moving;
+    };
+    ElasticRows<S> z;
+    z.n_rows = n_rows;
+    for (int i = 0; i < n_rows; ++i) {
+      z.value[i] = chained(value[i]);
+      for (int j = 0; j < 6; ++j) z.rows[i][j] = chained(rows[i][j]);
+    }
+    return z;
+  }
   // dz/dx x, of a row
   template <class S>
   S rate(int row, const Motion<S>& x) const {

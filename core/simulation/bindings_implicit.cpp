@@ -55,7 +55,7 @@ void bind_simulation_implicit(nb::module_& m) {
   def_keeping<"__init__(equations, block_ldl?, fronts?, start, end, known, n_unknowns, length)">(
       newton, construct<Newton, Equations&, block_ldl::Factors*, multifrontal::Multifrontal*, const Start&, const End&,
                         View<double>, Index, double>);
-  def<"begin(b, c, accuracy)">(newton, &Newton::begin, "Begin a step.");
+  def<"begin(b, c, share, accuracy)">(newton, &Newton::begin, "Begin a step.");
   def_kernel<"run()">(
       newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");
   def_kernel<"iterate()">(

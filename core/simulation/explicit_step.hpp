@@ -1,9 +1,10 @@
 // Steps of explicit Runge-Kutta-Nystrom methods whose ends close all joints and obey their rows, to rounding: projected
 // ones. Hairer, Lubich, Wanner (2006), sec. IV.4.
 //
-// The stages are closed as well, unless they are so little open that this would hardly change the end. A state is closed
-// pose first, by Newton steps with the factors of the open pose, or of the stage before at the same time, as long as
-// these do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state.
+// Stages stay open, off the constraints by errors of their order, but near singular poses, where accelerations of open
+// states grow as the inverse distance, unlike those of closed ones: there the stages are closed as well. A state is closed
+// pose first, by Newton steps with the factors of the open pose, or of the stage before at the same time, as long as these
+// do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state.
 #pragma once
 
 #include <algorithm>
@@ -57,10 +58,11 @@ inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions,
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
-// Limits of open stages: of the velocity error of the first one, in tolerances times the velocity times the square of the
-// smallest pivot, as by its inverse accelerations err, and rows turn in a step; of the correction of a velocity at the
-// end, relative; and of the smallest pivot of a stage relative to those of the others.
-inline constexpr double open_stage_tolerance = 1.5e10, largest_open_correction = 1e-6, steady_pivot = 0.99;
+// A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
+// step. There open stages add relative errors of the order of c^4, which depend on which body of a joint is its predecessor,
+// to the local error E of the method, (h w)^4 for a motion with rates w. They may stay open where c^4 <= E / 16, so that
+// errors change by less than a factor of two; or where c^4 is 3e-10, and its part in a step rounding.
+inline constexpr double pivot_change_ratio = 0.5, least_pivot_change = 4e-3;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -104,12 +106,18 @@ inline void solve(SpatialQR& e, View<const double> right) {
   e.qr.solve(e.system.rows(), right, false, e.system.solution.x(), 0);
 }
 
-// The smallest pivot of the newest factors, and its row.
+// The smallest pivot of the newest factors, and its row; fills the squares of all.
 using RowPivot = std::pair<double, Index>;
-inline RowPivot smallest_pivot(const SpatialEvaluation& e) { return e.factors->smallest_pivot(e.rows()); }
-inline RowPivot smallest_pivot(const ReducedEvaluation& e) { return smallest_pivot(e.reduced); }
-inline RowPivot smallest_pivot(const PlanarEvaluation& e) { return e.qr->smallest_pivot(e.rows()); }
-inline RowPivot smallest_pivot(const SpatialQR& e) { return e.qr.smallest_pivot(e.system.rows()); }
+inline RowPivot smallest_pivot(const SpatialEvaluation& e, View<double> squares) {
+  return e.factors->smallest_pivot(e.rows(), squares);
+}
+inline RowPivot smallest_pivot(const ReducedEvaluation& e, View<double> squares) { return smallest_pivot(e.reduced, squares); }
+inline RowPivot smallest_pivot(const PlanarEvaluation& e, View<double> squares) {
+  return e.qr->smallest_pivot(e.rows(), squares);
+}
+inline RowPivot smallest_pivot(const SpatialQR& e, View<double> squares) {
+  return e.qr.smallest_pivot(e.system.rows(), squares);
+}
 
 // Fills accelerations at a state, and multipliers if there is room for them; whether they are accurate.
 template <class E>
@@ -143,7 +151,7 @@ inline double largest(View<const double, 2> v) { return largest(View<const doubl
 struct Tableau {
   View<const double> node;           // (s,) c
   View<const double, 2> pose, rate;  // (s, s) weights of y'' of the stages before
-  View<const double> error;          // (s + 1,) of all y'', that of the end included; (0,) where they are not asked for
+  View<const double> error;          // (s + 1,) of all y'', that of the end included
 };
 
 // Points that keep bodies within their subgroups, and the projection of twists on these; (0, ...) for none.
@@ -177,7 +185,7 @@ struct StepEnd {
   Array<double, 2> acceleration;
   double correction = 0.0;  // largest of a velocity, relative
   Pivot worst, last;        // of all stages, and at the end
-  Array<double, 2> error;   // (n, 7) of y'', as the tableau weights it
+  Array<double, 2> error;   // (n, 7) of y'', as the tableau weights it, if it was asked for
 };
 
 // A body state, its acceleration, and what it took to close it.
@@ -194,14 +202,16 @@ class ExplicitSteps {
  public:
   // terms: the general rows of the evaluation, and loads; null where there are none. prescribed_rows: those of prescribed
   // coordinates. tolerance (n_rows,): position errors of closed joints; length: typical of the mechanism; creep: velocity
-  // that is hardly one; kept: the rows of the evaluation, its last unknowns
+  // that is hardly one; kept: the rows of the evaluation, its last unknowns; loop_rows: those of them that may become
+  // dependent, by their indices, of joints that are on closed loops
   ExplicitSteps(E& evaluation, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
                 const Retraction& retraction, View<const double> tolerance, double length, double creep,
-                View<const Index> kept, Index n_unknowns)
+                View<const Index> kept, View<const Index> loop_rows, Index n_unknowns)
       : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), right_(n_unknowns),
-        delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
-        trial_velocity_error_(joints.n_rows()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
+        inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), loop_rows_(loop_rows),
+        right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
+        trial_velocity_error_(joints.n_rows()), pivot_(kept.size()), least_pivot_(loop_rows.size()),
+        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
@@ -216,7 +226,7 @@ class ExplicitSteps {
   void keep_stages(bool wanted) { keeps_stages_ = wanted; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
-  StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, double h) {
+  StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, bool with_error, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from);
@@ -228,7 +238,8 @@ class ExplicitSteps {
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
-    double best_sine = 0.0, first_error = 0.0;
+    std::fill(least_pivot_.begin(), least_pivot_.end(), std::numeric_limits<double>::infinity());
+    std::fill(largest_pivot_.begin(), largest_pivot_.end(), 0.0);
     for (Index k = 0; k < n_stages; ++k) {
       model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
                                             mean(tableau.rate[k]), tableau.node[k] * h);
@@ -237,10 +248,6 @@ class ExplicitSteps {
       to_time(from, k);
       put_back(s);
       const bool is_end = k + 1 == n_stages;
-      if (!closes_stages && k == 0) {
-        first_error = relative_velocity_error(s);
-        if (!(first_error <= open_stage_tolerance)) return failed();
-      }
       if (closes_stages || is_end) {
         const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
         if (!close(s, is_near, is_end)) return failed();
@@ -250,13 +257,15 @@ class ExplicitSteps {
       if (keeps_stages_) keep(s, k);
       s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
-      best_sine = std::max(best_sine, s.pivot.sine);
-      if (!closes_stages && !may_stay_open(first_error, end.worst.sine, best_sine)) return failed();
-      if (!is_end || tableau.error.size() > 0)
-        curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
+      follow_pivots();
+      if (!is_end) add_curvature(s);
     }
-    if (!closes_stages && end.correction > largest_open_correction) return failed();
-    if (tableau.error.size() > 0) end.error = mean(tableau.error);
+    const double change = closes_stages ? 0.0 : pivot_change();
+    if (const bool is_doubtful = change > least_pivot_change; is_doubtful || with_error) {
+      add_curvature(s);
+      end.error = mean(tableau.error);
+      if (is_doubtful && !(change <= pivot_change_ratio * std::pow(local_error(s, end.error, h), 0.25))) return failed();
+    }
     finish(s, end);
     return end;
   }
@@ -297,16 +306,29 @@ class ExplicitSteps {
     return sum;
   }
 
-  // In tolerances times the speed [rad/s], which is the same in all units of length.
-  double relative_velocity_error(const StageState& s) {
-    double speed = creep_ / length_;
-    for (Index i = 0; i < s.velocity.shape(0); ++i)
-      for (Index a = 0; a < 6; ++a) speed = std::max(speed, std::abs(s.velocity(i, a)) / (a < 3 ? 1.0 : length_));
-    fill_errors(s.bodies(), {}, velocity_error_);
-    return in_tolerances(velocity_error_) / speed;
+  void add_curvature(const StageState& s) {
+    curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
   }
-  static bool may_stay_open(double first_error, double worst_sine, double best_sine) {
-    return first_error <= open_stage_tolerance * worst_sine * worst_sine && worst_sine >= steady_pivot * best_sine;
+  // Largest of the velocities, relative, in the same units for turning and moving; error (n, 7) of y''.
+  double local_error(const StageState& s, View<const double, 2> error, double h) const {
+    double most = 0.0, speed = creep_ / length_;
+    for (Index i = 0; i < error.rows(); ++i) {
+      for (Index a = 0; a < 7; ++a) most = std::max(most, std::abs(error(i, a)) * (a < 3 ? 1.0 / length_ : 2.0));
+      for (Index a = 0; a < 6; ++a) speed = std::max(speed, std::abs(s.velocity(i, a)) / (a < 3 ? 1.0 : length_));
+    }
+    return h * most / speed;
+  }
+  void follow_pivots() {
+    for (Index k = 0; k < loop_rows_.size(); ++k) {
+      const double square = pivot_[loop_rows_[k]];
+      least_pivot_[k] = std::min(least_pivot_[k], square), largest_pivot_[k] = std::max(largest_pivot_[k], square);
+    }
+  }
+  // The largest of any row, relative, from one stage to another.
+  double pivot_change() const {
+    double least = 1.0;
+    for (Index k = 0; k < loop_rows_.size(); ++k) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
+    return 1.0 - std::sqrt(std::max(least, 0.0));
   }
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
@@ -339,9 +361,9 @@ class ExplicitSteps {
       std::copy_n(&s.acceleration(i, 0), 6, &stages_(k, i, 13));
     }
   }
-  Pivot smallest() const {
+  Pivot smallest() {
     if (kept_.size() == 0) return {};
-    const auto [sine, row] = smallest_pivot(e_);
+    const auto [sine, row] = smallest_pivot(e_, pivot_);
     return {sine, row >= 0 ? kept_[row] : row};
   }
   // Puts bodies back within their subgroups.
@@ -427,8 +449,9 @@ class ExplicitSteps {
   Retraction retraction_;
   Array<double> inverse_tolerance_;
   double length_, creep_;
-  View<const Index> kept_;
+  View<const Index> kept_, loop_rows_;
   Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
+  Array<double> pivot_, least_pivot_, largest_pivot_;  // squares: of all rows at a stage; of loop rows at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;
   std::vector<Array<double, 2>> curvatures_;     // y'' of the stages

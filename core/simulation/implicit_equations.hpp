@@ -106,6 +106,8 @@ class Equations {
   // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between points
   // that coincide.
   Index evaluate();
+  // Fills the poses alone.
+  void move();
   // Fills H, G, Y and the rows (k, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the coefficients b
   // and c: k rows of constraints, of springs on coordinates and of springs between points. `evaluate` comes first.
   // Returns the number of bodies of which H is not positive definite: of their H - b M only three, two, one or no
@@ -131,6 +133,7 @@ class Equations {
  private:
   struct Shear {                    // G (rows, 12) and Y (12, rows) of a connection
     double G[2][6][6], Y[2][6][6];  // [side][row][component]
+    bool is_two_sided;              // else G of the predecessor and Y of the successor are zero
   };
   struct BodyMatrices {  // of M dv/dt + v x* M v - f, by dv/dt, v and twists of the pose
     Matrix6 M, D, K;
@@ -146,12 +149,11 @@ class Equations {
   template <class T>
   void add_coordinates(Index joint, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms);
   template <class T>
-  void set_element(Index element, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms) const;
+  void set_element(Index element, bool with_rate, ConnectionTerms<T>& terms) const;
   void factorize_compliance(double c);
   void load_residual(const Connection& connection, double* row) const;
   static void shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
                     Shear& out, Matrix6 (&block)[2]);
-  void move();
   void add_body_forces();
   BodyMatrices body_matrices(Index i) const;
   Matrix6 load_stiffness(Index load) const;
@@ -167,9 +169,9 @@ class Equations {
   std::vector<Connection> connections_;  // joints, then elements
   std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;
   model::MotionList motions_;
-  std::vector<Matrix6> root_;           // Cholesky factors L of H, and 1 / diagonal on it
+  std::vector<Matrix6> root_;           // L^-1, L the Cholesky factors of H
   std::vector<Matrix6> rest_;           // what the blocks are besides H
-  std::vector<double> row_root_;        // likewise of C, at the first entries of the connections
+  std::vector<double> row_root_;        // Cholesky factors of C, at the first entries of the connections
   std::vector<Shear> shear_;
 };
 

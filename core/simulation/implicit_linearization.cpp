@@ -67,6 +67,7 @@ Matrix6 Equations::load_stiffness(Index load) const {
 void Equations::shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
                       Shear& out, Matrix6 (&block)[2]) {
   const Matrix6 B = Matrix6::cross_with(terms.wrench);
+  out.is_two_sided = terms.has_rate;
   block[0] = B;
   int axis[6];
   bool is_free[6] = {true, true, true, true, true, true};
@@ -181,9 +182,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
       if (body[side] >= 0) H[body[side]] += congruence(X[side], block[side]);
     const int m = terms.n_rows;
     if (m == 0) return;
-    const double* const C = &row_root_[first_entry];
-    for (int side = 0; side < 2; ++side)
-      for (int e = 0; e < 6 && body[side] >= 0; ++e) forward(m, C, &rows(first, side, e), 12);
+    forward_columns<12>(m, &row_root_[first_entry], &rows(first, 0, 0));
   });
   const auto& [joints, coordinates, springs, points, elements, loads] = of_;
   const Index first_point = n_rows_ + springs.item.size();
@@ -204,12 +203,15 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
       share -= 0.25;
       used = share * symmetric + (1.0 - share) * (b * body_matrices(i).M);
     }
+    invert<6>(root_[i].m);
     H[i] = H[i] - used;
     n_indefinite += share < 1.0;
   }
   const auto in_units = [&](Index row, Index m, Index first, Index second) {
-    if (m > 0 && first >= 0) forward_rows(root_[first].m, &rows(row, 0, 0), m, 12);
-    if (m > 0 && second >= 0) forward_rows(root_[second].m, &rows(row, 1, 0), m, 12);
+    for (Index k = row; k < row + m; ++k) {
+      if (first >= 0) multiply_lower<6>(root_[first].m, &rows(k, 0, 0));
+      if (second >= 0) multiply_lower<6>(root_[second].m, &rows(k, 1, 0));
+    }
   };
   for (const auto& [body, first, m, entry] : connections_) in_units(first, m, body[0], body[1]);
   for (Index k = 0; k < springs.item.size(); ++k) {
@@ -230,16 +232,18 @@ void Equations::right_side(View<double> rhs) const {
     if (m == 0) continue;
     double row[7];
     load_residual(of, row);
-    for (int side = 0; side < 2; ++side) {
+    for (int side = 0; side <= shear_[j].is_two_sided; ++side) {
       if (of.body[side] < 0) continue;
+      double force[6] = {};
       for (Index k = 0; k < m; ++k)
-        for (int e = 0; e < 6; ++e) rhs[6 * of.body[side] + e] -= shear_[j].Y[side][k][e] * row[k];
+        for (int e = 0; e < 6; ++e) force[e] += shear_[j].Y[side][k][e] * row[k];
+      for (int e = 0; e < 6; ++e) rhs[6 * of.body[side] + e] -= force[e];
     }
     double* const dual = &rhs[6 * n + of.first_row];
     for (Index k = 0; k < m; ++k) dual[k] = -row[k];
     forward(int(m), &row_root_[of.first_entry], dual);
   }
-  for (Index i = 0; i < n; ++i) forward(6, root_[i].m, &rhs[6 * i]);
+  for (Index i = 0; i < n; ++i) multiply_lower<6>(root_[i].m, &rhs[6 * i]);
 }
 
 void Equations::subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const {
@@ -247,9 +251,9 @@ void Equations::subtract_rest(View<const double> x, View<const double> rhs, View
   for (Index i = 0; i < n_bodies(); ++i) {
     double twist[6], force[6];
     std::copy_n(&x[6 * i], 6, twist);
-    backward(6, root_[i].m, twist);
+    multiply_lower_transposed<6>(root_[i].m, twist);
     rest_[i].multiply(twist, force);
-    forward(6, root_[i].m, force);
+    multiply_lower<6>(root_[i].m, force);
     for (int a = 0; a < 6; ++a) changed[6 * i + a] -= force[a];
   }
 }
@@ -258,7 +262,7 @@ void Equations::to_correction(View<const double> x, View<double, 2> twist, View<
   const Index n = n_bodies();
   for (Index i = 0; i < n; ++i) {
     std::copy_n(&x[6 * i], 6, &twist(i, 0));
-    backward(6, root_[i].m, &twist(i, 0));
+    multiply_lower_transposed<6>(root_[i].m, &twist(i, 0));
   }
   for (Index j = 0; j < Index(connections_.size()); ++j) {
     const auto& [body, first, m, entry] = connections_[j];
@@ -266,7 +270,7 @@ void Equations::to_correction(View<const double> x, View<double, 2> twist, View<
     double* const lambda = &multiplier[first];
     std::copy_n(&x[6 * n + first], m, lambda);
     backward(int(m), &row_root_[entry], lambda);
-    for (int side = 0; side < 2; ++side) {
+    for (int side = !shear_[j].is_two_sided; side < 2; ++side) {
       if (body[side] < 0) continue;
       for (Index k = 0; k < m; ++k) lambda[k] += dot6(shear_[j].G[side][k], &twist(body[side], 0));
     }

@@ -98,9 +98,19 @@ template <class T>
 
 // z + D dz/dt, dz/dx, and the wrench (dz/dx)' mu with its rate.
 template <class T>
-void Equations::set_element(Index k, const Transform<T>& X, bool with_rate, ConnectionTerms<T>& terms) const {
+void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) const {
   const model::ElasticElements& elements = of_.elements;
-  const model::ElasticRows z(elements, k, X);
+  const Transform<double> X = model::joint_motion(elements.frames, motions_, k).X;
+  const auto rows = [&] {
+    if constexpr (std::is_same_v<T, double>) {
+      return model::ElasticRows(elements, k, X);
+    } else {
+      T x[6];
+      (terms.X_s * with_unit_rates({}, 6) - terms.X_p * with_unit_rates({}, 0)).store(x);
+      return model::ElasticRows(elements, k, model::with_rates(X)).along(x);
+    }
+  };
+  const model::ElasticRows<T> z = rows();
   const double* const mu = end_.multiplier.data() + connections_[of_.joints.size() + k].first_row;
   terms.n_rows = z.n_rows, terms.is_element = true, terms.has_rate = with_rate, terms.wrench = {};
   for (int i = 0; i < z.n_rows; ++i) {
@@ -144,7 +154,8 @@ void Equations::for_connections(bool with_rate, F f) {
   });
   terms.springs.clear();
   for (Index k = 0; k < of_.elements.size(); ++k) {
-    set_element(k, place(of_.elements.frames, k), with_rate, terms);
+    place(of_.elements.frames, k);
+    set_element(k, with_rate, terms);
     f(of_.joints.size() + k, terms);
   }
 }

@@ -8,10 +8,14 @@ namespace sparsebody::implicit {
 
 namespace {
 
-constexpr double fast = 0.2;       // contraction with which factors are kept
+constexpr double usual = 0.03;     // contraction by new factors
+constexpr double cost = 2.0;       // iterations that new factors are worth, as the next steps have them too
 constexpr double slow = 0.5;       // contraction by new factors at which they are given up
 constexpr Index most_slow = 2;     // of such
 constexpr Index most_iterations = 20;
+constexpr Index most_precise = 6;  // iterations after which corrections may be as large as the accuracy asked for
+constexpr double rounding = 1e-15; // of corrections, relative to coordinates of bodies
+constexpr double most_rounding = 10.0;  // times that where corrections become no smaller
 constexpr double farthest = 0.3;   // lengths that a correction may go without leaving the branch of the motion
 constexpr int most_refinements = 10;
 constexpr double refined = 0.02;   // change at which they end: Newton's method does the rest
@@ -20,6 +24,11 @@ double largest(View<const double> x) {
   double most = 0.0;
   for (const double entry : x) most = std::max(most, std::abs(entry));
   return most;
+}
+
+// Iterations that make errors so many times smaller.
+double iterations(double factor, double contraction) {
+  return contraction < 1.0 ? std::log(factor) / -std::log(contraction) : std::numeric_limits<double>::infinity();
 }
 
 // The error after a correction, relative to it, of a linear convergence.
@@ -92,9 +101,12 @@ const Correction& Newton::solve() {
   return correction_;
 }
 
-void Newton::begin(double b, double c, double accuracy) {
-  b_ = b, c_ = c, accuracy_ = accuracy;
-  n_iterations = n_factorizations = n_slow_ = 0;
+void Newton::begin(double b, double c, double share, double accuracy) {
+  b_ = b, c_ = c, share_ = share;
+  const double farthest_body = largest({start_.position.data(), start_.position.size()});
+  least_error_ = rounding * farthest_body;
+  accuracy_ = accuracy + most_rounding * least_error_;
+  n_iterations = n_factorizations = n_slow_ = n_by_factors_ = 0;
   contraction = size = 0.0;
 }
 
@@ -105,12 +117,17 @@ Newton::Status Newton::run() {
 }
 
 Newton::Status Newton::iterate() {
-  if (b_ != point_[0] || c_ != point_[1] || contraction > fast) {
+  const double factor = size / goal_;
+  const bool is_measured = n_by_factors_ > 1;  // the contraction is theirs
+  if (b_ != point_[0] || c_ != point_[1] ||
+      (is_measured && iterations(factor, contraction) > iterations(factor, usual) + cost)) {
     n_slow_ = n_factorizations > 0 && contraction > slow ? n_slow_ + 1 : 0;
     if (n_slow_ > most_slow) return wants_whole;
     factorize(b_, c_);
     ++n_factorizations;
+    n_by_factors_ = 0;
   }
+  ++n_by_factors_;
   solve();
   return correct(correction_.twist, correction_.multiplier);
 }
@@ -121,7 +138,12 @@ Newton::Status Newton::correct(View<const double, 2> twist, View<const double> m
   size = length_ * angle + distance;
   if (!(size < farthest * length_)) return diverged;
   contraction = last > 0.0 ? size / last : 0.0;
-  if (size * remaining(contraction) < accuracy_) return converged;
+  if (n_iterations == 0) goal_ = std::max(share_ * size, least_error_);
+  const bool is_slow = contraction > slow || n_iterations >= most_precise;  // by rounding, say
+  if (size * remaining(contraction) <= goal_ || (is_slow && size < accuracy_)) {
+    equations_.move();
+    return converged;
+  }
   return ++n_iterations < most_iterations ? going_on : diverged;
 }
 

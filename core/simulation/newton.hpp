@@ -25,8 +25,9 @@ class Newton {
   Newton(Equations& equations, block_ldl::Factors* block_ldl, multifrontal::Multifrontal* fronts, const Start& start,
          const End& end, View<double> known, Index n_unknowns, double length);
 
-  // Begins a step with d(dv/dt) = b dy and dv = c dy, which ends at errors smaller than `accuracy` [m].
-  void begin(double b, double c, double accuracy);
+  // Begins a step with d(dv/dt) = b dy and dv = c dy. It ends at errors of this share of the first correction, that is of
+  // the prediction's error, or smaller than `accuracy` [m] where that takes long.
+  void begin(double b, double c, double share, double accuracy);
   // Iterates until that is over: undefined where points of a spring coincide, wants_whole where factors of the matrix
   // without what couples bodies do not do.
   Status run();
@@ -65,8 +66,8 @@ class Newton {
   Array<double> zeros_, rhs_, changed_, x_, before_, point_;
   Correction correction_;
   bool is_rough_ = false;  // a block of a body is not positive definite
-  double b_ = 0.0, c_ = 0.0, accuracy_ = 0.0;
-  Index n_slow_ = 0;
+  double b_ = 0.0, c_ = 0.0, share_ = 0.0, accuracy_ = 0.0, least_error_ = 0.0, goal_ = 0.0;
+  Index n_slow_ = 0, n_by_factors_ = 0;
 };
 
 }  // namespace sparsebody::implicit

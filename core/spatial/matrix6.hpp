@@ -1,6 +1,8 @@
 // Matrices of six, row by row: what motions become forces by, and transforms written out.
 #pragma once
 
+#include <algorithm>
+
 #include "spatial/transform.hpp"
 
 namespace sparsebody {
@@ -85,14 +87,23 @@ struct Matrix6 {
   }
 };
 
-// X' A X
+// X' A X. Blocks of zeros, which most blocks of joints are, cost nothing.
 inline Matrix6 congruence(const Transform<double>& X, const Matrix6& A) {
-  const auto turned = [&](int row, int column) { return transpose_times(X.E, A.block(row, column) * X.E); };
-  const Mat3<double> r = Mat3<double>::skew(X.r), c = turned(3, 0), d = turned(3, 3), b = turned(0, 3) + r * d;
+  const auto is_zero = [](const Mat3<double>& block) {
+    return std::all_of(block.m, block.m + 9, [](double entry) { return entry == 0.0; });
+  };
+  const auto times = [&](const Mat3<double>& left, const Mat3<double>& right) {
+    return is_zero(left) || is_zero(right) ? Mat3<double>() : left * right;
+  };
+  const auto turned = [&](int row, int column) {
+    const Mat3<double> block = A.block(row, column);
+    return is_zero(block) ? block : transpose_times(X.E, block * X.E);
+  };
+  const Mat3<double> r = Mat3<double>::skew(X.r), c = turned(3, 0), d = turned(3, 3), b = turned(0, 3) + times(r, d);
   Matrix6 B;
-  B.add_block(0, 0, turned(0, 0) + r * c - b * r);
+  B.add_block(0, 0, turned(0, 0) + times(r, c) - times(b, r));
   B.add_block(0, 3, b);
-  B.add_block(3, 0, c - d * r);
+  B.add_block(3, 0, c - times(d, r));
   B.add_block(3, 3, d);
   return B;
 }

@@ -55,7 +55,7 @@ void bind_tree_recursions(nb::module_& m) {
   def_kernel<"tree_multipliers(links, motion, joint, first_row, T, transmitted, multiplier)">(m, &tree_multipliers);
   def_kernel<"add_stabilization(links, motion, joint, first_row, T, k_stab)">(m, &add_stabilization);
 
-  def_kernel<"lower_triangle(pattern, values)">(m, &lower_triangle);
+  def_kernel<"symmetric(pattern, values)">(m, &symmetric);
   def_kernel<"multiply(pattern, H, x, y)">(m, &multiply);
   def_kernel<"decouple(pattern, is_prescribed, H)">(m, &decouple);
 

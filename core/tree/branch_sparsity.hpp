@@ -22,11 +22,12 @@ struct BranchPattern {
   Index diagonal(Index k) const { return start[k] + depth[k]; }
 };
 
-// The dense lower triangle of packed values.
-inline Array<double, 2> lower_triangle(const BranchPattern& pattern, View<const double> values) {
+// The dense symmetric matrix of a packed lower triangle.
+inline Array<double, 2> symmetric(const BranchPattern& pattern, View<const double> values) {
   Array<double, 2> dense({pattern.size(), pattern.size()});
   for (const Index k : range(0, pattern.size()))
-    for (Index j = k, entry = pattern.diagonal(k); j >= 0; j = pattern.parent[j]) dense(k, j) = values[entry--];
+    for (Index j = k, entry = pattern.diagonal(k); j >= 0; j = pattern.parent[j])
+      dense(k, j) = dense(j, k) = values[entry--];
   return dense;
 }
 

@@ -60,7 +60,7 @@ struct CompositeRate {
   }
 };
 
-// Of a coordinate; in world axes about its link's origin.
+// Of a coordinate; in world axes about its link's origin. A row of Python's array.
 struct CoordinateRates {
   Motion S, psi_rate, psi_second, psi_star;
 };
@@ -138,7 +138,7 @@ inline void coordinate_rates(const Links& links, const TreeMotion& motion, View<
         for (int l = 0; l < n; ++l) {
           v_rate += own.S[k][l] * motion.qd[first + l];
           a_rate += own.S[k][l] * qdd[first + l];
-          by_q(first + l, first + k) = dot(own.S[k][l], F[i]);
+          by_q(first + l, first + k) += dot(own.S[k][l], F[i]);
         }
         psi_rate += v_rate;
         psi_second += a_rate + cross(v_p, v_rate) - cross(v_rate, v);
@@ -148,15 +148,15 @@ inline void coordinate_rates(const Links& links, const TreeMotion& motion, View<
   });
 }
 
-// tau = H qdd + C with its derivatives: by_q, by_qd (n, n), zero before, and H, packed. external: forces that move with
-// the links, or empty; a, F: accelerations of the links and forces through their joints, to be filled.
+// tau = H qdd + C; adds its derivatives to by_q, by_qd (n, n), and fills H, packed. external: forces that move with
+// the links, or empty; a, F: accelerations of the links and forces through their joints, to be filled as are rates.
 [[gnu::flatten]] inline void inverse_dynamics_derivatives(const Links& links, const TreeMotion& motion,
                                                           const BranchPattern& pattern, View<const double> qdd,
                                                           View<const Force> external, View<Motion> a, View<Force> F,
-                                                          View<double> tau, View<double, 2> by_q,
-                                                          View<double, 2> by_qd, View<double> H) {
+                                                          View<CoordinateRates> rates, View<double> tau,
+                                                          View<double, 2> by_q, View<double, 2> by_qd,
+                                                          View<double> H) {
   recursive_newton_euler(links, motion, qdd, external, a, F, tau);
-  std::vector<CoordinateRates> rates(motion.S.size());
   coordinate_rates(links, motion, qdd, a, F, rates, by_q);
   std::vector<CompositeInertia> inertia;
   std::vector<CompositeRate> inertia_rate;
@@ -175,7 +175,7 @@ inline void coordinate_rates(const Links& links, const TreeMotion& motion, View<
       Force by_qd_k = I * psi_star + B * S;                           // dF/dqd_k
       for (const Index l : links.velocities(i)) {
         by_q(l, k) += dot(motion.S[l], by_q_k);
-        by_qd(l, k) = dot(motion.S[l], by_qd_k);
+        by_qd(l, k) += dot(motion.S[l], by_qd_k);
       }
       double* entry = &H[pattern.diagonal(k)];
       for (Index l = k; l >= links.first_velocity(i); --l) *entry-- = dot(motion.S[l], P);
@@ -186,10 +186,10 @@ inline void coordinate_rates(const Links& links, const TreeMotion& motion, View<
         for (Index l = links.first_velocity(j + 1) - 1; l >= links.first_velocity(j); --l) {
           const auto& [S_l, psi_rate_l, psi_second_l, psi_star_l] = rates[l];
           *entry-- = dot(S_l, P);
-          by_q(l, k) = dot(S_l, by_q_k);
-          by_qd(l, k) = dot(S_l, by_qd_k);
-          by_q(k, l) = dot(psi_second_l, P) + dot(psi_rate_l.angular, Q);
-          by_qd(k, l) = dot(psi_star_l, P) + dot(S_l.angular, Q);
+          by_q(l, k) += dot(S_l, by_q_k);
+          by_qd(l, k) += dot(S_l, by_qd_k);
+          by_q(k, l) += dot(psi_second_l, P) + dot(psi_rate_l.angular, Q);
+          by_qd(k, l) += dot(psi_star_l, P) + dot(S_l.angular, Q);
         }
       }
     }
@@ -206,20 +206,19 @@ struct JointDerivatives {
 };
 
 // qdd = H^-1 (tau - C) with its derivatives: dqdd = -H^-1 (dtau by q and qd), H^-1 by tau; L of H = L' L, packed.
-// Prescribed qdd do not change. stiffness, damping: of springs on coordinates, whose forces are in tau; or empty.
-// Returns what factorize_ltl does.
+// Prescribed qdd do not change. by_q and by_qd are at first what the external forces add to dtau beyond their motion with
+// the links. Returns what factorize_ltl does.
 inline Index forward_dynamics_derivatives(const Links& links, const TreeMotion& motion, const BranchPattern& pattern,
                                           View<const double> tau, View<const Force> external,
-                                          View<const bool> is_prescribed, View<const double> stiffness,
-                                          View<const double> damping, const Articulated& work, View<double> qdd,
-                                          const JointDerivatives& derivatives, View<double> L) {
+                                          View<const bool> is_prescribed, const Articulated& work,
+                                          View<double> qdd, const JointDerivatives& derivatives, View<double> L) {
   const auto& [by_q, by_qd, by_tau] = derivatives;
   const Index n = qdd.size();
   articulated_body(links, motion, tau, external, is_prescribed, work, qdd);
   std::vector<Force> F(links.size());
   std::vector<double> own_tau(n);
-  inverse_dynamics_derivatives(links, motion, pattern, qdd, external, work.a, F, own_tau, by_q, by_qd, L);
-  for (Index k = 0; k < stiffness.size(); ++k) by_q(k, k) += stiffness[k], by_qd(k, k) += damping[k];
+  std::vector<CoordinateRates> rates(n);
+  inverse_dynamics_derivatives(links, motion, pattern, qdd, external, work.a, F, rates, own_tau, by_q, by_qd, L);
   if (!is_prescribed.empty()) decouple(pattern, is_prescribed, L);
   for (Index k = 0; k < n; ++k) by_tau(k, k) = 1.0;
   for (Index k = 0; k < is_prescribed.size(); ++k)

@@ -17,13 +17,8 @@ from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, check_name
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
-from sparsebody.sparse.cycles import (
-    Cycles,
-    face_cycles,
-    fundamental_cycles,
-    minimum_cycles,
-    short_cycles,
-)
+from sparsebody.sparse import cycles as graph_cycles
+from sparsebody.sparse.cycles import Cycles
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import TREE_CHOICES, spanning_tree
 
@@ -73,11 +68,11 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
         in_tree_first = np.argsort(tree.tree_index[joints] < 0, kind="stable")
         is_tree = np.zeros(len(joints), dtype=bool)  # or spans what its free joints span
         is_tree[in_tree_first] = _united(in_tree_first, ends, tree.n_bodies)
-        cycles = fundamental_cycles(system.n_bodies, ends, is_tree)
+        cycles = graph_cycles.fundamental_cycles(system.n_bodies, ends, is_tree)
     elif name == "minimum":
-        cycles = minimum_cycles(system.n_bodies, ends, freedoms)
+        cycles = graph_cycles.minimum_cycles(system.n_bodies, ends, freedoms)
     elif name == "short":
-        cycles = short_cycles(system.n_bodies, ends)
+        cycles = graph_cycles.short_cycles(system.n_bodies, ends)
     else:  # the drawing shows bodies, world and joints in the plane along which they spread most
         state = system.initial_state
         point, to_world = successor_frames(system, state)[1][joints], np.any(ends < 0, axis=1)
@@ -85,7 +80,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
         place = np.concatenate([state.position, world[None], point])
         spread = place - place.mean(axis=0)
         drawing = spread @ np.linalg.svd(spread, full_matrices=False)[2][:2].T
-        cycles = face_cycles(system.n_bodies, ends, freedoms, drawing)
+        cycles = graph_cycles.face_cycles(system.n_bodies, ends, freedoms, drawing)
     return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody import ordering
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -25,19 +26,8 @@ from sparsebody.factorization import choose_factorization, pivoted_seconds
 from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.ordering import (
-    ORDERINGS,
-    available_general_orderings,
-    available_orderings,
-    general_order,
-)
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
-from sparsebody.sparse.elimination_tree import (
-    OrderingMetrics,
-    early_joints,
-    ordering_metrics,
-    repair,
-)
+from sparsebody.sparse import elimination_tree
 from sparsebody.sparse.pattern import (
     BlockPattern,
     Blocks,
@@ -56,7 +46,7 @@ class OrderingLine:
     """The predicted cost of one elimination order."""
 
     name: str
-    metrics: OrderingMetrics
+    metrics: elimination_tree.OrderingMetrics
     factorization: str  # the fastest one for it
     predicted_seconds: float  # of one factorization and solution
     remark: str = ""  # on an order that was given
@@ -140,8 +130,8 @@ def compared(
     """
     bearable = [
         name
-        for name in available_orderings(pattern.n_blocks)
-        if ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE
+        for name in ordering.available_orderings(pattern.n_blocks)
+        if ordering.ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE
     ]
     choices = {}
     for name in dict.fromkeys(names or bearable):
@@ -208,8 +198,8 @@ def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> For
     if saddle is not None:
         bodies_and_joints, block = saddle
         return ForeignComparison(compared(bodies_and_joints, names), block)
-    names = list(dict.fromkeys(names)) or available_general_orderings()
-    orders = {name: general_order(pattern, name) for name in names}
+    names = list(dict.fromkeys(names)) or ordering.available_general_orderings()
+    orders = {name: ordering.general_order(pattern, name) for name in names}
     lines = [_line(pattern, order, name) for name, order in orders.items()]
     comparison = OrderingComparison(pattern, by_flops(lines), orders, "")
     return ForeignComparison(comparison, np.arange(pattern.n_blocks))
@@ -224,14 +214,14 @@ def judge_order(
     """
     if not isinstance(pattern, BlockPattern):
         return (_line(pattern, order, name, "given", remark),)
-    early = early_joints(pattern, order)
+    early = elimination_tree.early_joints(pattern, order)
     if len(early) == 0:
         return (_line(pattern, order, name, "admissible", remark),)
     who = repr(joints[early[0]]) if len(joints) else f"dual block {early[0]}"
     comment = f"{len(early)} joints before their bodies, first {who}: needs pivoting"
     return (
         _line(pattern, order, name, comment, remark, pivoting=True),
-        _line(pattern, repair(pattern, order), f"{name}, repaired", "admissible"),
+        _line(pattern, elimination_tree.repair(pattern, order), f"{name}, repaired", "admissible"),
     )
 
 
@@ -285,7 +275,9 @@ def _line(
         times = choose_factorization(pattern, order)[1]
     best = min(times, key=lambda one: times[one])
     remark = "; ".join(filter(None, remarks))
-    return OrderingLine(name, ordering_metrics(pattern, order), best, times[best], remark)
+    return OrderingLine(
+        name, elimination_tree.ordering_metrics(pattern, order), best, times[best], remark
+    )
 
 
 # ---- algorithms ---------------------------------------------------------------------------------
@@ -303,7 +295,7 @@ class AlgorithmLine:
     name: str
     summary: str
     source: str
-    metrics: OrderingMetrics  # predicted
+    metrics: elimination_tree.OrderingMetrics  # predicted
     counted_flops: float  # operations of the factorization, as they were done
     seconds: float  # of processor time: the least of some factorizations, each with a solution
     errors: dict[float, float]  # by eps: of the accelerations, relative to the largest
@@ -390,7 +382,7 @@ def _algorithm_line(
 ) -> AlgorithmLine:
     """Factorize in one order with every eps; `equations` with accelerations and their size."""
     matrix, rhs, acceleration, size = equations
-    metrics = ordering_metrics(matrix.pattern, order)
+    metrics = elimination_tree.ordering_metrics(matrix.pattern, order)
     errors, counted, seconds = dict.fromkeys(map(float, eps), math.nan), math.nan, math.nan
     if metrics.flops <= most_flops:
         symbolic = analyze(matrix.pattern, order)

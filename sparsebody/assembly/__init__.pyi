@@ -11,6 +11,5 @@ from .constraint import (
 
 # Forces
 from .body_forces import (
-    applied_forces as applied_forces,
     bias_forces as bias_forces,
 )

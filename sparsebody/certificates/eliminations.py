@@ -13,13 +13,8 @@ from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import Checked, order
-from sparsebody.sparse.elimination_tree import (
-    Elimination,
-    elimination,
-    elimination_metrics,
-    elimination_of,
-    weighted_counts,
-)
+from sparsebody.sparse import elimination_tree
+from sparsebody.sparse.elimination_tree import Elimination, elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.subtree_rules import Label
 from sparsebody.study.families import Family, check_family
@@ -163,7 +158,7 @@ def ordered(member: Member, choice: Ordering) -> Eliminated:
         sequence = Checked(name, choice, False)(pattern)
     graph = elimination(pattern, sequence)
     sizes = np.ascontiguousarray(pattern.block_sizes[sequence], dtype=np.intp)
-    metrics = elimination_metrics(graph, sizes)
+    metrics = elimination_tree.elimination_metrics(graph, sizes)
     kinds = (sequence >= pattern.n_primal).astype(np.intp)
     cost = metrics.nnz_l, metrics.flops, metrics.largest_front
     return Eliminated(member, graph, sizes, kinds, *cost, sequence)
@@ -179,7 +174,7 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     tree = spanning_tree(system, choice) if isinstance(choice, str) else choice(system)
     elimination = least_elimination(tree)
     graph, sizes, kinds = elimination_graph(elimination)
-    front = int(weighted_counts(graph, sizes).max(initial=0))
+    front = int(elimination_tree.weighted_counts(graph, sizes).max(initial=0))
     cost = elimination.numbers, elimination.work
     return Eliminated(member, graph, sizes, kinds, *cost, front)
 
@@ -208,6 +203,6 @@ def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, I
     pairs = positions(sequence)[pairs]
     both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
     start = np.searchsorted(both[:, 0], np.arange(len(sequence) + 1)).astype(np.intp)
-    graph = elimination_of((start, np.ascontiguousarray(both[:, 1])))
+    graph = elimination_tree.elimination_of((start, np.ascontiguousarray(both[:, 1])))
     sizes = np.concatenate([np.full(n, SIZE), np.diff(tree_elimination.loops.first_row)])[sequence]
     return graph, sizes.astype(np.intp), (sequence >= n).astype(np.intp)

@@ -16,7 +16,7 @@ from sparsebody.errors import ModelError, SingularSystemError, check_name
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm as its paper has it, which takes any arm of hinges and slides.
+    """An algorithm as its paper has it, for any arm of revolute and prismatic joints.
 
     Called with an Arm, q, qd and qdd (n,) it returns tau (n,); if it is one of forward dynamics,
     called with tau instead of qdd it returns qdd.
@@ -34,7 +34,7 @@ class Algorithm:
         arm: Arm,
         q: ArrayLike,
         qd: ArrayLike,
-        given: ArrayLike,
+        qdd_or_tau: ArrayLike,
         wrench: ArrayLike | None = None,
     ) -> FloatArray:
         """Return tau, or of forward dynamics qdd; for the arguments see `Arm.motion`.
@@ -48,7 +48,7 @@ class Algorithm:
                 f"{self.name} has no place for wrenches on links; leave them out, or take "
                 "luh-walker-paul"
             )
-        motion = arm.motion(q, qd, given, wrench)
+        motion = arm.motion(q, qd, qdd_or_tau, wrench)
         try:
             if self.is_forward:  # nothing may be without resistance to a joint, to rounding
                 _ = SpatialOperators(arm.links, motion, arm.n - 1, np.eye(6)).articulated

@@ -1,4 +1,4 @@
-"""Arms of hinges and slides from Denavit-Hartenberg parameters."""
+"""Arms of revolute and prismatic joints from Denavit-Hartenberg parameters."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Links in a chain or a tree, each on one hinge or slide; make it with `Arm.from_dh`.
+    """Links in a chain or a tree, each on a revolute or prismatic joint; see `Arm.from_dh`.
 
     Link i hangs on the z axis of its own frame: that is its parent's moved by `length` along x,
     turned by `twist` about x, moved by d along z, and turned by theta about z, where the joint's
@@ -222,28 +222,25 @@ class Arm:
         )
 
     def motion(
-        self, q: ArrayLike, qd: ArrayLike, given: ArrayLike, wrench: ArrayLike | None = None
+        self, q: ArrayLike, qd: ArrayLike, qdd_or_tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> arm_links.Motion:
         """Return what algorithms take at q (n,) [rad, m], qd (n,); ModelError if these do not fit.
 
-        `given` (n,) is qdd, or of forward dynamics tau; `wrench` (n, 6) acts on the links from
+        `qdd_or_tau` (n,): tau for forward dynamics, else qdd; `wrench` (n, 6) acts on links from
         outside, in link axes about link origins, moment first [N m, N].
         """
-        columns = [vector(x, "arm", name, self.n) for x, name in ((q, "q"), (qd, "qd"))]
-        motion = arm_links.empty_motion(self.n)
-        theta = self.angle + np.where(self.revolute, columns[0], 0.0)
-        d = self.offset + np.where(self.revolute, 0.0, columns[0])
-        arm_links.fill_transforms(self.links, *_cosine_and_sine(theta), d, motion)
-        arm_links.fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
-        motion.qd[:] = columns[1]
-        motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
+        named = (q, "q"), (qd, "qd"), (qdd_or_tau, "qdd or tau")
+        position, *rates = [np.array(vector(x, "arm", name, self.n)) for x, name in named]
+        theta = self.angle + np.where(self.revolute, position, 0.0)
+        d = self.offset + np.where(self.revolute, 0.0, position)
         wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm: wrench")
         if wrenches.shape != (self.n, 6):
             raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({self.n}, 6) numbers")
         _check_finite(wrenches, "wrench")
-        motion.wrench[:] = wrenches
-        motion.gravity[:] = self.gravity
-        return motion
+        transforms = arm_links.link_transforms(self.links, *_cosine_and_sine(theta), d)
+        euler = arm_links.euler_parameters(self.links, *_cosine_and_sine(theta / 2.0))
+        loads = np.array(wrenches), self.gravity.copy()
+        return arm_links.Motion(*transforms, euler, rates[0], rates[1], *loads)
 
     def mechanism(self, name: str = "arm") -> Mechanism:
         """Return the arm as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""

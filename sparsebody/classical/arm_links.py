@@ -61,35 +61,18 @@ class Motion(NamedTuple):
     gravity: FloatArray  # (3,) in base axes [m/s^2]
 
 
-@kernel
-def fill_transforms(
-    links: Links, cosine: FloatArray, sine: FloatArray, displacement: FloatArray, motion: Motion
-) -> None:
-    """Fill rotations and translations from joint angles and displacements (n,). Craig, (3.6)."""
-    R, p = motion.rotation, motion.translation
-    zero = links.base[3, 0]
-    for i in range(links.parent.size):
-        c, s = links.cos_twist[i], links.sin_twist[i]
-        R[i, 0, 0], R[i, 0, 1], R[i, 0, 2] = cosine[i], -sine[i], zero
-        R[i, 1, 0], R[i, 1, 1], R[i, 1, 2] = sine[i] * c, cosine[i] * c, -s
-        R[i, 2, 0], R[i, 2, 1], R[i, 2, 2] = sine[i] * s, cosine[i] * s, c
-        p[i, 0], p[i, 1], p[i, 2] = links.length[i], -s * displacement[i], c * displacement[i]
+def link_transforms(
+    links: Links, cosine: FloatArray, sine: FloatArray, displacement: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return rotations and translations from joint angles and displacements (n,). Craig, (3.6)."""
+    c, s = links.cos_twist, links.sin_twist
+    zero = np.full_like(c, links.base[3, 0])
+    rows = [cosine, -sine, zero], [sine * c, cosine * c, -s], [sine * s, cosine * s, c]
+    rotation = np.ascontiguousarray(np.moveaxis(np.array(rows), -1, 0))
+    return rotation, np.stack([links.length, -s * displacement, c * displacement], axis=1)
 
 
-@kernel
-def fill_euler_parameters(
-    links: Links, cos_half: FloatArray, sin_half: FloatArray, motion: Motion
-) -> None:
-    """Fill the Euler parameters of the rotations from (n,) halves of the joint angles."""
-    for i in range(links.parent.size):
-        c, s = links.cos_half_twist[i], links.sin_half_twist[i]
-        motion.euler[i, 0] = s * cos_half[i]
-        motion.euler[i, 1] = -s * sin_half[i]
-        motion.euler[i, 2] = c * sin_half[i]
-        motion.euler[i, 3] = c * cos_half[i]
-
-
-def empty_motion(n: int, kind: object = float) -> Motion:
-    """Return arrays of a motion, not yet filled."""
-    shapes = ((n, 3, 3), (n, 3), (n, 4), (n,), (n,), (n, 6), (3,))
-    return Motion(*(np.empty(shape, dtype=kind) for shape in shapes))
+def euler_parameters(links: Links, cos_half: FloatArray, sin_half: FloatArray) -> FloatArray:
+    """Return the Euler parameters (n, 4) of the rotations from (n,) halves of the joint angles."""
+    c, s = links.cos_half_twist, links.sin_half_twist
+    return np.stack([s * cos_half, -s * sin_half, c * sin_half, c * cos_half], axis=1)

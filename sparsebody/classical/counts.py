@@ -24,7 +24,7 @@ _CHECKS = 2  # sizes beyond those that a polynomial is found from
 
 
 def general_arm(n: int) -> Arm:
-    """Return n hinges in general position: no parameter is 0 or 1, gravity along the first axis."""
+    """Return n revolute joints in general position: no parameter is 0 or 1, gravity along x."""
     rng = np.random.default_rng(n)
     table = rng.uniform(0.2, 0.8, size=(n, 4))
     inertia = np.diag([0.3, 0.4, 0.5]) + 0.02 * (np.ones((3, 3)) - np.eye(3))
@@ -34,14 +34,14 @@ def general_arm(n: int) -> Arm:
 
 
 def planar_arm(n: int) -> Arm:
-    """Return n parallel hinges 1 m apart with masses of 2 kg at their ends, as in Liu (2011)."""
+    """Return n parallel joints 1 m apart with masses of 2 kg at their ends, as in Liu (2011)."""
     table = [[0.0, 0.0, 1.0, 0.0]] * n
     nothing = np.zeros((n, 3))
     return Arm.from_dh(table, [2.0] * n, nothing, nothing, gravity=[0.0, 0.0, 0.0])
 
 
 def right_angled_arm(n: int) -> Arm:
-    """Return hinges of which each is at a right angle to the next, 0.4 m away."""
+    """Return revolute joints, each at a right angle to the next, 0.4 m away."""
     table = [[0.0, 0.0, 0.4, np.pi / 2]] * n
     com = [[0.1, 0.2, 0.3]] * n
     return Arm.from_dh(table, [1.5] * n, com, [[0.3, 0.4, 0.5]] * n)
@@ -81,17 +81,14 @@ def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion,
     def unknown(values: FloatArray) -> FloatArray:
         return lifted_array(values, lambda x: Counted(x, tally))
 
-    n = arm.n
-    links, motion = lifted(arm.links, known), arm_links.empty_motion(n, object)
+    n, links = arm.n, lifted(arm.links, known)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
     turns, half_turns = ((unknown(np.cos(x)), unknown(np.sin(x))) for x in (q, q / 2.0))
-    interpreted(arm_links.fill_transforms)(links, *turns, lifted_array(arm.offset, known), motion)
+    transforms = arm_links.link_transforms(links, *turns, lifted_array(arm.offset, known))
     rotations = tally.multiplications
-    interpreted(arm_links.fill_euler_parameters)(links, *half_turns, motion)
-    motion.qd[:], motion.qdd[:] = unknown(q), unknown(q)
-    motion.wrench[:] = known(0.0)
-    motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)
-    return links, motion, rotations
+    euler, gravity = arm_links.euler_parameters(links, *half_turns), arm.gravity + 0.0
+    loads = np.full((n, 6), known(0.0)), lifted_array(gravity, known)
+    return links, arm_links.Motion(*transforms, euler, unknown(q), unknown(q), *loads), rotations
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ class Counts:
 
 
 def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
-    """Return the counts of an algorithm on arms of a geometry, for n = 3 (or 4) and more hinges."""
+    """Return the counts of an algorithm on arms of a geometry, for n = 3 (or 4) and more joints."""
     check_name(geometry, GEOMETRIES, "geometry")
     arms, many = GEOMETRIES[geometry], algorithm.growth + _CHECKS + 1
     tallies = {n: count(algorithm, arms(n)) for n in range(SMALLEST, SMALLEST + many)}

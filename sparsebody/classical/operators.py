@@ -137,12 +137,12 @@ class SpatialOperators:
         leaves.
         """
         n, shifts, H, masses = self.n, self.shifts, self.links.subspace[::-1], self.masses
-        P, held, is_rounded = masses.copy(), masses.copy(), self._is_float
+        P, unprojected, is_rounded = masses.copy(), masses.copy(), self._is_float
         D, G = np.empty((n, 1, 1), P.dtype), np.empty((n, 6, 1), P.dtype)
         for k, p in enumerate(self.parent):
             U = P[k] @ H[k]
             D[k] = H[k] @ U
-            least = _CANCELLED * (H[k] @ held[k] @ H[k]) if is_rounded else 0
+            least = _CANCELLED * (H[k] @ unprojected[k] @ H[k]) if is_rounded else 0
             if D[k, 0, 0] == 0 or (is_rounded and not D[k, 0, 0] > least):
                 raise SingularSystemError(
                     f"joint {n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give the "
@@ -151,7 +151,7 @@ class SpatialOperators:
             G[k, :, 0] = U / D[k, 0, 0]
             if p < n:
                 if is_rounded:
-                    held[p] += shifts[k] @ P[k] @ shifts[k].T
+                    unprojected[p] += shifts[k] @ P[k] @ shifts[k].T
                 P[p] += shifts[k] @ (P[k] - G[k] * U) @ shifts[k].T
         return ArticulatedBlocks(P, D, G)
 

@@ -1,4 +1,4 @@
-"""The arm of six parallel hinges by which Liu (2011) shows the spatial operator algebra.
+"""The arm of six parallel revolute joints by which Liu (2011) shows the spatial operator algebra.
 
 Its table of Denavit-Hartenberg parameters (modified: the length of a row lies before its joint)
 goes from the tip to the base, and numbers joints and lengths from the base. M(2) and phi(2) are
@@ -20,8 +20,8 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, numbers
 from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.arm_links import Links, empty_motion, fill_transforms
-from sparsebody.classical.counting import interpreted, lifted
+from sparsebody.classical.arm_links import Links, Motion, link_transforms
+from sparsebody.classical.counting import lifted
 from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
 from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import rod_inertia
@@ -76,17 +76,15 @@ def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
     angles, body by body from the tip; where it is straight they are 1 and 0.
     """
     links = _symbolic_links(six_revolute_arm())
-    motion = empty_motion(N, object)
     if straight:
         cosine, sine = array_of([1] * N, (N,)), array_of([0] * N, (N,))
     else:
         cosine, sine = (array_of(_named(name), (N,)) for name in ("c({})", "s({})"))
     nothing = array_of([0] * N, (N,))
-    interpreted(fill_transforms)(links, cosine, sine, nothing, motion)
-    for array in (motion.qd, motion.qdd, motion.wrench, motion.gravity):
-        array[...] = nothing[0]
+    transforms = link_transforms(links, cosine, sine, nothing)
+    others = (np.full(shape, nothing[0]) for shape in ((N, 4), N, N, (N, 6), 3))
     tip = shift_operators(array_of([symbol("L0"), 0, 0], (1, 3)))[0]
-    return SpatialOperators(links, motion, N - 1, tip)
+    return SpatialOperators(links, Motion(*transforms, *others), N - 1, tip)
 
 
 def _symbolic_links(arm: Arm) -> Links:

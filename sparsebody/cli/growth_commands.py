@@ -153,7 +153,7 @@ def classical(
 
 def _print_counts(counts: dict[str, Counts], geometry: str, products: dict[str, int]) -> None:
     smallest = max(count.smallest for count in counts.values())
-    click.echo(f"operations for n hinges, {geometry} arm; n >= {smallest}")
+    click.echo(f"operations for n revolute joints, {geometry} arm; n >= {smallest}")
     listed = ", ".join(f"{what} {n}" for what, n in products.items())
     click.echo(f"not counted are cosines, sines and the products of them at n = 6: {listed}")
     rows = []

@@ -10,14 +10,7 @@ import click
 
 import sparsebody as sb
 from sparsebody import plots
-from sparsebody.cli.arguments import (
-    Source,
-    check_new,
-    file_option,
-    flag,
-    json_option,
-    source_argument,
-)
+from sparsebody.cli import arguments as arg
 from sparsebody.cli.output import echo_paths, print_json, print_table
 from sparsebody.errors import SimulationError
 
@@ -26,14 +19,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@source_argument()
+@arg.source_argument()
 @click.option("--count", "-n", type=click.IntRange(1), default=6, help="How many modes.")
 @click.option("--near", type=click.FloatRange(0.0), default=0.0, help="A frequency [Hz].")
-@file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
-@flag("--overwrite", help="Replace existing files.")
-@json_option
+@arg.file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
+@arg.flag("--overwrite", help="Replace existing files.")
+@arg.json_option
 def modes(
-    source: Source, count: int, near: float, output: Path | None, overwrite: bool, as_json: bool
+    source: arg.Source, count: int, near: float, output: Path | None, overwrite: bool, as_json: bool
 ) -> None:
     """Find the natural frequencies of MECHANISM: at its pose if forces balance, or at equilibrium.
 
@@ -43,24 +36,24 @@ def modes(
     from sparsebody.model.files import mechanism_document
 
     paths = [] if output is None else _paths(output, count, overwrite)
-    found = _modes(mechanism.compile(), count, near)
-    paths = paths[: len(found.eigenvalue)]
+    result = _modes(mechanism.compile(), count, near)
+    paths = paths[: len(result.eigenvalue)]
     if paths:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
     for k, path in enumerate(paths):
-        found.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
+        result.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
         subject = plots.trajectory_subject(path, plots.Options())
         plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
     if as_json:
-        rows = zip(found.frequency.tolist(), found.damping_ratio.tolist(), strict=True)
+        rows = zip(result.frequency.tolist(), result.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]
         files = [str(path) for path in paths]
-        print_json({"modes": listed, "mechanisms": found.n_mechanisms, "files": files})
+        print_json({"modes": listed, "mechanisms": result.n_mechanisms, "files": files})
         return
-    if not len(found.eigenvalue):
+    if not len(result.eigenvalue):
         click.echo("no modes: the joints leave no freedom")
         return
-    values = zip(found.eigenvalue, found.frequency, found.damping_ratio, strict=True)
+    values = zip(result.eigenvalue, result.frequency, result.damping_ratio, strict=True)
     table = [
         (f"{k + 1}", *(("-", "-") if f != f else (f"{f:.6g}", f"{ratio:.4g}")), _kind(complex(s)))
         for k, (s, f, ratio) in enumerate(values)
@@ -83,8 +76,8 @@ def _paths(directory: Path, n: int, overwrite: bool) -> list[Path]:
     """Return the files of trajectories, none of them there already."""
     paths = [directory / f"mode-{k + 1}.h5" for k in range(n)]
     for path in paths:
-        check_new(path, overwrite)
-        check_new(path.with_suffix(".png"), overwrite)
+        arg.check_new(path, overwrite)
+        arg.check_new(path.with_suffix(".png"), overwrite)
     return paths
 
 

@@ -23,11 +23,12 @@ from scipy.sparse.linalg import splu
 
 from sparsebody.analysis.determined_reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
 from sparsebody.corpus import reference_solution as solutions
 from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.reductions import classes_of, rank_decision
+from sparsebody.equations.system_motion import applied_forces
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.system import State, System
@@ -92,7 +93,7 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     defaults = GALLERY[family.mechanism].defaults
     parameters = defaults | dict(family.parameters) | dict.fromkeys(family.size_parameters, value)
     constraint = constraint_rows(system, state, motion, coordinates)
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    force = applied_forces(system, state) - bias_forces(system, state.velocity)
     parameters |= {"seed": seed} if "seed" in defaults else {}
     sides = (_rounded(x.reshape(1, -1)).ravel() for x in (force, constraint.acceleration))
     rows = _rounded(constraint.rows)

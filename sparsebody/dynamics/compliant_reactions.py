@@ -17,6 +17,7 @@ from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.equations.accelerations import minimum_norm, smallest_multipliers
 from sparsebody.errors import AccuracyWarning, ModelError
+from sparsebody.model.elasticity import semidefinite
 from sparsebody.model.system import System
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
@@ -66,23 +67,14 @@ def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
 
 
 def _matrix(who: str, value: ArrayLike) -> FloatArray:
-    """Return one compliance as a matrix."""
-    values = np.asarray(value, dtype=float)
-    if values.shape not in ((), (6,), (6, 6)):
-        raise ModelError(f"{who}: the compliance is {values.shape}; give a number, (6,) or (6, 6)")
-    matrix = values if values.ndim == 2 else np.diag(np.broadcast_to(values, 6))
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+    """Return one compliance as a positive definite matrix."""
+    matrix = semidefinite(who, value, 6, "compliance")
+    scale = np.sqrt(np.diag(matrix))
+    unit = matrix / np.outer(scale, scale) if scale.all() else np.zeros((6, 6))
+    if not np.linalg.eigvalsh(unit)[0] > 1e-12:
         raise ModelError(
-            f"{who}: the compliance is {values.tolist()}; it must be symmetric, finite"
-        )
-    scale = np.sqrt(np.abs(np.diag(matrix)))
-    least = 0.0
-    if np.all(scale > 0.0):
-        least = float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0])
-    if not least > 1e-12:
-        raise ModelError(
-            f"{who}: the compliance is {values.tolist()}; it must be positive definite, small "
-            "numbers standing for stiff directions"
+            f"{who}: compliance is {np.asarray(value).tolist()}; it must be positive definite, "
+            "small numbers standing for stiff directions"
         )
     return matrix
 

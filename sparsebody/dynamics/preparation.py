@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -136,13 +136,16 @@ class SolverChoice:
 
 
 def choose_solver(
-    pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
+    pattern: BlockPattern,
+    ordering: str,
+    factorization: str | Sequence[str],
+    positions: FloatArray | None = None,
 ) -> SolverChoice:
     """Return ordering and factorization, "auto" standing for the least predicted time.
 
-    A named ordering gets the `positions` (n_primal, 3) of the bodies if it takes any. Of
-    large mechanisms samples are tried, and the quickest of the best is taken if it keeps its
-    promise.
+    Several factorizations stand for that among them. A named ordering gets the `positions`
+    (n_primal, 3) of the bodies if it takes any. Of large mechanisms samples are tried, and the
+    quickest of the best is taken if it keeps its promise.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
@@ -186,21 +189,25 @@ def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: s
             f"on the rank give one of auto, {', '.join(QUASI_DEFINITE)}"
         )
     names = [factorization] if factorization != "auto" else [*filter(is_available, QUASI_DEFINITE)]
-    choices = (choose_solver(pattern, ordering, name) for name in names)
-    return min(choices, key=lambda c: c.predicted)
+    return choose_solver(pattern, ordering, names)
 
 
 def _best(
-    pattern: BlockPattern, names: list[str], factorization: str, positions: FloatArray | None = None
+    pattern: BlockPattern,
+    names: list[str],
+    factorization: str | Sequence[str],
+    positions: FloatArray | None = None,
 ) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings, the first of equals."""
     cases = {name: Case(pattern, order(pattern, name, positions)) for name in names}
-    seconds: dict[str, dict[str, float]] = {}
-    for name, case in cases.items():
+    backends = (factorization,) if isinstance(factorization, str) else factorization
+
+    def predictions(case: Case) -> dict[str, float]:
         if factorization == "auto":
-            seconds[name] = choose_factorization(pattern, case.order, case)[1]
-        else:
-            seconds[name] = {factorization: predict_seconds(factorization, pattern, case.order)}
+            return choose_factorization(pattern, case.order, case)[1]
+        return {kind: predict_seconds(kind, pattern, case.order, case) for kind in backends}
+
+    seconds = {name: predictions(case) for name, case in cases.items()}
     _, best, backend = min(
         (time, names.index(name), backend)
         for name, times in seconds.items()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -285,6 +285,26 @@ class Reduction:
     bodies: dict[str, int] = field(default_factory=dict)  # how many, unless all are in one plane
 
 
+class OnFreedoms(NamedTuple):
+    """Rows on the freedoms of their bodies, and what evaluates them at any state."""
+
+    rows: FloatArray  # (n_rows, 2, 3 or 6)
+    size: FloatArray  # (n_rows,) norms, zero for rows without any part on the freedoms
+    assembler: Callable[..., Assembler]  # of structure, rows left out, reaction tree and solver
+    method: str  # in words
+
+
+def on_freedoms(system: System, motion: GroundMotion, state: State) -> OnFreedoms | None:
+    """Return the rows at a state, on three freedoms in a plane, else on six; None off the plane."""
+    if motion.normal is not None:
+        in_plane = PlanarRows(system, motion).at(state)
+        make: Callable[..., Assembler] = partial(PlanarAssembler, motion)
+        return None if in_plane is None else OnFreedoms(*in_plane, make, "planar motion")
+    subgroups = Subgroups.of(system, motion, state)
+    rows, make = subgroups.rows(system, state), partial(SubgroupAssembler, subgroups)
+    return OnFreedoms(*rows, make, "displacement subgroups about the world")
+
+
 FEW = 0.01  # share of bodies with fewer freedoms that could not pay
 
 
@@ -306,21 +326,10 @@ def reduction(
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
-    make: Callable[..., Assembler]
-    on_freedoms: tuple[FloatArray, FloatArray] | None
-    if motion.normal is None:
-        subgroups = Subgroups.of(system, motion, state)
-        make, method = (
-            partial(SubgroupAssembler, subgroups),
-            "displacement subgroups about the world",
-        )
-        on_freedoms, bodies = subgroups.rows(system, state), motion.counts()
-    else:
-        make, method = partial(PlanarAssembler, motion), "planar motion"
-        on_freedoms, bodies = PlanarRows(system, motion).at(state), {}
-    if on_freedoms is None:
+    within = on_freedoms(system, motion, state)
+    if within is None:
         return None
-    rows, size = on_freedoms
+    rows, size = within.rows, within.size
     is_prescribed = np.zeros(system.n_rows, dtype=bool)
     is_prescribed[system.coordinates.row[system.coordinates.prescribed]] = True
     has_less = np.append(freedoms < 6, True)  # the world as well
@@ -342,12 +351,14 @@ def reduction(
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, width))
     np.compress(keep, rows, axis=0, out=every[: np.count_nonzero(keep)])
     independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance, threads)
-    decision = _on_all_rows(keep, independent, method)
+    decision = _on_all_rows(keep, independent, within.method)
     structure = kkt_structure(system, decision.keep, width)
     left_out = np.flatnonzero((size > 0.0) & ~decision.keep)
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
-    return Reduction(structure, decision, partial(make, structure, left_out, tree), bodies)
+    bodies = motion.counts() if motion.normal is None else {}
+    assembler = partial(within.assembler, structure, left_out, tree)
+    return Reduction(structure, decision, assembler, bodies)
 
 
 def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:

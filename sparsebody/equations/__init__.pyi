@@ -15,6 +15,7 @@ from .initial_state import (
 
 from .system_motion import (
     SystemMotion as SystemMotion,
+    applied_forces as applied_forces,
     constraint_errors as constraint_errors,
 )
 

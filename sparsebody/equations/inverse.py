@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
@@ -20,7 +20,8 @@ from sparsebody.errors import ModelError, MotionError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import MOTION_TOLERANCE
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates
@@ -207,12 +208,9 @@ def row_gaps(
 
 def body_matrix(system: System, joint: IntArray, rows: FloatArray) -> csr_array:
     """Return rows (m, 2, 6) on the bodies of their joints as a matrix (m, 6 n_bodies)."""
-    ends = joint_ends(system, joint)
-    used = np.broadcast_to((ends >= 0)[:, :, None], rows.shape)
-    row = np.broadcast_to(np.arange(len(ends))[:, None, None], rows.shape)
-    column = 6 * ends[:, :, None] + np.arange(6)
-    shape = (len(ends), 6 * system.n_bodies)
-    return coo_array((rows[used], (row[used], column[used])), shape=shape).tocsr()
+    sizes = np.repeat([6, 1], [system.n_bodies, len(joint)]).astype(np.intp)
+    pattern = BlockPattern(sizes, joint_ends(system, joint))
+    return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).tocsr()
 
 
 def freedom_inertia(system: System) -> FloatArray:

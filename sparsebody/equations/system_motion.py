@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -10,12 +11,13 @@ import numpy as np
 
 from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import (
     CoordinateMotion,
     JointMotion,
+    body_rotations,
     coordinate_motion,
     joint_motion,
     prescribed_motion,
@@ -24,7 +26,8 @@ from sparsebody.model.system import State, System, body_arrays, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
 _TABLES: WeakKeyDictionary[System, Any] = WeakKeyDictionary()
-_PRESCRIBED: WeakKeyDictionary[System, LoadsAndRows] = WeakKeyDictionary()
+_TRACKED: WeakKeyDictionary[System, LoadsAndRows] = WeakKeyDictionary()
+_TRACKED_IN_USE = RLock()  # values of functions are those of one time; they may ask back
 
 
 def joint_table(system: System) -> Any:
@@ -105,12 +108,40 @@ def constraint_errors(
     errors = joint_errors(system)(poses, threads)
     tracked = system.coordinates
     if len(tracked.prescribed):
-        if system not in _PRESCRIBED:
-            _PRESCRIBED[system] = LoadsAndRows(with_joints(system, np.unique(tracked.joint)))
-        prescribed = _PRESCRIBED[system]
-        prescribed.fill_functions(state.time, prescribed.functions)
-        prescribed.native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
+        with _TRACKED_IN_USE:
+            native = _of_tracked(system, state.time).native
+            native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
     return errors
+
+
+def _of_tracked(system: System, time: float) -> LoadsAndRows:
+    """Return the loads, and the rows of joints with tracked coordinates, functions at a time."""
+    if system not in _TRACKED:
+        joints = np.unique(system.coordinates.joint)
+        _TRACKED[system] = LoadsAndRows(with_joints(system, joints))
+    of_tracked = _TRACKED[system]
+    of_tracked.fill_functions(time, of_tracked.functions)
+    return of_tracked
+
+
+def model_loads(system: System, state: State) -> FloatArray:
+    """Return the forces of the model except gravity, (n_bodies, 6) in body coordinates.
+
+    External forces, springs, dampers and efforts on joints and between points, elastic elements.
+    Raises ModelError if the points of a point force coincide, or an effort is not finite.
+    """
+    force = np.zeros((system.n_bodies, 6))
+    if system.has_loads:
+        with _TRACKED_IN_USE:
+            _of_tracked(system, state.time).add_loads(state, force)
+    return force
+
+
+def applied_forces(system: System, state: State) -> FloatArray:
+    """Return P T_a tau + f_x (n_bodies, 6) in body coordinates: gravity and `model_loads`."""
+    force, rotation = model_loads(system, state), body_rotations(state)
+    force[:, 3:] += system.mass[:, None] * np.einsum("nij,i->nj", rotation, system.gravity)
+    return force
 
 
 def joint_errors(system: System) -> simulation.JointErrors:
@@ -190,7 +221,7 @@ class SystemMotion:
     @cached_property
     def applied(self) -> FloatArray:
         """(n_bodies, 6) all applied forces: gravity, springs, loads, in body coordinates."""
-        force = applied_forces(self.system, self.state, self.joints, self.coordinates)
+        force = applied_forces(self.system, self.state)
         return force if self.body_force is None else force + self.body_force
 
     @cached_property

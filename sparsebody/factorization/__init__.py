@@ -208,11 +208,16 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
 # ---- predicted times -----------------------------------------------------------------------------
 
 
-def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
-    """Return the predicted time [s]; UnknownNameError or ShapeError for a wrong name or order."""
+def predict_seconds(
+    name: str, pattern: BlockPattern, order: IntArray, case: Case | None = None
+) -> float:
+    """Return the predicted time [s]; UnknownNameError or ShapeError for a wrong name or order.
+
+    A `case` of the same pattern and order saves work.
+    """
     check_name(name, FACTORIZATIONS, "factorization")
     check_order(pattern, order)
-    return _seconds(name, Case(pattern, order))
+    return _seconds(name, Case(pattern, order) if case is None else case)
 
 
 def _seconds(name: str, case: Case) -> float:

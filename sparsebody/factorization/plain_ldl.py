@@ -45,18 +45,6 @@ class PlainLDLNumeric:
         x[order] = y
         return self.scale * x
 
-    def pivot_block(self, block: int) -> FloatArray:
-        """Return the Schur complement L_1 D_1 L_1', unscaled, that a block was eliminated with."""
-        symbolic = self.symbolic
-        position = int(np.flatnonzero(symbolic.order == block)[0])
-        size, base = int(symbolic.sizes[position]), int(symbolic.base[position])
-        height = (int(symbolic.base[position + 1]) - base) // size
-        stored = self.values[base : base + size * height].reshape(size, height)[:, :size].T
-        L = np.tril(stored, -1) + np.eye(size)
-        offset = int(symbolic.pattern.offsets[block])
-        scale = self.scale[offset : offset + size]
-        return (L * np.diag(stored)) @ L.T / np.outer(scale, scale)
-
 
 @dataclass(frozen=True, eq=False)
 class PlainLDLSymbolic:

@@ -9,19 +9,21 @@ from .derivatives import (
     derivatives as derivatives,
 )
 
-# Accelerations with derivatives, for optimization in other packages
-from .jax_functions import (
-    jax_accelerations as jax_accelerations,
-)
-from .torch_functions import (
-    torch_accelerations as torch_accelerations,
-)
-
 # Gradients of simulations
 from .adjoint import (
     ADJOINT_METHODS as ADJOINT_METHODS,
     Pullback as Pullback,
     simulate_with_pullback as simulate_with_pullback,
+)
+
+# Accelerations and simulations for optimization in other packages
+from .jax_functions import (
+    jax_accelerations as jax_accelerations,
+    jax_simulation as jax_simulation,
+)
+from .torch_functions import (
+    torch_accelerations as torch_accelerations,
+    torch_simulation as torch_simulation,
 )
 
 # Linearized equations and their minimal form

@@ -9,7 +9,7 @@ for the matrix is symmetric. Griewank and Walther (2008), Evaluating Derivatives
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,8 +24,10 @@ from sparsebody.equations.system_motion import system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.model.system import State, System, body_arrays
 from sparsebody.tree import ForwardDynamicsDerivatives, TreeDerivatives
+from sparsebody.tree.method import TreeProblem
 
 _NO_ROWS, _NO_NUMBERS = np.zeros((0, 6)), np.zeros(0)
+_INERTIAS = ("mass", "inertia", "gravity")
 _SPRINGS = ("effort", "stiffness", "rest", "damping")
 
 
@@ -222,12 +224,30 @@ class Derivatives(BriefRepr):
 
     @cached_property
     def joint_space(self) -> ForwardDynamicsDerivatives:
-        """Those of a tree's joint accelerations by q, qd and tau; see `TreeDerivatives.at_state`.
+        """Those of a tree's joint accelerations by q, qd and tau; see `TreeDerivatives`.
 
-        Raises ModelError if a joint closes a loop, or forces act that joints do not.
+        All forces are taken along; coordinates are in the order of `joint_space(...).names`. Raises
+        ModelError if a joint closes a loop.
         """
-        at = self.evaluation
-        return TreeDerivatives(self.system).at_state(at.state, at.body_force)
+        of, at = TreeDerivatives(self.system), self.evaluation
+        problem = TreeProblem(of.tree, at.state, at.body_force)
+        n = of.tree.n_velocities
+        by_q, by_qd = np.zeros((2, n, n))
+        if self.system.has_loads:
+            J, v_q = of.body_rates(problem)
+            loads = self._loads
+            for k in range(n):
+                by_q[:, k] = np.tensordot(J, loads.jvp({"position": J[k], "velocity": v_q[k]})[0])
+                by_qd[:, k] = np.tensordot(J, loads.jvp({"velocity": J[k]})[0])
+        return of.with_loads(problem, by_q, by_qd)
+
+    @cached_property
+    def _loads(self) -> Residuals:
+        """F of no masses, accelerations and multipliers: the forces besides weights, negative."""
+        nothing = {name: np.zeros_like(getattr(self.system, name)) for name in _INERTIAS}
+        loads, at_rest = replace(self.system, **nothing), np.zeros_like(self.acceleration)
+        state, no_rows = self.evaluation.state, np.zeros_like(self.multiplier)
+        return Residuals(loads, state, at_rest, no_rows)
 
     @property
     def _solution(self) -> tuple[FloatArray, FloatArray]:

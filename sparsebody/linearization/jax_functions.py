@@ -1,4 +1,4 @@
-"""Accelerations as functions of JAX arrays, with forward and reverse derivatives.
+"""Accelerations and simulations as functions of JAX arrays, with derivatives.
 
 The products J dx and J' w are callbacks. JAX transposes linear solves, so J dx is one of them:
 y of [1 0; -J 1] [x; y] = [dx; 0], and J' w likewise of the transposed matrix.
@@ -14,12 +14,15 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
 from sparsebody.linearization.vector_functions import (
     FIRST_ORDER_ONLY,
+    AccelerationFunction,
+    SimulationFunction,
     VectorFunction,
-    acceleration_function,
     size_of,
     split,
 )
 from sparsebody.model.system import State, System
+
+_PART = 8192  # numbers: JAX copies more of them in a thread that callbacks may wait for forever
 
 
 def jax_accelerations(system: System, state: State | None = None) -> Callable[..., tuple[Any, Any]]:
@@ -52,13 +55,46 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
     UnknownNameError
         At a call, for a name that is none.
     """
+    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+
+
+def jax_simulation(
+    system: System,
+    state: State | None = None,
+    *,
+    duration: float,
+    step: float = 1e-3,
+    **options: Any,
+) -> Callable[..., tuple[Any, Any, Any]]:
+    """Return the end of a simulation as a function of JAX arrays, with reverse derivatives.
+
+    Parameters
+    ----------
+    system, state, duration, step, options
+        As of `simulate_with_pullback`; `state` is that of all that a call does not give.
+
+    Returns
+    -------
+    function
+        Of the keywords of `jax_accelerations`, "control" (n_steps + 1, n_bodies, 6) in place of
+        "prescribed_acceleration": wrenches at the ends of steps; returns positions (n_bodies, 3),
+        quaternions (n_bodies, 4) and velocities (n_bodies, 6) at the end. It begins at the
+        consistent state nearest to the given one, and its gradients are those at consistent states.
+
+    Raises
+    ------
+    MissingDependencyError, ShapeError, UnknownNameError
+        As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
+    """
+    times = {"duration": duration, "step": step}
+    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
+
+
+def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
+    """Return functions that are made of the names of their variables, as one of keywords."""
     _jax()
-    of = cache(lambda names: _on_arrays(acceleration_function(system, state, names)))
-
-    def accelerations(**values: Any) -> tuple[Any, Any]:
-        return of(tuple(sorted(values)))(values)
-
-    return accelerations
+    of = cache(lambda names: _on_arrays(make(names)))
+    return lambda **values: of(tuple(sorted(values)))(values)
 
 
 def _jax() -> Any:
@@ -94,9 +130,12 @@ def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
     jax, n, m = _jax(), size_of(function.inputs), size_of(function.outputs)
 
     def call(method: Callable[..., FloatArray], size: int, *vectors: Any) -> Any:
+        def on_parts(*parts: Any) -> FloatArray:
+            return method(*(np.concatenate([np.asarray(a) for a in part]) for part in parts))
+
         result = jax.ShapeDtypeStruct((size,), float)
-        on_numpy = lambda *arrays: method(*map(np.asarray, arrays))  # noqa: E731
-        return jax.pure_callback(on_numpy, result, *vectors, vmap_method="sequential")
+        parts = [jax.numpy.split(v, [*range(_PART, len(v), _PART)]) for v in vectors]
+        return jax.pure_callback(on_parts, result, *parts, vmap_method="sequential")
 
     def refused(*_: Any) -> Any:
         raise ModelError(FIRST_ORDER_ONLY)

@@ -1,4 +1,4 @@
-"""Accelerations as functions of PyTorch tensors, with forward and reverse derivatives."""
+"""Accelerations and simulations as functions of PyTorch tensors, with derivatives."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,8 +10,9 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
 from sparsebody.linearization.vector_functions import (
     FIRST_ORDER_ONLY,
+    AccelerationFunction,
+    SimulationFunction,
     VectorFunction,
-    acceleration_function,
     split,
 )
 from sparsebody.model.system import State, System
@@ -48,13 +49,46 @@ def torch_accelerations(
     UnknownNameError
         At a call, for a name that is none.
     """
+    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+
+
+def torch_simulation(
+    system: System,
+    state: State | None = None,
+    *,
+    duration: float,
+    step: float = 1e-3,
+    **options: Any,
+) -> Callable[..., tuple[Any, Any, Any]]:
+    """Return the end of a simulation as a function of PyTorch tensors, with reverse derivatives.
+
+    Parameters
+    ----------
+    system, state, duration, step, options
+        As of `simulate_with_pullback`; `state` is that of all that a call does not give.
+
+    Returns
+    -------
+    function
+        Of the keywords of `torch_accelerations`, "control" (n_steps + 1, n_bodies, 6) in place of
+        "prescribed_acceleration": wrenches at the ends of steps; returns positions (n_bodies, 3),
+        quaternions (n_bodies, 4) and velocities (n_bodies, 6) at the end. It begins at the
+        consistent state nearest to the given one, and its gradients are those at consistent states.
+
+    Raises
+    ------
+    MissingDependencyError, ShapeError, UnknownNameError
+        As of `torch_accelerations`; at a call besides what `simulate_with_pullback` raises.
+    """
+    times = {"duration": duration, "step": step}
+    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
+
+
+def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
+    """Return functions that are made of the names of their variables, as one of keywords."""
     _torch()
-    of = cache(lambda names: _on_tensors(acceleration_function(system, state, names)))
-
-    def accelerations(**values: Any) -> tuple[Any, Any]:
-        return of(tuple(sorted(values)))(values)
-
-    return accelerations
+    of = cache(lambda names: _on_tensors(make(names)))
+    return lambda **values: of(tuple(sorted(values)))(values)
 
 
 def _torch() -> Any:

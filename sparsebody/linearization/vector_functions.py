@@ -1,4 +1,4 @@
-"""Accelerations as vector functions y = f(x) with products J dx and J' w, for other packages.
+"""Accelerations and simulations as vector functions y = f(x) with products J dx and J' w.
 
 x and y hold named arrays one after the other. A pose is a position and a quaternion q, of which
 f takes q / |q|: dq turns a body by w = 2 Im(q^-1 dq) in body axes, so that a gradient g by w is
@@ -17,9 +17,11 @@ from sparsebody.dynamics import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.adjoint import Pullback, simulate_with_pullback
 from sparsebody.linearization.derivatives import Derivatives, derivatives, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, TimeFunction
+from sparsebody.simulation.options import n_whole_steps, rest_of_step
 
 Shapes = Mapping[str, tuple[int, ...]]
 FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
@@ -72,24 +74,60 @@ def joined(arrays: Iterable[FloatArray]) -> FloatArray:
     return np.concatenate([np.ravel(array) for array in arrays])
 
 
-class AccelerationFunction(VectorFunction):
+class _OfVariables(VectorFunction):
+    """A function of variables of a mechanism; the others are those of a system and a state."""
+
+    def __init__(self, system: System, state: State, shapes: Shapes, names: Sequence[str]) -> None:
+        n = system.n_bodies
+        known = {**shapes, "position": (n, 3), "orientation": (n, 4)}
+        if not names:
+            raise ShapeError(f"no variable: give one or more of {', '.join(known)}")
+        for name in names:
+            check_name(name, tuple(known), "variable")
+        self.inputs = {name: shape for name, shape in known.items() if name in names}
+        self._system, self._state = system, state
+
+    def _given(self, x: FloatArray) -> tuple[State, dict[str, FloatArray]]:
+        """Return the state, and the values of all other variables."""
+        values = split(x, self.inputs)
+        parts = {name: values.pop(name) for name in _STATE if name in values}
+        if "orientation" in parts:
+            parts["orientation"] = _normalized(self._system, parts["orientation"])
+        return self._state.with_(**parts), values
+
+    def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
+        """Return the parts of twists that positions and quaternions make, and their rates."""
+        values, rates = split(x, self.inputs), {}
+        if "position" in values:
+            R = body_rotations(self._given(x)[0])
+            rates["position"] = slice(3, 6), np.swapaxes(R, 1, 2)
+        if "orientation" in values:
+            q = values["orientation"]
+            w, i, j, k = (2.0 * q / np.sum(q * q, axis=1, keepdims=True)).T
+            rows = [[-i, w, k, -j], [-j, -k, w, i], [-k, j, -i, w]]  # of 2 Im(q^-1 dq)
+            rates["orientation"] = slice(0, 3), np.moveaxis(np.array(rows), 2, 0)
+        return rates
+
+    def _gradient(self, x: FloatArray, by: dict[str, FloatArray]) -> FloatArray:
+        """Return that by x of those by all variables, and by twists in place of poses."""
+        by_twist = by["position"]
+        for name, (part, rate) in self._pose_rates(x).items():
+            by[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
+        return joined(by[name] for name in self.inputs)
+
+
+class AccelerationFunction(_OfVariables):
     """Accelerations (n_bodies, 6) and multipliers (n_rows,) by variables of some names.
 
     The last derivatives are kept for products at the same x, and the last dynamics for the same
     parameters. Raises UnknownNameError for a name that is none.
     """
 
-    def __init__(self, system: System, state: State, names: Sequence[str]) -> None:
-        n = system.n_bodies
-        shapes = shapes_of(system) | {"position": (n, 3), "orientation": (n, 4)}
-        if not names:
-            raise ShapeError(f"no variable: give one or more of {', '.join(shapes)}")
-        for name in names:
-            check_name(name, tuple(shapes), "variable")
-        self.inputs = {name: shape for name, shape in shapes.items() if name in names}
-        self.outputs = {"acceleration": (n, 6), "multiplier": (system.n_rows,)}
-        self._system, self._state = system, state
-        self._last: tuple[bytes, Derivatives] = b"", derivatives(system, state)
+    def __init__(self, system: System, state: State | None, names: Sequence[str]) -> None:
+        at = consistent_state(system) if state is None else state
+        super().__init__(system, at, shapes_of(system), names)
+        self.outputs = {"acceleration": (system.n_bodies, 6), "multiplier": (system.n_rows,)}
+        self._last: tuple[bytes, Derivatives] = b"", derivatives(system, at)
         self._dynamics: tuple[bytes, ForwardDynamics] = b"", self._last[1].evaluation.dynamics
 
     def value(self, x: FloatArray) -> FloatArray:
@@ -107,35 +145,14 @@ class AccelerationFunction(VectorFunction):
 
     def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the gradients, those by quaternions tangent to the unit sphere."""
-        gradients = self._at(x).vjp(**split(weight, self.outputs))
-        by_twist = gradients["position"]
-        for name, (part, rate) in self._pose_rates(x).items():
-            gradients[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
-        return joined(gradients[name] for name in self.inputs)
-
-    def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
-        """Return the parts of twists that positions and quaternions make, and their rates."""
-        values, rates = split(x, self.inputs), {}
-        if "position" in values:
-            R = body_rotations(self._at(x).evaluation.state)
-            rates["position"] = slice(3, 6), np.swapaxes(R, 1, 2)
-        if "orientation" in values:
-            q = values["orientation"]
-            w, i, j, k = (2.0 * q / np.sum(q * q, axis=1, keepdims=True)).T
-            rows = [[-i, w, k, -j], [-j, -k, w, i], [-k, j, -i, w]]  # of 2 Im(q^-1 dq)
-            rates["orientation"] = slice(0, 3), np.moveaxis(np.array(rows), 2, 0)
-        return rates
+        return self._gradient(x, self._at(x).vjp(**split(weight, self.outputs)))
 
     def _at(self, x: FloatArray) -> Derivatives:
         key, last = self._last
         if (here := x.tobytes()) != key:
-            values = split(x, self.inputs)
-            parts = {name: values.pop(name) for name in _STATE if name in values}
-            if "orientation" in parts:
-                parts["orientation"] = _normalized(self._system, parts["orientation"])
+            state, values = self._given(x)
             force = values.pop("force", None)
             dynamics = self._dynamics_of(values)
-            state = self._state.with_(**parts)
             last = derivatives(dynamics.system, state, body_force=force, dynamics=dynamics)
             self._last = here, last
         return last
@@ -162,6 +179,60 @@ def _normalized(system: System, quaternions: FloatArray) -> FloatArray:
             "of finite length above zero"
         )
     return np.asarray(quaternions / norm[:, None])
+
+
+class SimulationFunction(_OfVariables):
+    """The state at the end of a simulation, by variables of some names and "control".
+
+    It begins at the nearest consistent state; gradients are those at consistent ones. Of "force",
+    wrenches that are constant in body axes, and the others as of `Pullback`. Only J' w.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State | None,
+        names: Sequence[str],
+        *,
+        duration: float,
+        step: float = 1e-3,
+        **options: Any,
+    ) -> None:
+        at, n = consistent_state(system) if state is None else state, system.n_bodies
+        shapes = shapes_of(system)
+        del shapes["prescribed_acceleration"]
+        self._times = {"duration": duration, "step": step}
+        n_ends = n_whole_steps(duration, step) + 1 + (rest_of_step(duration, step) > 0.0)
+        super().__init__(system, at, {**shapes, "control": (n_ends, n, 6)}, names)
+        self.outputs = {"position": (n, 3), "orientation": (n, 4), "velocity": (n, 6)}
+        self._zero, self._options = np.zeros((n_ends, n, 6)), options
+        self._last: tuple[bytes, Pullback | None] = b"", None
+
+    def value(self, x: FloatArray) -> FloatArray:
+        """Return the pose and the velocity at the end."""
+        end = self._at(x).trajectory.state(-1)
+        return joined(getattr(end, name) for name in self.outputs)
+
+    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
+        """Raise ModelError."""
+        raise ModelError("simulations have gradients only: use reverse derivatives")
+
+    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the gradients, those by quaternions tangent to the unit sphere."""
+        return self._gradient(x, self._at(x)(**split(weight, self.outputs)))
+
+    def _at(self, x: FloatArray) -> Pullback:
+        key, last = self._last
+        if last is None or x.tobytes() != key:
+            state, values = self._given(x)
+            control = None
+            if "control" in values or "force" in values:
+                control = self._zero + values.pop("control", 0.0) + values.pop("force", 0.0)
+            system = with_parameters(self._system, values)
+            options = {**self._times, **self._options, "control": control}
+            last = simulate_with_pullback(system, consistent_state(system, state), **options)
+            self._last = x.tobytes(), last
+        return last
 
 
 def variables(system: System, state: State) -> dict[str, FloatArray]:
@@ -237,11 +308,3 @@ def _accelerated(motion: TimeFunction | None, acceleration: float) -> TimeFuncti
     """Return the motion with another second derivative."""
     assert motion is not None
     return lambda time: (*motion(time)[:2], acceleration)
-
-
-def acceleration_function(
-    system: System, state: State | None, names: Iterable[str]
-) -> AccelerationFunction:
-    """Return accelerations by variables near a state; default: the consistent initial state."""
-    at = consistent_state(system) if state is None else state
-    return AccelerationFunction(system, at, tuple(names))

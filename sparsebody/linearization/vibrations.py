@@ -37,7 +37,8 @@ ComplexArray = NDArray[np.complex128]
 
 _DENSE_SIZE = 400  # 6 n_bodies up to which all eigenvalues are computed, by dense matrices
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
-_REFINEMENTS = 2  # of each solution
+_REFINEMENTS = 2  # of each solution, at most
+_HALF_DIGITS = 1e-8  # a relative change of a solution whose square is rounding
 _SHIFT = 1e-12  # below zero, of the largest rate squared
 _HIGHEST_FREQUENCY = 1e100  # [Hz], whose square is a number
 _MOST_RESTARTS = 300  # of Arnoldi steps
@@ -199,6 +200,7 @@ class SmallMotions:
             np.append(scale, of_rows),
             f"the equations are singular at {abs(s.imag) / (2.0 * np.pi):.6g} Hz, the frequency of "
             "a motion without damping: give another one, or add dampers",
+            is_refined=True,
         )
 
         def solution(force: Values) -> Values:
@@ -207,7 +209,11 @@ class SmallMotions:
             for _ in range(_REFINEMENTS):
                 move, dual = x[:n], x[n:]
                 force_left = force - other @ move - of.on_stretches @ (stretches @ move)
-                x = x + solve(np.concatenate([force_left - self.rows.T @ dual, -self.rows @ move]))
+                change = solve(np.concatenate([force_left - self.rows.T @ dual, -self.rows @ move]))
+                x = x + change
+                changed, size = (np.linalg.norm(part[:n], axis=0) for part in (change, x))
+                if np.all(changed <= _HALF_DIGITS * size):
+                    break  # another change would be the square of this one
             return np.asarray(x[:n])
 
         return solution

@@ -12,12 +12,7 @@ from matplotlib.patches import Patch
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.plots.style import BLUE, INK, ORANGE, styled
-from sparsebody.sparse.elimination_tree import (
-    OrderingMetrics,
-    column_structures,
-    ordered_adjacency,
-    ordering_metrics,
-)
+from sparsebody.sparse import elimination_tree
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.tree.loops_projection import ExplicitBlocks
 
@@ -114,7 +109,7 @@ def _draw_orders(
     """Draw the matrix in each order, with `costs`, a format of its metrics, below its name."""
     drawn = []
     for axes, (name, order) in zip(panels, orders, strict=False):
-        metrics = ordering_metrics(pattern, order)
+        metrics = elimination_tree.ordering_metrics(pattern, order)
         drawn.append(_spots(pattern, order, metrics))
         _draw_window(axes, drawn[-1], 0, pattern.n_rows)
         axes.set_title(f"{name}\n{costs.format(metrics)}", fontsize=8)
@@ -148,16 +143,18 @@ def _draw_window(axes: Axes, spots: Spots, first: int, last: int) -> None:
     axes.tick_params(length=2.5)
 
 
-def _spots(pattern: BlockPattern, order: IntArray, metrics: OrderingMetrics) -> Spots:
+def _spots(
+    pattern: BlockPattern, order: IntArray, metrics: elimination_tree.OrderingMetrics
+) -> Spots:
     """Return the blocks of the matrix and, where it is not too large, those of L."""
     stop = np.cumsum(pattern.block_sizes[order])
     span = np.stack([stop - pattern.block_sizes[order], stop - 1], axis=1)
-    indptr, indices = ordered_adjacency(pattern, order)
+    indptr, indices = elimination_tree.ordered_adjacency(pattern, order)
     row = np.repeat(np.arange(len(order)), np.diff(indptr))
     bodies = np.flatnonzero(order < pattern.n_primal)
     blocks = [(bodies, bodies, _INERTIA), (row, indices, _CONSTRAINT)]
     if metrics.nnz_l <= _MOST_FILL:
-        first, below = column_structures(pattern, order)
+        first, below = elimination_tree.column_structures(pattern, order)
         column = np.repeat(np.arange(len(order)), np.diff(first))
         pivots = np.arange(len(order))
         blocks.insert(0, (np.append(below, pivots), np.append(column, pivots), _FILL))

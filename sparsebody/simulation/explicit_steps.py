@@ -1,8 +1,8 @@
 """Explicit steps: as one native call, and variational ones where the equations need Python.
 
 The call evaluates, closes joints, and takes loads, prescribed motions and control. The stages of a
-step stay open where closing them would hardly change its end, Hairer, Lubich, Wanner (2006), sec.
-IV.4; there another method, with smaller errors, takes the place of the one asked for.
+step stay open but near singular poses, Hairer, Lubich, Wanner (2006), sec. IV.4, by a method that
+then has smaller errors than the one asked for.
 """
 
 import math
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody._core import dynamics, simulation
-from sparsebody.arrays import FloatArray
+from sparsebody._core import dynamics, graph, simulation
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -55,9 +55,9 @@ _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
 def _attempt(method: Tableau, closes_stages: bool, is_adaptive: bool) -> Attempt:
-    error = method.error if is_adaptive else _NOTHING
-    tableau = method.node, method.pose, method.rate, error
-    return method.node, lambda native, start, h: native.step(start, tableau, closes_stages, h)
+    tableau = method.node, method.pose, method.rate, method.error
+    choices = closes_stages, is_adaptive
+    return method.node, lambda native, start, h: native.step(start, tableau, *choices, h)
 
 
 def _composition(scheme: Composition, system: System) -> Attempt:
@@ -84,15 +84,16 @@ class ExplicitSteps:
         self.attempt = 0  # of open and closed stages, which the newest step was
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
+        self._first_attempt = 0
         if isinstance(scheme, Composition):
             self._attempts = [_composition(scheme, system)]
         else:
-            methods = (scheme.open_stages, False), (scheme, True)
-            self._attempts = [
-                _attempt(method, closes_stages, is_adaptive)
-                for method, closes_stages in methods
-                if method is not None
-            ]
+            self._attempts = [_attempt(scheme, True, is_adaptive)]
+            reads_prescribed = control is not None and len(system.coordinates.prescribed) > 0
+            if scheme.open_stages is None or reads_prescribed:
+                self._first_attempt = 1
+            else:
+                self._attempts.insert(0, _attempt(scheme.open_stages, False, is_adaptive))
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
@@ -112,7 +113,7 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        for k, (nodes, attempt) in enumerate(self._attempts):
+        for k, (nodes, attempt) in enumerate(self._attempts, self._first_attempt):
             self.attempt = k
             times_and_functions = self._functions(evaluator, state.time, time, nodes)
             start = poses, state.coordinate, acceleration, *times_and_functions
@@ -169,12 +170,21 @@ class ExplicitSteps:
             tracked.row[tracked.prescribed],
             assembler.retraction,
             *(small.tolerance, system.typical_length, small.creep),
-            *(assembler.rows, len(assembler.right)),
+            *(assembler.rows, _loop_rows(system, assembler.rows), len(assembler.right)),
         )
         native.keep_stages(self._keeps_stages)
         if self._control is not None:
             native.set_control((*self._control.function, *self._control.memory))
         return native
+
+
+def _loop_rows(system: System, rows: IntArray) -> IntArray:
+    """Return which of some rows are on closed loops: others never depend on any, `sparse.rank`."""
+    joints = np.unique(system.row_joint)  # with rows
+    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+    component = graph.biconnected_components(system.n_bodies, ends)
+    on_loops = joints[np.bincount(component, minlength=1)[component] > 1]
+    return np.flatnonzero(np.isin(system.row_joint[rows], on_loops))
 
 
 # ---- variational steps on evaluations, as core/simulation/variational_step.hpp -------------------

@@ -18,30 +18,10 @@ from sparsebody.plots import elimination_orders as orders
 from sparsebody.plots.curves import Line, plot_growth
 from sparsebody.plots.spy import plot_spy
 from sparsebody.plots.style import save_figure
+from sparsebody.study import findings, pages
 from sparsebody.study.families import Family
-from sparsebody.study.findings import (
-    ACCURATE,
-    ERROR,
-    MEMORY,
-    OURS,
-    PER_BODY,
-    TIME,
-    Curve,
-    FamilyRows,
-    Finding,
-    failures,
-    families,
-)
+from sparsebody.study.findings import ACCURATE, ERROR, OURS, TIME, FamilyRows
 from sparsebody.study.machine import environments
-from sparsebody.study.pages import (
-    Heading,
-    Paragraph,
-    Part,
-    Picture,
-    Table,
-    write_html,
-    write_markdown,
-)
 from sparsebody.study.plan import AUTO, Study, study_of
 from sparsebody.study.rows import Row, read_results
 from sparsebody.study.runner import DOCUMENT
@@ -95,18 +75,21 @@ def write_report(
     with write_errors(output):
         output.mkdir(parents=True, exist_ok=True)
     parts = list(_Report(rows, _study_in(folder), output, smallest).parts(folder, patterns))
-    writers = {"markdown": (write_markdown, "report.md"), "html": (write_html, "report.html")}
+    writers = {
+        "markdown": (pages.write_markdown, "report.md"),
+        "html": (pages.write_html, "report.html"),
+    }
     chosen = [writer for name, writer in writers.items() if name in formats]
     return [write(parts, output / name) for write, name in chosen]
 
 
-def judged_promises(results: Path) -> list[Finding]:
+def judged_promises(results: Path) -> list[findings.Finding]:
     """Return the promises, judged, that the study of a result file names."""
     study = _study_in(results if results.is_dir() else results.parent)
     return _findings(study, read_results(results))
 
 
-def _findings(study: Study | None, rows: Sequence[Row]) -> list[Finding]:
+def _findings(study: Study | None, rows: Sequence[Row]) -> list[findings.Finding]:
     return [] if study is None or study.promises is None else list(study.promises.load()(rows))
 
 
@@ -126,9 +109,9 @@ class _Report:
         self, rows: Sequence[Row], study: Study | None, output: Path, smallest: float
     ) -> None:
         self.rows, self.study, self.output, self.smallest = rows, study, output, smallest
-        self.families = families(rows)
+        self.families = findings.families(rows)
 
-    def parts(self, folder: Path, patterns: bool) -> Iterator[Part]:
+    def parts(self, folder: Path, patterns: bool) -> Iterator[pages.Part]:
         """Yield all of them; the environment is that recorded in the folder."""
         yield from self._head(folder)
         header: Sequence[str] = ("promise", "bodies: measured", "limit", "verdict")
@@ -144,31 +127,31 @@ class _Report:
             yield from self._details(self.study)
         yield from self._orderings()
         if patterns and self.study is not None:
-            yield Heading("Patterns")
-            yield Paragraph(
+            yield pages.Heading("Patterns")
+            yield pages.Paragraph(
                 "A small mechanism of each family in the order that predicts the fewest "
                 "operations: the matrix before and after, the elimination tree, the order on the "
                 "graph."
             )
             for name, one in self.study.families.items():
-                yield Heading(name, 3)
+                yield pages.Heading(name, 3)
                 for kind, figure in pattern_figures(one):
                     yield self._save(figure, f"{name}-{kind}", f"{kind}, {name}")
         text = "After a limit was exceeded, larger cases of a series were skipped."
         header = ("method", "status", "message", "families and sizes")
-        yield from _section("Not measured", text, header, failures(self.rows))
+        yield from _section("Not measured", text, header, findings.failures(self.rows))
 
     def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[tuple[str, ...]]:
         return chain.from_iterable(lines_of(family, *arguments) for family in self.families)
 
-    def _save(self, figure: Figure, name: str, caption: str) -> Picture:
-        return Picture(save_figure(figure, self.output / f"{name}.png"), caption)
+    def _save(self, figure: Figure, name: str, caption: str) -> pages.Picture:
+        return pages.Picture(save_figure(figure, self.output / f"{name}.png"), caption)
 
-    def _head(self, folder: Path) -> Iterator[Part]:
+    def _head(self, folder: Path) -> Iterator[pages.Part]:
         """Yield title and environment."""
-        yield Heading(self.study.title if self.study else "Study", 1)
+        yield pages.Heading(self.study.title if self.study else "Study", 1)
         done = sum(row["status"] == "ok" for row in self.rows)
-        yield Paragraph(
+        yield pages.Paragraph(
             f"{len(self.rows)} cases, {done} of them measured. Times are CPU times of one "
             "evaluation of all accelerations, the least of the repeats, on one thread; memory is "
             "the peak above that of the mechanism. Intervals are 95 % confidence intervals of "
@@ -177,44 +160,44 @@ class _Report:
         keys = ("processor", "cores", "memory_gb", "python", "packages", "blas", "commit")
         recorded = environments(folder)
         for one in recorded[-1:]:
-            yield Table(("where", ""), [(key, str(one.get(key, ""))) for key in keys])
+            yield pages.Table(("where", ""), [(key, str(one.get(key, ""))) for key in keys])
         if len(recorded) > 1:
-            yield Paragraph(f"The study was started {len(recorded)} times.")
+            yield pages.Paragraph(f"The study was started {len(recorded)} times.")
 
     # ---- methods ------------------------------------------------------------------------------
 
-    def _crossovers(self) -> Iterator[Part]:
+    def _crossovers(self) -> Iterator[pages.Part]:
         """Yield from which sizes on the sparse method is faster, at equal accuracy and at any."""
         equal, of_any = (list(self._lines(_crossovers, limit)) for limit in (ACCURATE, math.inf))
         if not of_any:
             return
         header = ("family", "against", "sparse is faster from", "common sizes", "ratio at the end")
-        yield Heading("Crossovers")
-        yield Paragraph(
+        yield pages.Heading("Crossovers")
+        yield pages.Paragraph(
             "The number of bodies from which on the sparse method, with its automatic choice, "
             "stays faster at all larger sizes measured: interpolated in logarithms, and the sizes "
             "that it lies between. The ratio is the other method's time over ours at the largest "
             "common size."
         )
-        yield Heading(f"At equal accuracy: both within {ACCURATE:g}", 3)
+        yield pages.Heading(f"At equal accuracy: both within {ACCURATE:g}", 3)
         if equal:
-            yield Paragraph(
+            yield pages.Paragraph(
                 f"Only sizes count at which the accelerations of both are within {ACCURATE:g} of "
                 "the reference, relative to the largest of them."
             )
-            yield Table(header, equal)
+            yield pages.Table(header, equal)
         else:
-            yield Paragraph("No other method and sparse were both that close to a reference.")
-        yield Heading("At any accuracy", 3)
-        yield Paragraph(
+            yield pages.Paragraph("No other method and sparse were both that close to a reference.")
+        yield pages.Heading("At any accuracy", 3)
+        yield pages.Paragraph(
             "All sizes count. Errors are those at the largest size at which both are known."
         )
-        yield Table((*header, "error of sparse", "of the other", "with bodies"), of_any)
+        yield pages.Table((*header, "error of sparse", "of the other", "with bodies"), of_any)
 
-    def _growth(self) -> Iterator[Part]:
+    def _growth(self) -> Iterator[pages.Part]:
         """Yield fitted powers of n and figures of them."""
-        yield Heading("Growth")
-        yield Paragraph(
+        yield pages.Heading("Growth")
+        yield pages.Paragraph(
             f"In figures, open marks are measurements whose error is more than {ACCURATE:g}, or "
             "not known. Dotted lines are the fitted powers."
         )
@@ -227,9 +210,9 @@ class _Report:
             if family.methods:
                 yield from self._family_growth(family)
 
-    def _family_growth(self, family: FamilyRows) -> Iterator[Part]:
-        yield Heading(family.name, 3)
-        yield Table(
+    def _family_growth(self, family: FamilyRows) -> Iterator[pages.Part]:
+        yield pages.Heading(family.name, 3)
+        yield pages.Table(
             ("method", "bodies", "time", "memory", "us per body at the end", "error there"),
             [self._growth_cells(family, label) for label in family.methods],
         )
@@ -237,9 +220,14 @@ class _Report:
         methods = [label for label in family.methods if label not in backends[1:]]
         for column, name, ylabel, labels in (
             (TIME, "time", _SECONDS, methods),
-            (PER_BODY, "time-per-body", "CPU time of one evaluation per body [s]", methods),
+            (
+                findings.PER_BODY,
+                "time-per-body",
+                "CPU time of one evaluation per body [s]",
+                methods,
+            ),
             (ERROR, "error", "relative error of the accelerations", methods),
-            (MEMORY, "memory", "memory above the mechanism's [MB]", methods),
+            (findings.MEMORY, "memory", "memory above the mechanism's [MB]", methods),
             (TIME, "backends", _SECONDS, backends if len(backends) > 1 else []),
         ):
             measured = [label for label in labels if family.curve(label, column)]
@@ -253,7 +241,7 @@ class _Report:
         if not curve:
             return label, "", "", "", "", ""
         end, fits = max(curve), []
-        for column in (TIME, MEMORY):
+        for column in (TIME, findings.MEMORY):
             fit = family.growth(label, column, self._smallest(curve))
             is_short = fit is not None and not fit.spans_two_decades
             fits.append(f"{fit or ''}" + ", less than two decades" * is_short)
@@ -261,7 +249,7 @@ class _Report:
         sizes, us = f"{min(curve):.0f} to {end:.0f}", f"{1e6 * curve[end] / end:.3g}"
         return label, sizes, *fits, us, "" if error is None else f"{error:.0e}"
 
-    def _smallest(self, curve: Curve) -> float:
+    def _smallest(self, curve: findings.Curve) -> float:
         """Return the size from which on to fit: the usual one, or that of the last few."""
         return min([self.smallest, *sorted(curve)[-_LEAST_POINTS:]])
 
@@ -278,7 +266,7 @@ class _Report:
 
     # ---- every case, of studies with details --------------------------------------------------
 
-    def _details(self, study: Study) -> Iterator[Part]:
+    def _details(self, study: Study) -> Iterator[pages.Part]:
         text = "The last column is a method's time over that of sparse."
         header = ("family", "bodies", "method", "us", "us per body", "error", "kappa")
         yield from _section("Time and error", text, (*header, "over sparse"), self._lines(_cases))
@@ -307,13 +295,13 @@ class _Report:
 
     # ---- orderings ----------------------------------------------------------------------------
 
-    def _orderings(self) -> Iterator[Part]:
+    def _orderings(self) -> Iterator[pages.Part]:
         """Yield the automatic choice beside the best of the others, then every ordering."""
         contests = [one for family in self.families for one in _contests(family)]
         if not contests:
             return
-        yield Heading("Orderings")
-        yield Paragraph(
+        yield pages.Heading("Orderings")
+        yield pages.Paragraph(
             "The automatic choice beside the quickest of all other orderings, each with the "
             "factorization that suits it: times are measured in turn in one process. Below one, "
             "the other is quicker. Flops are those of one factorization, over those of the order "
@@ -321,17 +309,17 @@ class _Report:
         )
         header = ("family", "bodies", "auto takes", "orderings", "quickest other")
         cells = [_contest_cells(*one) for one in contests]
-        yield Table((*header, "its time / auto", f"flops / {BEST}"), cells)
+        yield pages.Table((*header, "its time / auto", f"flops / {BEST}"), cells)
         worst = [(min(others, key=_ratio), name, n) for name, n, _, others in contests]
         quickest, name, n = min(worst, key=lambda one: _ratio(one[0]))
-        yield Paragraph(
+        yield pages.Paragraph(
             f"At the worst, {name} with {n} bodies, the quickest other ordering, "
             f"{quickest['ordering']}, takes {quickest[RATIO]:.2f} of its time."
         )
         for name, n, automatic, others in contests:
-            yield Heading(f"{name}, {n} bodies", 3)
+            yield pages.Heading(f"{name}, {n} bodies", 3)
             columns = ("ordering", "with", "nnz(L)", "flops", "front", "time [us]", "time / auto")
-            yield Table(columns, _ordering_cells([automatic, *others]))
+            yield pages.Table(columns, _ordering_cells([automatic, *others]))
             nnz_l, flops = (
                 {row["ordering"]: row[key] for row in others} for key in ("nnz_l", "flops")
             )
@@ -344,13 +332,13 @@ class _Report:
 
 def _section(
     title: str, text: str, header: Sequence[str], lines: Iterable[tuple[str, ...]]
-) -> Iterator[Part]:
+) -> Iterator[pages.Part]:
     """Yield a heading, a paragraph and a table; nothing where it has no lines."""
     if table := list(lines):
-        yield Heading(title)
+        yield pages.Heading(title)
         if text:
-            yield Paragraph(text)
-        yield Table(header, table)
+            yield pages.Paragraph(text)
+        yield pages.Table(header, table)
 
 
 def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]]:

@@ -20,8 +20,6 @@ from sparsebody.tree.recursions import NO_FORCE, NONE_PRESCRIBED, TreeMotion, ch
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import tree_of
 
-_NO_SPRINGS = np.zeros(0), np.zeros(0)
-
 
 class InverseDynamicsDerivatives(NamedTuple):
     """tau = H qdd + C, and its derivatives (n_velocities, n_velocities), a column a coordinate."""
@@ -55,7 +53,8 @@ class TreeDerivatives:
     system : System
         A mechanism without closed loops.
     tree : SpanningTree or str
-        Its tree, or one of TREE_CHOICES.
+        Its tree, or one of TREE_CHOICES; coordinates are named by `tree.velocity_name`, and in the
+        order of `joint_space(system, state).names` by default.
 
     Raises
     ------
@@ -63,7 +62,7 @@ class TreeDerivatives:
         If a joint closes a loop, or the dense matrices are too large.
     """
 
-    def __init__(self, system: System, tree: SpanningTree | str = "depth-first") -> None:
+    def __init__(self, system: System, tree: SpanningTree | str = "minimum-nonzeros") -> None:
         self.tree = tree = tree_of(system, tree)
         self.system, n = system, tree.n_velocities
         if tree.n_loops:
@@ -81,6 +80,7 @@ class TreeDerivatives:
         self._motion = recursions.empty_motion(tree)
         self._work = recursions.empty_articulated(tree)
         self._transmitted = np.empty((tree.n_bodies, 6))
+        self._rates = np.empty((n, 4, 6))
         self._packed = recursions.empty_inertia(tree)
 
     def inverse_dynamics(
@@ -92,18 +92,23 @@ class TreeDerivatives:
         ShapeError or ModelError if there are too many or too few, or one is not finite,
         SingularSystemError if they are too large to multiply.
         """
-        tree, n = self.tree, self.tree.n_velocities
-        qdd = checked_coordinates(tree, qdd, "qdd", n)
-        motion, tau = self._motion_at(q, qd), np.empty(n)
-        tau_q, tau_qd = np.zeros((n, n)), np.zeros((n, n))
-        work = self._work.acceleration, self._transmitted
-        native.inverse_dynamics_derivatives(
-            tree.links, motion, tree.pattern, qdd, NO_FORCE, *work, tau, tau_q, tau_qd, self._packed
-        )
+        qdd = checked_coordinates(self.tree, qdd, "qdd", self.tree.n_velocities)
+        tau, tau_q, tau_qd = self._inverse(self._motion_at(q, qd), qdd)
         _check_finite(tau)
-        return InverseDynamicsDerivatives(
-            tau, tau_q, tau_qd, recursions.symmetric(tree.pattern, self._packed)
+        H = recursions.symmetric(self.tree.pattern, self._packed)
+        return InverseDynamicsDerivatives(tau, tau_q, tau_qd, H)
+
+    def _inverse(
+        self, motion: TreeMotion, qdd: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return tau with its derivatives by q and qd; fill H and the rates of coordinates."""
+        tree, n = self.tree, len(qdd)
+        result = np.empty(n), np.zeros((n, n)), np.zeros((n, n))
+        work = self._work.acceleration, self._transmitted, self._rates
+        native.inverse_dynamics_derivatives(
+            tree.links, motion, tree.pattern, qdd, NO_FORCE, *work, *result, self._packed
         )
+        return result
 
     def forward_dynamics(
         self, q: FloatArray, qd: FloatArray, tau: FloatArray
@@ -119,46 +124,47 @@ class TreeDerivatives:
     def at_state(
         self, state: State, body_force: FloatArray | None = None
     ) -> ForwardDynamicsDerivatives:
-        """Return qdd and its derivatives at a state of the mechanism, with all that acts on it.
+        """Return qdd and its derivatives at a state of the mechanism.
 
-        Springs, dampers and efforts on joint coordinates are taken along; `body_force` (n_bodies,
-        6), wrenches about the centers of mass in body axes [N m, N], moves with the bodies.
-        Prescribed accelerations do not change. Raises ModelError for other loads, errors of
-        `forward_dynamics` besides.
+        `body_force` (n_bodies, 6), wrenches about the centers of mass in body axes [N m, N], moves
+        with the bodies. Prescribed accelerations do not change. Raises ModelError if the mechanism
+        has forces besides gravity, errors of `forward_dynamics` besides.
         """
-        tree, system, springs = self.tree, self.system, self.system.joint_forces
-        problem = TreeProblem(tree, state, body_force)
-        self._check_loads()
-        tau, stiffness, damping = np.zeros((3, tree.n_velocities))
-        if len(springs.item):
-            tracked, at = system.coordinates, problem.coordinates
-            joint, index = tracked.joint[springs.item], tracked.index[springs.item]
-            k = tree.first_velocity[tree.tree_index[joint]] + index
-            stretch = at.value[springs.item] - springs.rest
-            effort = springs.efforts(state.time) - springs.stiffness * stretch
-            np.add.at(tau, k, effort - springs.damping * at.rate[springs.item])
-            np.add.at(stiffness, k, springs.stiffness)
-            np.add.at(damping, k, springs.damping)
-        force = NO_FORCE
-        if problem.body_force is not None:
-            force = recursions.link_forces(tree, problem.motion, problem.body_force)
-        acting = problem.prescribed_qdd.copy(), force, tree.is_prescribed, (stiffness, damping)
-        return self._forward(problem.motion, tau, *acting)
-
-    def _check_loads(self) -> None:
-        """Raise ModelError where forces are not those of joint coordinates."""
-        system = self.system
-        lines, elastic = system.point_forces, system.elastic
-        on_lines = np.maximum(lines.first, lines.second)  # -1 is the world
-        on_elements = np.maximum(elastic.predecessor, elastic.successor)
-        bodies = np.concatenate([system.external_forces.body, on_lines, on_elements])
-        if len(bodies):
-            name = system.body_names[int(bodies[0])]
+        if self.system.has_loads:
             raise ModelError(
-                f"derivatives by joint coordinates take springs on joints only, and body {name!r} "
-                "has a load, a force between points or an elastic element; take those of the "
-                "bodies by jvp, vjp and matrix of sparsebody.derivatives, or give `body_force`"
+                f"{self.system.name!r} has forces besides gravity; take "
+                "`sparsebody.derivatives(system, state).joint_space`, which differentiates them"
             )
+        n = self.tree.n_velocities
+        return self.with_loads(TreeProblem(self.tree, state, body_force), *np.zeros((2, n, n)))
+
+    def with_loads(
+        self, problem: TreeProblem, tau_q: FloatArray, tau_qd: FloatArray
+    ) -> ForwardDynamicsDerivatives:
+        """Return qdd and its derivatives, with all forces of a problem.
+
+        The forces move with the bodies, but for what else they add to the derivatives of tau,
+        `tau_q` and `tau_qd` (n_velocities, n_velocities), which are overwritten.
+        """
+        qdd, tau = problem.prescribed_qdd.copy(), np.zeros(self.tree.n_velocities)
+        acting = tau, qdd, problem.force, self.tree.is_prescribed
+        return self._forward(problem.motion, *acting, (tau_q, tau_qd))
+
+    def body_rates(self, problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
+        """Return twists of the bodies by q, and changes of their velocities, both in body axes.
+
+        (n_velocities, n_bodies, 6) both; the twists are also the velocities by qd.
+        """
+        tree, motion = self.tree, problem.motion
+        n, at_rest = tree.n_velocities, motion._replace(drift=np.zeros_like(motion.drift))
+        self._inverse(motion, np.zeros(n))
+        by_unit = np.empty((2, n, tree.n_bodies, 6))
+        for columns, subspace in zip(by_unit, np.swapaxes(self._rates[:, :2], 0, 1), strict=True):
+            moved = at_rest._replace(subspace=np.ascontiguousarray(subspace))
+            for k, unit in enumerate(np.eye(n)):
+                links = recursions.link_accelerations(tree, moved, unit)
+                columns[k] = recursions.body_accelerations(tree, motion, links)
+        return by_unit[0], by_unit[1]
 
     def _motion_at(self, q: FloatArray, qd: FloatArray) -> TreeMotion:
         tree = self.tree
@@ -174,11 +180,12 @@ class TreeDerivatives:
         qdd: FloatArray,
         force: FloatArray = NO_FORCE,
         is_prescribed: BoolArray = NONE_PRESCRIBED,
-        springs: tuple[FloatArray, FloatArray] = _NO_SPRINGS,
+        by_loads: tuple[FloatArray, FloatArray] | None = None,
     ) -> ForwardDynamicsDerivatives:
         tree, shape = self.tree, (len(tau), len(tau))
-        matrices = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        acting = tau, force, is_prescribed, *springs
+        by_q, by_qd = by_loads or (np.zeros(shape), np.zeros(shape))
+        matrices = by_q, by_qd, np.zeros(shape)
+        acting = tau, force, is_prescribed
         failed = native.forward_dynamics_derivatives(
             tree.links, motion, tree.pattern, *acting, self._work, qdd, matrices, self._packed
         )

@@ -11,11 +11,17 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import add_joint_wrenches, model_loads
+from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations import accelerations
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
+from sparsebody.equations.system_motion import (
+    SystemMotion,
+    checked_vectors,
+    joint_ends,
+    model_loads,
+    padded,
+)
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
@@ -88,7 +94,7 @@ class TreeProblem(SystemMotion):
         system = self.system
         if not system.has_loads:
             return self.body_force
-        load = model_loads(system, self.state, self.joints, self.coordinates)
+        load = model_loads(system, self.state)
         return load if self.body_force is None else load + self.body_force
 
     @cached_property

@@ -208,8 +208,7 @@ def dense_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
 
 def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
     """Return the dense symmetric matrix (n, n) of a packed lower triangle, such as H."""
-    dense = native.lower_triangle(pattern, values)
-    return dense + np.tril(dense, -1).T
+    return native.symmetric(pattern, values)
 
 
 # --- tables 6.3 to 6.5: H = L' L and H = L' D L without fill-in ---

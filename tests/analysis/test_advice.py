@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from exact_equality import assert_same
+from linkages import at_start, one_body
 from overconstrained import add_twin, random_mechanism
 from random_mechanisms import random_position, random_tree
 
@@ -67,8 +68,7 @@ def test_overconstrained_mechanisms_become_properly_constrained_whatever_is_chos
     assert len(advice.replacements) == n_replacements
     assert {one.new and one.new.name for one in advice.replacements} == types
     assert advice.check.difference < 1e-10
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     dynamics = sb.ForwardDynamics(system, state)
     expected = dynamics(state).acceleration
     choices = [advice.replacements]
@@ -98,10 +98,9 @@ def test_random_mechanisms_with_planted_redundancy_are_set_right():
 
 def test_what_no_joint_type_can_mend_is_said():
     """A slide that turns and a plane share one moment; no type takes one row from either."""
-    mechanism = sb.Mechanism()
-    mechanism.add_body("disk", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("rod", sb.Cylindrical(), sb.WORLD, "disk", axis=[0.3, 0.5, 1.0])
-    mechanism.add_joint("table", sb.Planar(), sb.WORLD, "disk")
+    mechanism = one_body()
+    mechanism.add_joint("rod", sb.Cylindrical(), sb.WORLD, "body", axis=[0.3, 0.5, 1.0])
+    mechanism.add_joint("table", sb.Planar(), sb.WORLD, "body")
     advice = sb.advise(mechanism)
     assert not advice.is_verified
     assert advice.remaining == 1
@@ -169,11 +168,7 @@ def test_advice_is_plain_json_and_remedies_are_by_joint():
 
 
 def test_what_cannot_move_stays():
-    mechanism = sb.Mechanism()
-    mechanism.add_body("block", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("weld", sb.Fixed(), sb.WORLD, "block")
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(one_body(sb.Fixed()))
     assert not moving_state(sb.ForwardDynamics(system, state), state).velocity.any()
 
 
@@ -244,11 +239,9 @@ def test_other_joints_and_bodies_stay_exactly_as_they_are():
 
 
 def test_joints_in_use_and_unknown_ones_are_not_replaced():
-    mechanism = sb.Mechanism()
-    mechanism.add_body("slide", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "slide")
-    mechanism.add_joint("motor", sb.Prismatic(), sb.WORLD, "slide", prescribed=0.0)
-    mechanism.add_joint_force("spring", "rail", stiffness=1.0)
-    for name, message in (("rail", "in use"), ("motor", "in use"), ("nothing", "no joint")):
+    mechanism = one_body(sb.Prismatic())
+    mechanism.add_joint("motor", sb.Prismatic(), sb.WORLD, "body", prescribed=0.0)
+    mechanism.add_joint_force("spring", "joint", stiffness=1.0)
+    for name, message in (("joint", "in use"), ("motor", "in use"), ("nothing", "no joint")):
         with pytest.raises(ModelError, match=message):
             with_replaced_joints(mechanism, {name: (sb.Spherical(), np.eye(3))})

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from linkages import one_body
 from overconstrained import figure_8_2_a
 
 import sparsebody as sb
@@ -16,9 +17,7 @@ def test_a_mechanism_and_its_system_give_the_same_inspection_which_is_plain_json
 
 
 def test_a_free_body_has_six_freedoms_and_no_joint():
-    mechanism = sb.Mechanism("ball")
-    mechanism.add_body("ball", mass=1.0, inertia=[1.0, 1.0, 1.0])
-    ball = inspect_mechanism(mechanism)
+    ball = inspect_mechanism(one_body())
     assert (ball.mobility, ball.joints, ball.loops, ball.constraint_rows) == (6, 0, 0, 0)
     assert (ball.initial_error, ball.initial_error_joint) == (0.0, None)
 
@@ -31,13 +30,12 @@ def test_the_orderings_come_with_the_fastest_first():
 
 
 def test_the_worst_joint_of_the_given_pose_is_named():
-    loose = sb.Mechanism()
-    loose.add_body("bob", mass=1.0, inertia=[1.0, 1.0, 1.0], position=[0, 0, -1.0])
-    loose.add_distance("rod", sb.WORLD, "bob", length=1.01)
+    loose = one_body(position=[0, 0, -1.0])
+    loose.add_distance("rod", sb.WORLD, "body", length=1.01)
     inspection = inspect_mechanism(loose)
     assert inspection.initial_error_joint == "rod"
     assert inspection.initial_error == pytest.approx(0.01, rel=0.02)
-    loose.add_joint("ball", sb.Spherical(), sb.WORLD, "bob", point=(0, 0, -1.0))
+    loose.add_joint("ball", sb.Spherical(), sb.WORLD, "body", point=(0, 0, -1.0))
     with pytest.raises(AssemblyError, match="rod"):
         inspect_mechanism(loose)
 

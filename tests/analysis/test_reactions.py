@@ -5,6 +5,7 @@ import json
 import numpy as np
 import oracles
 import pytest
+from linkages import at_start, one_body
 from overconstrained import random_mechanism
 
 import sparsebody as sb
@@ -38,8 +39,7 @@ def assert_agrees_with_null_space(system, state, report):
 
 @pytest.mark.parametrize(("name", "parameters"), SMALL)
 def test_the_gallery_agrees_with_the_dense_null_space(name, parameters):
-    system = sb.build(name, **parameters).compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build(name, **parameters))
     dynamics = sb.ForwardDynamics(system, state, reactions="basic")
     for method in ("auto", "random"):
         report = sb.determined_reactions(system, state, dynamics=dynamics, method=method)
@@ -99,11 +99,9 @@ def test_bodies_of_a_millimetre_beside_bodies_of_100_m():
 
 
 def test_a_plank_on_three_supports_has_one_open_component_at_each():
-    mechanism = sb.Mechanism()
-    mechanism.add_body("plank", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("post", sb.Spherical(), sb.WORLD, "plank", point=[0, 0, 0])
+    mechanism = one_body(sb.Spherical(), joint={"point": [0, 0, 0]})
     for i, x in enumerate((1.0, 2.0)):
-        mechanism.add_joint(f"support {i}", sb.PointOnPlane(), sb.WORLD, "plank", point=[x, 0, 0])
+        mechanism.add_joint(f"support {i}", sb.PointOnPlane(), sb.WORLD, "body", point=[x, 0, 0])
     report = sb.determined_reactions(mechanism.compile())
     assert report.dimension == 1
     np.testing.assert_array_equal(report.unique, [[True] * 5 + [False]] * 3)
@@ -141,8 +139,7 @@ def test_trees_have_all_reactions_determined():
 
 
 def test_dynamics_that_keep_all_rows_are_decided_anew():
-    system = sb.build("four-bar").compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(sb.build("four-bar"))
     keeping = sb.ForwardDynamics(system, state, redundancy="keep", factorization="dense")
     assert sb.determined_reactions(system, state, dynamics=keeping).dimension == 3
     with pytest.raises(UnknownNameError, match="guess"):

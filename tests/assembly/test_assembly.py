@@ -1,16 +1,19 @@
 """Constraint rows, forces and both forms of (8.64), on random mechanisms of every joint type."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from compliant_mechanisms import STIFF, deformed, joint_type
+from linkages import at_start, one_body
 from random_mechanisms import TREE_TYPES, random_tree
 from textbook import assemble
 
 import sparsebody as sb
-from sparsebody.assembly.body_forces import elastic_motion, model_loads
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.energy import elastic_energy
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations.system_motion import SystemMotion, model_loads
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.methods import METHODS
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
@@ -90,11 +93,10 @@ def test_point_springs_pull_along_their_line():
 
 
 def test_external_forces_act_at_their_point_in_their_axes():
-    mechanism = sb.Mechanism(gravity=[0, 0, 0])
     pose = {"center_of_mass": [1, 0, 0], "orientation": np.array([1, 0, 0, 1]) / np.sqrt(2)}
-    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], **pose)
-    mechanism.add_external_force("world", "a", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
-    mechanism.add_external_force("body", "a", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
+    mechanism = one_body(gravity=(0, 0, 0), **pose)
+    mechanism.add_external_force("w", "body", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
+    mechanism.add_external_force("b", "body", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
     system = mechanism.compile()
     force = SystemMotion(system, system.initial_state).applied
     np.testing.assert_allclose(force[0], [1, 0, -2, 2, 0, 5], atol=1e-14)
@@ -117,17 +119,12 @@ def test_joints_have_as_many_rows_as_are_kept_and_vanish_without_any(share):
 # ---- elastic elements ---------------------------------------------------------------------------
 
 
-def loads(system, state):
-    motion = SystemMotion(system, state)
-    return model_loads(system, state, motion.joints, motion.coordinates)
-
-
 @pytest.mark.parametrize("name", STIFF)
 def test_forces_are_the_gradient_of_the_energy_however_far_joints_open(name):
     system = deformed(sum(map(ord, name)), [name]).compile()
     state = system.initial_state
     rng, h = np.random.default_rng(3), 1e-6
-    force = loads(system, state)
+    force = model_loads(system, state)
     for _ in range(4):
         twist = rng.normal(size=(system.n_bodies, 6))
         energies = [elastic_energy(system, sb.displaced(state, s * h * twist)) for s in (-1, 1)]
@@ -149,7 +146,7 @@ def test_damping_takes_energy_and_leaves_momentum():
     system = deformed(2, ["revolute", "fixed"], damping=True).compile()
     undamped = deformed(2, ["revolute", "fixed"]).compile()
     state = system.initial_state
-    power = np.sum((loads(system, state) - loads(undamped, state)) * state.velocity)
+    power = np.sum((model_loads(system, state) - model_loads(undamped, state)) * state.velocity)
     assert power < -0.1
 
 
@@ -157,7 +154,7 @@ def test_bushings_and_beams_do_not_see_a_motion_of_the_whole():
     """Turned and shifted, world frames included: the same energy and forces in body axes."""
     system = deformed(4, []).compile()
     state, elastic = system.initial_state, system.elastic
-    energy, force = elastic_energy(system, state), loads(system, state)
+    energy, force = elastic_energy(system, state), model_loads(system, state)
     turn = quaternion_exponential([0.7, -1.1, 0.4])
     R, shift = rotation_from_quaternion(turn), np.array([3.0, -2.0, 5.0])
     moved = state.with_(
@@ -168,15 +165,14 @@ def test_bushings_and_beams_do_not_see_a_motion_of_the_whole():
     elastic.successor_rotation[in_world] = R @ elastic.successor_rotation[in_world]
     elastic.successor_point[in_world] = elastic.successor_point[in_world] @ R.T + shift
     assert elastic_energy(system, moved) == pytest.approx(energy, rel=1e-12)
-    np.testing.assert_allclose(loads(system, moved), force, atol=1e-12)
+    np.testing.assert_allclose(model_loads(system, moved), force, atol=1e-12)
 
 
 def test_a_bushing_stores_the_square_of_its_twist():
     """One screw motion of both rotation and translation, whose logarithm is known."""
-    mechanism = sb.Mechanism("bush", gravity=(0, 0, 0))
     angle, pitch, stiffness = 1.3, 0.4, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_bushing("bush", "world", "b", point=(0, 0, 0), stiffness=stiffness)
+    mechanism = one_body(gravity=(0, 0, 0))
+    mechanism.add_bushing("bush", "world", "body", point=(0, 0, 0), stiffness=stiffness)
     system = mechanism.compile()
     state = system.initial_state.with_(
         position=np.array([[0.0, 0.0, pitch]]),
@@ -191,8 +187,7 @@ def test_every_method_takes_compliant_joints_for_springs(method):
     mechanism = deformed(5, ["revolute", "spherical"])
     mechanism.add_joint("weld", sb.Revolute(), "b1", "b2", point=(1.5, 0.3, -0.1))
     mechanism.add_joint_force("motor", "j0", stiffness=2.0, effort=1.0, damping=0.1)
-    system = mechanism.compile()
-    state = sb.consistent_state(system)
+    system, state = at_start(mechanism)
     motion = SystemMotion(system, state)
     expected = sb.forward_dynamics(system, state, factorization="dense")
     assert sb.count_mobility(system, sb.ForwardDynamics(system)).mobility == 30 - 5
@@ -216,11 +211,9 @@ def test_every_method_takes_compliant_joints_for_springs(method):
 )
 def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, compliance, rigid):
     def split(compliance):
-        mechanism = sb.Mechanism("split", gravity=(0.3, -0.2, -9.81))
-        mechanism.add_body("b", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.4, 0.1, 0.0])
+        body = {"inertia": [0.1, 0.1, 0.1], "position": [0.4, 0.1, 0.0]}
         joint = {"point": (0, 0, 0), "compliance": compliance}
-        mechanism.add_joint("j", joint_type(name), "world", "b", **joint)
-        return mechanism.compile()
+        return one_body(joint_type(name), (0.3, -0.2, -9.81), joint, **body).compile()
 
     system = split(compliance)
     assert system.joint_types[0].name == rigid
@@ -233,14 +226,26 @@ def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, complianc
 
 
 def test_the_reaction_of_a_compliant_joint_carries_the_weight():
-    mechanism = sb.Mechanism("hanging")
-    mechanism.add_body("b", mass=2.0, inertia=[0.1, 0.1, 0.1], position=[0, 0, -0.5])
-    place = {"point": (0, 0, 0), "axis": (0, 1, 0)}
-    mechanism.add_joint("j", sb.Revolute(), "world", "b", **place, compliance=1e-4)
-    system = mechanism.compile()
+    body = {"mass": 2.0, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, -0.5]}
+    joint = {"point": (0, 0, 0), "axis": (0, 1, 0), "compliance": 1e-4}
+    system = one_body(sb.Revolute(), joint=joint, **body).compile()
     state = sb.equilibrium(system).state
     assert state.position[0, 2] == pytest.approx(-0.5 - 1e-4 * 2.0 * 9.81, rel=1e-12)
     wrench = sb.forward_dynamics(system, state).joint_wrench[0]
     rotation = body_rotations(state)[0] @ system.successor_rotation[0]
     np.testing.assert_allclose(rotation @ wrench[3:], [0, 0, 2.0 * 9.81], atol=1e-9)
     np.testing.assert_allclose(wrench[:3], 0.0, atol=1e-9)
+
+
+def test_threads_ask_for_loads_at_times_of_their_own():
+    mechanism = sb.build("pendulum")
+    mechanism.add_joint_force("motor", "pivot", effort=sb.Polynomial([0.0, 1.0]))
+    system = mechanism.compile()
+
+    def moments(time):
+        state = system.initial_state.with_(time=time)
+        return {float(model_loads(system, state)[0, 2].round(12)) for _ in range(300)}
+
+    times = [0.25, 0.5, 0.75]
+    with ThreadPoolExecutor(len(times)) as pool:
+        assert list(pool.map(moments, times)) == [{time} for time in times]

@@ -320,7 +320,7 @@ def test_a_lattice_of_one_layer_stays_in_its_plane():
 
 
 def test_on_a_lattice_dissection_takes_n_to_three_halves_and_baraff_n_cubed():
-    expected = {"dissection": 1.5, "baraff": 3.0, "depth-first": 2.0}
+    expected = {"dissection": 1.5, "band": 2.0, "baraff": 3.0, "depth-first": 2.0}
     growth = algorithm_growth(growing_family("lattice", {}), (64, 256, 1024), tuple(expected))
     assert {one.name: one.fit.exponent for one in growth} == pytest.approx(expected, abs=0.05)
 

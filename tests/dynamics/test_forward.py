@@ -363,8 +363,7 @@ def test_roughness_is_told_once_with_the_condition_number_at_the_line_that_asked
 
 def test_rows_that_are_violated_are_told_of_at_the_line_that_asked():
     """A flat lattice of ball joints has dependent rows that it needs as soon as it folds."""
-    system = sb.build("lattice", rows=3, columns=3).compile()
-    flat = sb.consistent_state(system)
+    system, flat = at_start(sb.build("lattice", rows=3, columns=3))
     rng = np.random.default_rng(0)
     folded = sb.displaced(flat, 0.1 * rng.normal(size=(system.n_bodies, 6)))
     dynamics = sb.ForwardDynamics(system, flat)

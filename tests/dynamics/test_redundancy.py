@@ -8,16 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import oracles
+import overconstrained
 import pytest
 from linkages import at_start, matrix_at_start
 from oracles import relative_gap
-from overconstrained import (
-    OVERCONSTRAINED,
-    figure_8_2_a,
-    n_four_bar_state,
-    random_mechanism,
-    state_of,
-)
 from scipy.linalg import svdvals
 from textbook import assemble
 
@@ -139,10 +133,10 @@ def wild(state, seed=0):
 # ---- rows left out --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", OVERCONSTRAINED)
+@pytest.mark.parametrize("name", overconstrained.OVERCONSTRAINED)
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_every_backend_is_as_accurate_as_pivoting(name, factorization):
-    system, state = at_start(OVERCONSTRAINED[name]())
+    system, state = at_start(overconstrained.OVERCONSTRAINED[name]())
     expected = oracles.gauss_accelerations(system, state)[0]
     result, by_pivoting = (
         sb.ForwardDynamics(system, state, factorization=used, formulation=SPATIAL)(state)
@@ -156,17 +150,17 @@ def test_every_backend_is_as_accurate_as_pivoting(name, factorization):
 def horizontal(loops, angle):
     """An N-four-bar whose "vertical" rods lie at an angle from the ground, falling."""
     system = sb.build("n-four-bar", loops=loops).compile()
-    return system, n_four_bar_state(system, angle)
+    return system, overconstrained.n_four_bar_state(system, angle)
 
 
 # ---- Krylov steps ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", OVERCONSTRAINED)
+@pytest.mark.parametrize("name", overconstrained.OVERCONSTRAINED)
 @quasi_definite
 def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, factorization):
-    system = OVERCONSTRAINED[name]().compile()
-    state = state_of(system)
+    system = overconstrained.OVERCONSTRAINED[name]().compile()
+    state = overconstrained.state_of(system)
     dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
     result = dynamics(state)
     acceleration, multiplier = oracles.gauss_accelerations(system, state)
@@ -180,7 +174,7 @@ def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, fact
 def consistent(seeds):
     """(seed, system, state) of random mechanisms with constraints that can be assembled."""
     for seed in seeds:
-        system = random_mechanism(seed).compile()
+        system = overconstrained.random_mechanism(seed).compile()
         with contextlib.suppress(AssemblyError):
             if system.n_rows:
                 yield seed, system, sb.consistent_state(system)
@@ -225,7 +219,7 @@ def test_krylov_steps_are_few_on_long_lifts(pairs):
 @pytest.mark.parametrize("arms", [(0.0, 0.0), (np.pi, np.pi), (0.0, np.pi)])
 def test_the_flat_pose_of_figure_8_2_has_accelerations(arms):
     """The least value of Gauss's function with the rows as they stand, two fewer than around."""
-    tree, state = figure_8_2_a(0.0, arms)
+    tree, state = overconstrained.figure_8_2_a(0.0, arms)
     expected = oracles.gauss_accelerations(tree.system, state)[0]
     result = sb.forward_dynamics(tree.system, state, redundancy="krylov")
     assert relative_gap(result.acceleration, expected) < 1e-11
@@ -246,7 +240,9 @@ def test_krylov_steps_are_right_close_to_a_singular_pose(angle, loops):
 
 
 def test_an_explanation_says_that_no_rank_is_decided():
-    dynamics = sb.ForwardDynamics(OVERCONSTRAINED["free scissor"]().compile(), redundancy="krylov")
+    dynamics = sb.ForwardDynamics(
+        overconstrained.OVERCONSTRAINED["free scissor"]().compile(), redundancy="krylov"
+    )
     assert dynamics.explain()["redundancy_method"] == "Krylov steps, no rank decided"
     assert dynamics.is_krylov
     assert not dynamics.is_planar
@@ -282,7 +278,7 @@ def test_steps_that_stall_are_told(monkeypatch):
 
 
 def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares():
-    system = OVERCONSTRAINED["bricard"]().compile()
+    system = overconstrained.OVERCONSTRAINED["bricard"]().compile()
     state = wild(sb.consistent_state(system))
     options = {"baumgarte": 0.1, "redundancy": "krylov"}
     result = sb.ForwardDynamics(system, state, **options)(state).acceleration
@@ -292,7 +288,7 @@ def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares():
 
 
 def test_kept_rows_hold_exactly_whatever_the_others_ask_for():
-    system = OVERCONSTRAINED["free scissor"]().compile()
+    system = overconstrained.OVERCONSTRAINED["free scissor"]().compile()
     state = wild(sb.consistent_state(system))
     dynamics = sb.ForwardDynamics(system, formulation=SPATIAL)
     with pytest.warns(RankWarning):
@@ -317,7 +313,7 @@ def in_doubt(matrix, tolerance, threads=1):
 @pytest.mark.parametrize("redundancy", ["remove", "auto"])
 @pytest.mark.parametrize("name", ["bricard", "free scissor"])
 def test_doubt_is_told_once(name, redundancy, monkeypatch):
-    system, state = at_start(OVERCONSTRAINED[name]())
+    system, state = at_start(overconstrained.OVERCONSTRAINED[name]())
     expected = oracles.gauss_accelerations(system, state)[0]
     monkeypatch.setattr("sparsebody.dynamics.reductions.independent_rows", in_doubt)
     with pytest.warns(RankWarning, match=r"in doubt .* \(gap 1e\+01\)"):

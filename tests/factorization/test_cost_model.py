@@ -8,15 +8,8 @@ from patterns import chain, lattice, pattern_of
 from random_saddles import along
 
 import sparsebody.factorization as auto
+from sparsebody import factorization
 from sparsebody.errors import ShapeError, UnknownNameError
-from sparsebody.factorization import (
-    FACTORIZATIONS,
-    Case,
-    available_factorizations,
-    choose_factorization,
-    least_seconds,
-    predict_seconds,
-)
 from sparsebody.sparse.elimination_tree import repair
 
 sheet = partial(lattice, joint_size=2)
@@ -24,14 +17,14 @@ sheet = partial(lattice, joint_size=2)
 
 def test_predictions_are_made_for_all_available_backends():
     pattern = chain(10)
-    name, predicted = choose_factorization(pattern, along(pattern))
+    name, predicted = factorization.choose_factorization(pattern, along(pattern))
     dearer = {"block-qr"}  # than block-ldl at any size
-    assert set(predicted) == set(available_factorizations()) - dearer
+    assert set(predicted) == set(factorization.available_factorizations()) - dearer
     assert predicted[name] == min(predicted.values())
     with pytest.raises(UnknownNameError, match="factorization is 'qr'"):
-        predict_seconds("qr", pattern, along(pattern))
+        factorization.predict_seconds("qr", pattern, along(pattern))
     with pytest.raises(ShapeError, match="each of 20 blocks"):
-        predict_seconds("superlu", pattern, np.arange(3))
+        factorization.predict_seconds("superlu", pattern, np.arange(3))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +33,7 @@ def test_predictions_are_made_for_all_available_backends():
     ids=lambda value: str(getattr(value, "n_primal", value)),
 )
 def test_small_blocks_are_chosen_for_bounded_widths_and_wide_fronts_for_sheets(pattern, name):
-    assert choose_factorization(pattern, along(pattern))[0] == name
+    assert factorization.choose_factorization(pattern, along(pattern))[0] == name
 
 
 STAR = pattern_of([(-1, 0), *((0, i) for i in range(1, 15_000))], 15_000)
@@ -57,20 +50,22 @@ STAR = pattern_of([(-1, 0), *((0, i) for i in range(1, 15_000))], 15_000)
     ],
 )
 def test_what_would_fill_the_memory_is_never_chosen(name, pattern, order):
-    assert predict_seconds(name, pattern, order) == np.inf
+    assert factorization.predict_seconds(name, pattern, order) == np.inf
 
 
 def test_an_order_is_priced_as_block_ldl_repairs_it():
     pattern = chain(20)
     joints_first = np.arange(pattern.n_blocks)[::-1].copy()
     repaired = repair(pattern, joints_first)
-    price = predict_seconds("block-ldl", pattern, joints_first)
-    assert price == predict_seconds("block-ldl", pattern, repaired)
+    price = factorization.predict_seconds("block-ldl", pattern, joints_first)
+    assert price == factorization.predict_seconds("block-ldl", pattern, repaired)
 
 
 def test_work_grows_with_the_mechanism():
-    for name in FACTORIZATIONS:
-        times = [predict_seconds(name, chain(n), along(chain(n))) for n in (5, 20, 80)]
+    for name in factorization.FACTORIZATIONS:
+        times = [
+            factorization.predict_seconds(name, chain(n), along(chain(n))) for n in (5, 20, 80)
+        ]
         assert times == sorted(times)
 
 
@@ -81,18 +76,18 @@ def test_no_order_is_cheaper_than_the_lower_bound(name, pattern):
     rng = np.random.default_rng(0)
     orders = [along(pattern), *(rng.permutation(pattern.n_blocks) for _ in range(5))]
     for order in orders:
-        bound = least_seconds(name, Case(pattern, order))
-        assert 0.0 < bound <= predict_seconds(name, pattern, order)
+        bound = factorization.least_seconds(name, factorization.Case(pattern, order))
+        assert 0.0 < bound <= factorization.predict_seconds(name, pattern, order)
 
 
 @pytest.mark.cholmod
 def test_ruling_a_backend_out_by_its_bound_does_not_change_the_choice(monkeypatch):
     for pattern in (chain(40), sheet(12), sheet(40)):
         order = along(pattern)
-        chosen, predicted = choose_factorization(pattern, order)
+        chosen, predicted = factorization.choose_factorization(pattern, order)
         monkeypatch.setattr(auto, "LARGE", 1)
-        assert choose_factorization(pattern, order)[0] == chosen
-        bounded = choose_factorization(pattern, order)[1]
+        assert factorization.choose_factorization(pattern, order)[0] == chosen
+        bounded = factorization.choose_factorization(pattern, order)[1]
         assert bounded.pop("cholmod") <= predicted.pop("cholmod")
         assert bounded == predicted
         monkeypatch.undo()

@@ -18,12 +18,7 @@ from random_saddles import (
 
 import sparsebody as sb
 import sparsebody.factorization as factorization
-from sparsebody.errors import (
-    MissingDependencyError,
-    ShapeError,
-    SingularSystemError,
-    UnknownNameError,
-)
+from sparsebody import errors
 from sparsebody.factorization import (
     FACTORIZATIONS,
     Backend,
@@ -136,7 +131,7 @@ HEPTAGON = sb.BlockPattern(np.array([7, 1]), np.array([[-1, 0]]))
     ],
 )
 def test_patterns_too_large_for_a_backend_are_refused(backend, pattern, message):
-    with pytest.raises(ShapeError, match=message):
+    with pytest.raises(errors.ShapeError, match=message):
         analyze(backend, pattern, natural(pattern))
 
 
@@ -146,11 +141,11 @@ def test_what_does_not_fit_the_pattern_is_refused_and_an_equal_one_taken(backend
     pattern = sb.BlockPattern(matrix.pattern.block_sizes.copy(), matrix.pattern.ends.copy())
     symbolic = analyze(backend, pattern, natural(matrix.pattern))
     numeric = symbolic.factorize(matrix)
-    with pytest.raises(ShapeError, match="right-hand side"):
+    with pytest.raises(errors.ShapeError, match="right-hand side"):
         numeric.solve(np.ones(3))
-    with pytest.raises(ShapeError, match="another pattern"):
+    with pytest.raises(errors.ShapeError, match="another pattern"):
         symbolic.factorize(draw(2, n_primal=5))
-    with pytest.raises(ShapeError, match="each of"):
+    with pytest.raises(errors.ShapeError, match="each of"):
         analyze(backend, pattern, np.arange(3))
 
 
@@ -165,7 +160,7 @@ def test_singular_matrices_are_named_by_what_makes_them_so(backend):
         ({"diagonal": diagonal}, "primal block 2"),
         ({"diagonal": negative}, "primal block 1"),
     ):
-        with pytest.raises(SingularSystemError, match=message):
+        with pytest.raises(errors.SingularSystemError, match=message):
             symbolic.factorize(dataclasses.replace(matrix, **change))
 
 
@@ -177,7 +172,7 @@ def test_a_factorization_works_again_after_a_repeated_row_was_refused(backend):
     regular = dataclasses.replace(singular, rows=rows)
     rhs = rng.normal(size=(singular.pattern.n_rows, 1))
     symbolic = analyze(backend, singular.pattern, natural(singular.pattern))
-    with pytest.raises(SingularSystemError, match="redundant joints"):
+    with pytest.raises(errors.SingularSystemError, match="redundant joints"):
         symbolic.factorize(singular).solve(rhs)
     x = symbolic.factorize(regular).solve(rhs)
     assert scaled_error(regular, x, dense_solution(regular, rhs)) < 1e-8
@@ -200,7 +195,7 @@ def test_new_values_give_what_a_fresh_analysis_does_and_nothing_is_changed_by_so
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(UnknownNameError, match="superlu, cholmod"):
+    with pytest.raises(errors.UnknownNameError, match="superlu, cholmod"):
         analyze("choleski", draw(1).pattern, natural(draw(1).pattern))
 
 
@@ -209,7 +204,7 @@ def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeyp
     monkeypatch.setitem(FACTORIZATIONS, "missing", missing)
     monkeypatch.setitem(factorization.INSTALL, "no_such_package", "pip install it")
     assert "missing" not in available_factorizations()
-    with pytest.raises(MissingDependencyError, match="pip install it"):
+    with pytest.raises(errors.MissingDependencyError, match="pip install it"):
         analyze("missing", draw(1).pattern, natural(draw(1).pattern))
 
 

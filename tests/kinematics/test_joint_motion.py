@@ -5,6 +5,7 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from linkages import one_body
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
@@ -71,9 +72,7 @@ def coordinates_of(system, state):
 
 def wheel(joint_type, coordinate=0, prescribed=None):
     """One body, its frame on the joint frame, with a tracked coordinate."""
-    mechanism = sb.Mechanism()
-    mechanism.add_body("wheel", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("joint", joint_type, sb.WORLD, "wheel", prescribed=prescribed)
+    mechanism = one_body(joint_type, joint={"prescribed": prescribed})
     if joint_type.has_named_coordinates:
         mechanism.add_joint_force("force", "joint", coordinate=coordinate, damping=1.0)
     return mechanism.compile()
@@ -203,11 +202,9 @@ def test_a_point_is_where_its_body_carries_it(seed):
     rng = np.random.default_rng(seed)
     R = rotation_exponential(rng.normal(size=3))
     place, center, point = rng.normal(size=(3, 3))
-    mechanism = sb.Mechanism()
     pose = {"position": place, "orientation": quaternion_from_rotation(R)}
-    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=center, **pose)
-    system = mechanism.compile()
-    position = sb.point_position(system, system.initial_state, "a", point)
+    system = one_body(center_of_mass=center, **pose).compile()
+    position = sb.point_position(system, system.initial_state, "body", point)
     np.testing.assert_allclose(position, place + R @ point, atol=1e-14)
 
 

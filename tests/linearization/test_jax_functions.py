@@ -1,11 +1,21 @@
 """Accelerations as functions of JAX arrays."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from random_motions import random_motion
 
+from sparsebody.equations import consistent_state
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
-from sparsebody.linearization import derivatives, jax_accelerations
+from sparsebody.linearization import (
+    derivatives,
+    jax_accelerations,
+    jax_simulation,
+    simulate_with_pullback,
+)
 from sparsebody.linearization.vector_functions import variables
 
 jax = pytest.importorskip("jax")
@@ -57,6 +67,41 @@ def test_jacobians_are_those_of_derivatives():
     for jacobian in (jax.jacfwd, jax.jacrev):
         matrix, _ = jacobian(lambda force: function(force=force))(at)
         np.testing.assert_allclose(matrix, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_simulations_have_compiled_gradients():
+    system, state, _ = random_motion(1, n_loops=1)
+    state = consistent_state(system, state)
+    function = jax_simulation(system, state, duration=0.03, step=0.01)
+
+    def height(gravity, velocity):
+        return jnp.sum(function(gravity=gravity, velocity=velocity)[0][:, 2])
+
+    gradients = jax.jit(jax.grad(height, (0, 1)))(system.gravity, state.velocity)
+    pullback = simulate_with_pullback(system, state, duration=0.03, step=0.01)
+    expected = pullback(position=np.tile([0.0, 0.0, 1.0], (system.n_bodies, 1)))
+    for name, gradient in zip(("gravity", "velocity"), gradients, strict=True):
+        np.testing.assert_allclose(gradient, expected[name], rtol=1e-8, atol=1e-12)
+
+
+ON_ONE_CORE = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import jax, numpy as np, sparsebody as sb
+from sparsebody.linearization import jax_accelerations
+jax.config.update("jax_enable_x64", True)
+function = jax_accelerations(sb.build("chain", bodies=3000).compile())
+gradient = jax.jit(jax.grad(lambda v: (function(velocity=v)[0] ** 2).sum()))
+for k in range(3):
+    print(np.asarray(gradient(np.full((3000, 6), 0.1 * k))).shape)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen")
+def test_callbacks_wait_for_no_thread_of_their_own():
+    command = [sys.executable, "-c", ON_ONE_CORE]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert result.stdout.split("\n")[:3] == ["(3000, 6)"] * 3
 
 
 def test_what_has_no_derivative_is_told(case):

@@ -5,7 +5,7 @@ import pytest
 from random_motions import random_motion
 
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.linearization import derivatives, torch_accelerations
+from sparsebody.linearization import derivatives, torch_accelerations, torch_simulation
 from sparsebody.linearization.vector_functions import variables
 
 torch = pytest.importorskip("torch")
@@ -30,6 +30,13 @@ def test_jacobians_are_those_of_derivatives():
     for jacobian in (torch.func.jacfwd, torch.func.jacrev):
         matrix = jacobian(lambda force: function(force=force)[0])(torch.tensor(force))
         np.testing.assert_allclose(matrix, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_simulations_have_gradients():
+    system, state, _ = random_motion(1, n_loops=1)
+    function = torch_simulation(system, state, duration=0.03, step=0.01)
+    gravity = torch.tensor(np.array(system.gravity), requires_grad=True)
+    torch.autograd.gradcheck(lambda gravity: function(gravity=gravity), gravity, rtol=1e-4)
 
 
 def test_what_has_no_derivative_is_told():

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from random_motions import random_motion
 
+import sparsebody as sb
 from sparsebody import linearization
 from sparsebody.errors import MissingDependencyError, ModelError, ShapeError, UnknownNameError
 from sparsebody.linearization.vector_functions import (
-    acceleration_function,
+    AccelerationFunction,
+    SimulationFunction,
     joined,
     split,
     variables,
@@ -25,7 +27,7 @@ PARAMETERS = "mass", "inertia", "gravity", "effort", "stiffness", "rest", "dampi
 @pytest.mark.parametrize("seed", [1, 2])
 def test_products_are_those_of_differences_and_their_transposes(names, seed):
     system, state, force = random_motion(seed, n_loops=seed % 2)
-    function = acceleration_function(system, state, names)
+    function = AccelerationFunction(system, state, names)
     values = variables(system, state) | {"force": force}
     values["orientation"] = 1.3 * values["orientation"]
     x, rng, h = joined(values[name] for name in function.inputs), np.random.default_rng(seed), 1e-5
@@ -45,10 +47,28 @@ def test_products_are_those_of_differences_and_their_transposes(names, seed):
         np.testing.assert_allclose(radial, 0.0, atol=1e-10 * np.abs(gradient).max())
 
 
+SIMULATED = {"duration": 0.035, "step": 0.01}  # three steps, and half of one
+
+
+@pytest.mark.parametrize("names", [STATE, ("control", "force", "mass", "gravity", "stiffness")])
+def test_gradients_of_simulations_are_those_of_differences(names):
+    system, state, force = random_motion(1, n_loops=1)
+    state, rng, h = sb.consistent_state(system, state), np.random.default_rng(0), 1e-4
+    function = SimulationFunction(system, state, names, **SIMULATED)
+    values = variables(system, state) | {"force": force, "control": np.zeros((5, 7, 6))}
+    x = joined(values[name] for name in function.inputs)
+    direction = rng.normal(size=x.shape)
+    weight = rng.normal(size=function.value(x).shape)
+    change = (function.value(x + h * direction) - function.value(x - h * direction)) / (2.0 * h)
+    assert function.vjp(x, weight) @ direction == pytest.approx(weight @ change, rel=1e-5)
+    with pytest.raises(ModelError, match="use reverse derivatives"):
+        function.jvp(x, direction)
+
+
 def test_values_of_the_system_give_its_accelerations():
     system, state, _ = random_motion(1)
     values = variables(system, state)
-    function = acceleration_function(system, state, tuple(values))
+    function = AccelerationFunction(system, state, tuple(values))
     accelerations = linearization.derivatives(system, state).acceleration
     y = function.value(joined(values[name] for name in function.inputs))
     by_name = split(y, function.outputs)
@@ -58,11 +78,11 @@ def test_values_of_the_system_give_its_accelerations():
 def test_wrong_variables_are_told():
     system, state, _ = random_motion(0)
     with pytest.raises(UnknownNameError, match="variable is 'speed'"):
-        acceleration_function(system, state, ["speed"])
+        AccelerationFunction(system, state, ["speed"])
     with pytest.raises(ShapeError, match="no variable: give one or more of position"):
-        acceleration_function(system, None, [])
+        AccelerationFunction(system, None, [])
     with pytest.raises(ShapeError, match=r"mass has shape \(2,\), not \(7,\)"):
-        acceleration_function(system, state, ["mass"]).check({"mass": np.ones(2)})
+        AccelerationFunction(system, state, ["mass"]).check({"mass": np.ones(2)})
 
 
 @pytest.mark.parametrize("package", ["jax", "torch"])
@@ -87,7 +107,7 @@ def test_a_missing_package_is_told_with_its_remedy(package, monkeypatch):
 )
 def test_values_of_no_mechanism_are_told_by_name(name, value, message):
     system, state, _ = random_motion(1)
-    function = acceleration_function(system, state, [name])
+    function = AccelerationFunction(system, state, [name])
     at = variables(system, state)[name].copy()
     at[0] = value
     with pytest.raises(ModelError, match=message):

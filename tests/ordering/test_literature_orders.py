@@ -32,10 +32,6 @@ def star(n):
     return rooted(nx.star_graph(n))
 
 
-def lattice(n):
-    return rooted(nx.grid_2d_graph(n, n))
-
-
 @given(pattern=patterns())
 @few
 def test_every_block_is_eliminated_once(pattern):
@@ -125,13 +121,6 @@ def test_on_a_ladder_the_matrix_of_delassus_stays_narrow_and_on_a_star_it_is_ful
     assert short == long
     assert full == 6 + 5 * star(30).n_dual
     assert metrics(ladder(30), algorithm_order, "band").block_bandwidth == 3  # figure 8.4
-
-
-def test_on_a_lattice_dissection_grows_slower_than_a_band():
-    sizes = (8, 16, 32)  # n^2 bodies
-    assert exponent(lattice, "dissection", sizes) / 2 < 1.6
-    assert exponent(lattice, "band", sizes) / 2 > 1.8
-    assert exponent(lattice, "baraff", sizes) / 2 > 2.5
 
 
 @pytest.mark.parametrize("name", ["abba", None, 3])

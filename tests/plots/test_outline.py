@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy.spatial.distance import pdist
 
 import sparsebody as sb
@@ -24,17 +25,9 @@ def outline_of(mechanism):
     ],
 )
 def test_shapes_are_drawn_around_their_frames_wherever_the_center_of_mass_is(shape, half):
-    mechanism = sb.Mechanism()
-    mechanism.add_body(
-        "body",
-        mass=1.0,
-        inertia=[1.0, 1.0, 1.0],
-        center_of_mass=[0.1, 0.2, 0.3],
-        position=[5.0, 0.0, 0.0],
-        orientation=[np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)],  # x to y
-        shape=shape,
-    )
-    outline, system = outline_of(mechanism)
+    place = {"center_of_mass": [0.1, 0.2, 0.3], "position": [5.0, 0.0, 0.0]}
+    turn = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]  # x to y
+    outline, system = outline_of(one_body(**place, orientation=turn, shape=shape))
     points = outline.lines.at(system.initial_state) - [5.0, 0.0, 0.0]
     assert not isinstance(shape, sb.Box) or len(points) == 24
     np.testing.assert_allclose(points.min(axis=0), -np.array(half), atol=1e-12)
@@ -57,10 +50,9 @@ def test_a_body_without_a_shape_is_a_line_between_its_joints():
 
 
 def test_rods_and_springs_are_links_between_points_of_bodies():
-    mechanism = sb.Mechanism()
-    mechanism.add_body("bob", mass=1.0, inertia=[1.0, 1.0, 1.0], position=[0.0, 0.0, -1.0])
-    mechanism.add_distance("rod", sb.WORLD, "bob")
-    mechanism.add_point_force("spring", sb.WORLD, "bob", first_point=[1, 0, 0], stiffness=1.0)
+    mechanism = one_body(position=[0.0, 0.0, -1.0])
+    mechanism.add_distance("rod", sb.WORLD, "body")
+    mechanism.add_point_force("spring", sb.WORLD, "body", first_point=[1, 0, 0], stiffness=1.0)
     outline, system = outline_of(mechanism)
     links = outline.links.at(system.initial_state)
     assert np.allclose(links, [[0, 0, 0], [0, 0, -1], [1, 0, 0], [0, 0, -1]])
@@ -122,10 +114,9 @@ def test_a_tilted_plane_keeps_its_distances_and_has_up_on_top():
 
 
 def test_beams_are_cubics_from_end_to_end_that_leave_along_their_frames():
-    mechanism = sb.Mechanism("cantilever")
-    mechanism.add_body("tip", mass=1.0, inertia=[1, 1, 1], position=[2, 0, 0])
+    mechanism = one_body(position=[2, 0, 0])
     section = {"E": 1e7, "G": 1e7, "A": 1e-2, "I_y": 1e-5, "I_z": 1e-5, "J": 1e-5}
-    mechanism.add_beam("beam", sb.WORLD, "tip", start=[0, 0, 0], end=[2, 0, 0], **section)
+    mechanism.add_beam("beam", sb.WORLD, "body", start=[0, 0, 0], end=[2, 0, 0], **section)
     system = mechanism.compile()
     outline = mechanism_outline(mechanism, system)
     (straight,) = outline.beam_curves(system.initial_state)

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from closed_stages import close_stages
 from linkages import one_body
 from scipy import LowLevelCallable
 
@@ -112,6 +113,7 @@ def loaded():
 def test_compiled_steps_with_all_loads_are_those_of_python(monkeypatch, method):
     system = loaded()
     options = {"duration": 0.4, "step": 0.01, "method": method}
+    close_stages(monkeypatch)
     whole = sb.simulate(system, **options)
     monkeypatch.setattr(explicit_steps.ExplicitSteps, "__call__", lambda *_: None)
     by_parts = sb.simulate(system, **options)

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from closed_stages import close_stages
 from command_line import printed
 from overconstrained import figure_8_2_a
 from scipy.integrate import solve_ivp
@@ -154,7 +155,7 @@ def test_rows_left_out_at_the_start_are_found_where_they_matter(stabilization):
     assert run.energy_error < 1e-4
 
 
-# ---- closed stages: nothing depends on which body of a joint is its predecessor ------------------
+# ---- closed stages: nothing depends on which body of a joint is its predecessor; open ones: errors
 
 
 def orientations(system, seed=0):
@@ -190,14 +191,19 @@ def error_of_n_four_bar(run, loops):
     return error
 
 
-def test_an_n_four_bar_passes_flat_poses_with_order_4_whichever_way_its_joints_point():
+@pytest.mark.parametrize("stages", ["closed", "open"])
+def test_an_n_four_bar_passes_flat_poses_with_order_4_whichever_way_its_joints_point(
+    monkeypatch, stages
+):
+    if stages == "closed":
+        close_stages(monkeypatch)
     systems = orientations(build("n-four-bar", loops=3).compile())
     errors = [
         [error_of_n_four_bar(simulate(one, duration=3.0, step=step), 3) for one in systems]
         for step in (0.012, 0.006)
     ]
     for same_step in errors:
-        assert max(same_step) < 1.01 * min(same_step)
+        assert max(same_step) < (1.01 if stages == "closed" else 2.0) * min(same_step)
     assert max(errors[0]) < 1e-5
     assert max(errors[1]) < max(errors[0]) / 14.0
 
@@ -223,17 +229,48 @@ def test_long_rows_of_four_bars_are_as_accurate_as_short_ones():
     assert errors[1] < 3.0 * errors[0] < 1e-6
 
 
-def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
+@pytest.mark.parametrize("stages", ["closed", "open"])
+def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point(monkeypatch, stages):
+    if stages == "closed":
+        close_stages(monkeypatch)
     systems, errors = orientations(build("bricard").compile()), []
     for step in (0.02, 0.01, 0.005):
         runs = [simulate(one, duration=10.0, step=step, **TENTHS) for one in systems]
+        atol = 1e-10 if stages == "closed" else 1e-7 * (step / 0.02) ** 4
         for run in runs:
-            np.testing.assert_allclose(run.position, runs[0].position, atol=1e-10)
+            np.testing.assert_allclose(run.position, runs[0].position, atol=atol)
             assert {event.kind for event in run.events} <= {"re-analysis"}
         errors.append(runs[0].energy_error)
     assert errors[1] < 2e-9
     assert errors[1] < errors[0] / 14.0
-    assert errors[2] < errors[1] / 14.0  # some stages might stay open in these short steps
+    assert errors[2] < errors[1] / 14.0
+
+
+def test_a_parallelogram_passes_flat_poses_beside_a_door_of_smaller_pivots():
+    """Any row on a loop may tell of a singular pose, not only that of the smallest pivot."""
+    mechanism, speed = sb.Mechanism("parallelogram and door"), 7.0
+    thin = {"mass": 1.0, "inertia": [0.1, 0.1, 0.1]}
+    for i, x in enumerate((0.0, 2.0)):
+        mechanism.add_body(f"rocker {i}", position=[x, 0, -0.5], **thin)
+    mechanism.add_body("coupler", position=[1, 0, -1], **thin)
+    for i, x in enumerate((0.0, 2.0)):
+        for end, z in ((sb.WORLD, 0), ("coupler", -1)):
+            pin = {"point": [x, 0, z], "axis": [0, 1, 0]}
+            mechanism.add_joint(f"pin {i} {end}", sb.Revolute(), end, f"rocker {i}", **pin)
+    mechanism.add_body("door", mass=20.0, inertia=[5, 5, 2], position=[5.4, 1, 0])
+    for z in (-1, 1):
+        mechanism.add_joint(f"ball {z}", sb.Spherical(), sb.WORLD, "door", point=[5, 1, z])
+    system = mechanism.compile()
+    rates = np.zeros((4, 6))
+    rates[:2], rates[2] = [0, speed, 0, -0.5 * speed, 0, 0], [0, 0, 0, -speed, 0, 0]
+    rates[3] = [0, 0, 1, 0, 0.4, 0]
+    start = sb.consistent_state(system)
+    start = sb.consistent_state(system, start.with_(velocity=rates))
+    errors = [
+        simulate(system, start, duration=3.0, step=step).energy_error for step in (0.01, 0.005)
+    ]
+    assert errors[0] < 1.5e-7  # that of closed stages
+    assert errors[1] < errors[0] / 14.0
 
 
 def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():

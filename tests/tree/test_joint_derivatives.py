@@ -5,19 +5,12 @@ import pinocchio as pin
 import pytest
 from pinocchio_models import ANGULAR_FIRST, PinocchioModel
 from random_mechanisms import copied, random_loops, random_tree
+from random_motions import random_motion
 
 import sparsebody as sb
+from sparsebody import tree as tree_school
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.linearization import derivatives
-from sparsebody.tree import (
-    TreeDerivatives,
-    inverse_dynamics,
-    joint_coordinates,
-    motion_at_coordinates,
-    position_rates,
-    tree_dynamics,
-    tree_state,
-)
 
 # Of Pinocchio 4.1's types those of constant S: of others its derivatives differ from differences of
 # its own rnea, to which ours are equal.
@@ -51,11 +44,11 @@ def test_derivatives_of_random_trees_are_those_of_pinocchio(seed, n_bodies):
     rng = np.random.default_rng(seed)
     system = random_tree(rng, n_bodies, SHARED).compile()
     state = system.initial_state
-    of, peer = TreeDerivatives(system), PinocchioModel(system, state)
+    of, peer = tree_school.TreeDerivatives(system), PinocchioModel(system, state)
     n = of.tree.n_velocities
     if n == 0:
         return
-    q, qd = joint_coordinates(of.tree, state)
+    q, qd = tree_school.joint_coordinates(of.tree, state)
     tau, qdd = rng.normal(size=(2, n))
     P = to_pinocchio(peer, of.tree, state)
     inverse, data = np.linalg.inv(P), peer.model.createData()
@@ -82,7 +75,7 @@ def differences(f, tree, q, qd, last):
 
     columns = []
     for unit in np.eye(len(qd)):
-        rate = position_rates(tree, q, unit)
+        rate = tree_school.position_rates(tree, q, unit)
         columns.append(
             (
                 slope(lambda h, rate=rate: f(q + h * rate, qd, last)),
@@ -100,10 +93,10 @@ def test_derivatives_by_coordinates_of_any_type_are_differences(name, reversed_j
     names = tuple(sb.JOINT_TYPES) if name == "all" else (name, "revolute")
     mechanism = random_tree(rng, 12 if name == "all" else 5, names)
     system = copied(mechanism, reversed_joints=reversed_joints).compile()
-    of = TreeDerivatives(system)
-    tree, aba = of.tree, tree_dynamics("aba", system, of.tree)
+    of = tree_school.TreeDerivatives(system)
+    tree, aba = of.tree, tree_school.tree_dynamics("aba", system, of.tree)
     assert (tree.direction == (-1 if reversed_joints else 1)).all()
-    q, qd = joint_coordinates(tree, system.initial_state)
+    q, qd = tree_school.joint_coordinates(tree, system.initial_state)
     tau, qdd = rng.normal(size=(2, tree.n_velocities))
     forward = of.forward_dynamics(q, qd, tau)
     np.testing.assert_allclose(forward.qdd, aba.joint_acceleration(q, qd, tau))
@@ -112,7 +105,9 @@ def test_derivatives_by_coordinates_of_any_type_are_differences(name, reversed_j
         assert_close(result, other, 1e-8)
 
     def required(q, qd, qdd):
-        return inverse_dynamics(tree, motion_at_coordinates(tree, q, qd), qdd)
+        return tree_school.inverse_dynamics(
+            tree, tree_school.motion_at_coordinates(tree, q, qd), qdd
+        )
 
     inverse = of.inverse_dynamics(q, qd, qdd)
     expected = differences(required, tree, q, qd, qdd)
@@ -120,26 +115,23 @@ def test_derivatives_by_coordinates_of_any_type_are_differences(name, reversed_j
         assert_close(result, other, 1e-8)
 
 
-def test_springs_prescribed_motions_and_following_wrenches_are_taken_along():
-    rng = np.random.default_rng(3)
-    mechanism = random_tree(rng, 8, ("revolute", "cylindrical", "spherical", "planar"))
-    joints = mechanism.joints.items()
-    given, *others = [name for name, joint in joints if joint.type.scalar_positions]
-    motions = {given: {mechanism.joint(given).type.n_velocities - 1: sb.Sinusoid(0.3, 2.0)}}
-    mechanism = copied(mechanism, prescribed=motions)
-    for k, name in enumerate(others):
-        coordinate = mechanism.joint(name).type.scalar_positions[-1]
-        numbers = {"stiffness": 7.0 + k, "damping": 0.3, "rest": 0.2, "effort": 1.1}
-        mechanism.add_joint_force(f"spring {k}", name, coordinate=coordinate, **numbers)
-    system = mechanism.compile()
-    state, force = system.initial_state, rng.normal(size=(system.n_bodies, 6))
+@pytest.mark.parametrize("seed", range(3))
+def test_all_forces_and_prescribed_motions_are_taken_along(seed):
+    """Springs, dampers, loads, bushings, wrenches that follow the bodies."""
+    system, state, force = random_motion(seed, 6, 0)
+    tree = tree_school.TreeDerivatives(system).tree
+    state = tree_school.tree_state(
+        tree, *tree_school.joint_coordinates(tree, state), time=state.time
+    )
     of = derivatives(system, state, body_force=force).joint_space
-    tree = TreeDerivatives(system).tree
     assert tree.is_prescribed.sum() == 1
-    aba, (q, qd) = tree_dynamics("aba", system, tree), joint_coordinates(tree, state)
+    aba, (q, qd) = (
+        tree_school.tree_dynamics("aba", system, tree),
+        tree_school.joint_coordinates(tree, state),
+    )
 
     def accelerations(q, qd, _):
-        at = tree_state(tree, q, qd, time=state.time)
+        at = tree_school.tree_state(tree, q, qd, time=state.time)
         return aba.solve(aba.problem(at, force)).qdd
 
     expected = differences(accelerations, tree, q, qd, np.zeros_like(qd))
@@ -147,7 +139,7 @@ def test_springs_prescribed_motions_and_following_wrenches_are_taken_along():
     for result, other in zip(of[1:3], expected[:2], strict=True):
         assert_close(result, other, 1e-8)
     unit = np.linalg.inv(of.qdd_tau[np.ix_(~tree.is_prescribed, ~tree.is_prescribed)])
-    H = TreeDerivatives(system).inverse_dynamics(q, qd, of.qdd).H
+    H = tree_school.TreeDerivatives(system).inverse_dynamics(q, qd, of.qdd).H
     assert_close(unit, H[np.ix_(~tree.is_prescribed, ~tree.is_prescribed)], 1e-10)
 
 
@@ -156,7 +148,7 @@ def test_what_has_no_derivatives_by_joint_coordinates_is_refused(monkeypatch):
     with pytest.raises(ModelError, match=r"closes a loop .* jvp, vjp and matrix"):
         derivatives(loops).joint_space  # noqa: B018
     chain = sb.build("chain", bodies=3)
-    of = TreeDerivatives(chain.compile())
+    of = tree_school.TreeDerivatives(chain.compile())
     with pytest.raises(ShapeError, match="tau has shape"):
         of.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(2))
     with pytest.raises(ModelError, match="must be finite"):
@@ -167,8 +159,8 @@ def test_what_has_no_derivatives_by_joint_coordinates_is_refused(monkeypatch):
         of.forward_dynamics(np.zeros(3), np.full(3, 1e200), np.zeros(3))
     chain.add_external_force("wind", chain.body_names[1], force=(1.0, 0.0, 0.0))
     system = chain.compile()
-    with pytest.raises(ModelError, match=f"body {system.body_names[1]!r} has a load"):
-        TreeDerivatives(system).at_state(system.initial_state)
+    with pytest.raises(ModelError, match=r"forces besides gravity; take .*joint_space"):
+        tree_school.TreeDerivatives(system).at_state(system.initial_state)
     monkeypatch.setattr("sparsebody.tree.recursions.MOST_ENTRIES", 8)
     with pytest.raises(ModelError, match="3 joint coordinates"):
-        TreeDerivatives(system)
+        tree_school.TreeDerivatives(system)

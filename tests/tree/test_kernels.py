@@ -10,27 +10,8 @@ from sparsebody._core import tree as native
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.tree import tree_dynamics
+from sparsebody.tree import recursions, tree_dynamics
 from sparsebody.tree.method import CompositeRigidBody
-from sparsebody.tree.recursions import (
-    body_accelerations,
-    body_jacobian,
-    forward_dynamics_tree,
-    inverse_dynamics,
-    joint_coordinates,
-    joint_space_bias_force,
-    joint_space_inertia,
-    link_forces,
-    ltdl_factor,
-    ltdl_solve,
-    ltl_factor,
-    ltl_solve,
-    motion_at_coordinates,
-    motion_at_state,
-    recursion,
-    symmetric,
-    velocity_product_accelerations,
-)
 from sparsebody.tree.tree_choice import spanning_tree
 
 AUTOTREE = json.loads((Path(__file__).parent / "data" / "autotree.json").read_text())["cases"]
@@ -43,12 +24,14 @@ def moving(request):
     rng = np.random.default_rng(seed)
     system = random_tree(rng, 10, tuple(sb.JOINT_TYPES)).compile()
     tree = spanning_tree(system, "breadth-first", root=root)
-    return tree, motion_at_state(tree, system.initial_state), rng
+    return tree, recursions.motion_at_state(tree, system.initial_state), rng
 
 
 def test_the_motion_is_the_same_from_bodies_and_from_coordinates(moving):
     tree, motion, _ = moving
-    other = motion_at_coordinates(tree, *joint_coordinates(tree, tree.system.initial_state))
+    other = recursions.motion_at_coordinates(
+        tree, *recursions.joint_coordinates(tree, tree.system.initial_state)
+    )
     for field in motion._fields:
         np.testing.assert_allclose(
             getattr(motion, field), getattr(other, field), atol=1e-11, err_msg=field
@@ -58,13 +41,13 @@ def test_the_motion_is_the_same_from_bodies_and_from_coordinates(moving):
 def test_jacobians_give_velocities_and_inertia(moving):
     tree, motion, _ = moving
     system = tree.system
-    J = np.array([body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
+    J = np.array([recursions.body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
     np.testing.assert_allclose(J @ motion.rate, system.initial_state.velocity, atol=1e-11)
     H = np.einsum("iak,iab,ibl->kl", J, system.spatial_inertia, J)
-    result = symmetric(tree.pattern, joint_space_inertia(tree, motion))
+    result = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, motion))
     np.testing.assert_allclose(result, H, atol=1e-12 * np.abs(H).max())
     x, y = np.random.default_rng(0).normal(size=tree.n_velocities), np.empty(tree.n_velocities)
-    native.multiply(tree.pattern, joint_space_inertia(tree, motion), x, y)
+    native.multiply(tree.pattern, recursions.joint_space_inertia(tree, motion), x, y)
     np.testing.assert_allclose(y, H @ x, atol=1e-11 * np.abs(H).max())
 
 
@@ -72,11 +55,13 @@ def test_inverse_dynamics_is_newton_and_euler_projected(moving):
     tree, motion, rng = moving
     system, state = tree.system, tree.system.initial_state
     qdd, wrench = rng.normal(size=tree.n_velocities), rng.normal(size=(system.n_bodies, 6))
-    tau, acceleration, _ = recursion(tree, motion, qdd, link_forces(tree, motion, wrench))
-    a = body_accelerations(tree, motion, acceleration)
-    J = np.array([body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
+    tau, acceleration, _ = recursions.recursion(
+        tree, motion, qdd, recursions.link_forces(tree, motion, wrench)
+    )
+    a = recursions.body_accelerations(tree, motion, acceleration)
+    J = np.array([recursions.body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
     np.testing.assert_allclose(
-        a, J @ qdd + velocity_product_accelerations(tree, motion), atol=1e-10
+        a, J @ qdd + recursions.velocity_product_accelerations(tree, motion), atol=1e-10
     )
     force = np.einsum("iab,ib->ia", system.spatial_inertia, a)
     force += bias_forces(system, state.velocity) - wrench
@@ -91,28 +76,34 @@ def test_forward_and_inverse_dynamics_undo_each_other(moving):
     tree, motion, rng = moving
     tau = rng.normal(size=tree.n_velocities)
     force = rng.normal(size=(tree.n_bodies, 6))
-    qdd = forward_dynamics_tree(tree, motion, tau, force)
-    size = np.abs(joint_space_bias_force(tree, motion, force)).max()
-    np.testing.assert_allclose(inverse_dynamics(tree, motion, qdd, force), tau, atol=1e-11 * size)
-    H = joint_space_inertia(tree, motion)
-    solved = ltl_solve(tree, ltl_factor(tree, H), tau - joint_space_bias_force(tree, motion, force))
+    qdd = recursions.forward_dynamics_tree(tree, motion, tau, force)
+    size = np.abs(recursions.joint_space_bias_force(tree, motion, force)).max()
+    np.testing.assert_allclose(
+        recursions.inverse_dynamics(tree, motion, qdd, force), tau, atol=1e-11 * size
+    )
+    H = recursions.joint_space_inertia(tree, motion)
+    solved = recursions.ltl_solve(
+        tree,
+        recursions.ltl_factor(tree, H),
+        tau - recursions.joint_space_bias_force(tree, motion, force),
+    )
     np.testing.assert_allclose(qdd, solved, atol=1e-11 * np.abs(solved).max())
 
 
 def test_factors_give_the_inertia_back_and_solve_with_it(moving):
     tree, motion, rng = moving
-    packed = joint_space_inertia(tree, motion)
-    H = symmetric(tree.pattern, packed)
-    L = native.lower_triangle(tree.pattern, ltl_factor(tree, packed))
+    packed = recursions.joint_space_inertia(tree, motion)
+    H = recursions.symmetric(tree.pattern, packed)
+    L = np.tril(recursions.symmetric(tree.pattern, recursions.ltl_factor(tree, packed)))
     np.testing.assert_allclose(L.T @ L, H, atol=1e-13 * np.abs(H).max())
-    LD = native.lower_triangle(tree.pattern, ltdl_factor(tree, packed))
+    LD = np.tril(recursions.symmetric(tree.pattern, recursions.ltdl_factor(tree, packed)))
     D = np.diag(LD)
     unit = np.tril(LD, -1) + np.eye(len(D))
     np.testing.assert_allclose(unit.T * D @ unit, H, atol=1e-13 * np.abs(H).max())
     right = rng.normal(size=(3, tree.n_velocities))
     for x in (
-        ltl_solve(tree, ltl_factor(tree, packed), right),
-        ltdl_solve(tree, ltdl_factor(tree, packed), right),
+        recursions.ltl_solve(tree, recursions.ltl_factor(tree, packed), right),
+        recursions.ltdl_solve(tree, recursions.ltdl_factor(tree, packed), right),
     ):
         np.testing.assert_allclose(x @ H, right, atol=1e-10)
     assert np.count_nonzero(np.tril(H)) <= tree.n_inertia_nonzeros == len(packed)
@@ -122,18 +113,20 @@ def test_the_factor_at_coordinates_is_that_of_the_inertia():
     system = random_tree(np.random.default_rng(8), 9).compile()
     dynamics = CompositeRigidBody(system)
     tree = dynamics.tree
-    q, _ = joint_coordinates(tree, system.initial_state)
-    motion = motion_at_state(tree, system.initial_state)
-    expected = ltl_factor(tree, joint_space_inertia(tree, motion))
+    q, _ = recursions.joint_coordinates(tree, system.initial_state)
+    motion = recursions.motion_at_state(tree, system.initial_state)
+    expected = recursions.ltl_factor(tree, recursions.joint_space_inertia(tree, motion))
     for _ in range(2):
         np.testing.assert_allclose(dynamics.inertia_factor(q), expected, rtol=1e-11, atol=1e-11)
 
 
 def test_an_inertia_that_is_not_positive_definite_is_refused_and_the_joint_named():
     tree = spanning_tree(sb.build("chain", bodies=3).compile())
-    H = joint_space_inertia(tree, motion_at_state(tree, tree.system.initial_state))
+    H = recursions.joint_space_inertia(
+        tree, recursions.motion_at_state(tree, tree.system.initial_state)
+    )
     H[tree.pattern.start[1] + 1] = -1.0
-    for factor in (ltl_factor, ltdl_factor):
+    for factor in (recursions.ltl_factor, recursions.ltdl_factor):
         with pytest.raises(SingularSystemError, match="coordinate 0 of joint 'joint-1'"):
             factor(tree, H)
 
@@ -150,16 +143,16 @@ def test_the_published_trees_come_out_right(case):
     own = tree.body  # the coordinate of joint i + 1 is number index[i]
     q, qd = 0.1 * i * np.cos(i), 0.3 * np.sin(2 * i)
     qdd, tau = 0.5 * np.cos(1.7 * i), 2 * np.sin(0.9 * i)
-    motion = motion_at_coordinates(tree, q[own], qd[own])
-    at_state = joint_coordinates(tree, tree.system.initial_state)
+    motion = recursions.motion_at_coordinates(tree, q[own], qd[own])
+    at_state = recursions.joint_coordinates(tree, tree.system.initial_state)
     np.testing.assert_allclose(at_state[0], q[own], atol=1e-13)
     np.testing.assert_allclose(at_state[1], qd[own], atol=1e-13)
-    H = symmetric(tree.pattern, joint_space_inertia(tree, motion))
+    H = recursions.symmetric(tree.pattern, recursions.joint_space_inertia(tree, motion))
     exact = {"rtol": 1e-12, "atol": 1e-12}
     for name, result in (
-        ("ID_tau", inverse_dynamics(tree, motion, qdd[own])),
-        ("FD_qdd", forward_dynamics_tree(tree, motion, tau[own])),
-        ("C", joint_space_bias_force(tree, motion)),
+        ("ID_tau", recursions.inverse_dynamics(tree, motion, qdd[own])),
+        ("FD_qdd", recursions.forward_dynamics_tree(tree, motion, tau[own])),
+        ("C", recursions.joint_space_bias_force(tree, motion)),
     ):
         np.testing.assert_allclose(result, np.array(case[name])[own], **exact)
     np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
@@ -172,8 +165,10 @@ def test_accelerations_at_coordinates_are_undone_by_inverse_dynamics():
         rng = np.random.default_rng(seed)
         system = random_tree(rng, 9, ("revolute", "prismatic", "helical")).compile()
         tree = spanning_tree(system)
-        q, qd = joint_coordinates(tree, system.initial_state)
+        q, qd = recursions.joint_coordinates(tree, system.initial_state)
         tau = rng.normal(size=tree.n_velocities)
         qdd = tree_dynamics("aba", system, tree).joint_acceleration(q, qd, tau)
-        result = inverse_dynamics(tree, motion_at_coordinates(tree, q, qd), qdd)
+        result = recursions.inverse_dynamics(
+            tree, recursions.motion_at_coordinates(tree, q, qd), qdd
+        )
         np.testing.assert_allclose(result, tau, atol=1e-10 * np.abs(qdd).max())

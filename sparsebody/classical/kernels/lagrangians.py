@@ -144,10 +144,11 @@ def _outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, Flo
 
 @kernel
 def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
-    """Return tau (n,), of hinges Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i.
+    """Return tau (n,), of revolute joints Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i.
 
     D_i, e_i and c_i are the integrals of y a', a' and y over link i and all after it, where y is a
-    point's position in frame i and a its acceleration in the base's. A slide feels z . (e_i - m g).
+    point's position in frame i and a its acceleration in the base's. Of prismatic joints it is
+    z . (e_i - m g).
     """
     n, kind = links.parent.size, motion.qd.dtype
     W, ddW, acceleration = _rotations_outwards(links, motion)

@@ -1,8 +1,8 @@
-"""Bodies that move within subgroups about the world: the twists that they are left with.
+"""Bodies that move within subgroups about the world, and their possible twists.
 
 An element of a class is fixed in each of its bodies, so that these twists are constant in body
 coordinates: the accelerations lie in the same space as the velocities. Where all bodies move
-parallel to one plane, SE(2), a search from the world outwards tells it in a tenth of the time that
+parallel to one plane, SE(2), a search from the world outwards finds it in a tenth of the time that
 the classes take: each joint hands the normal of the plane on to its other body.
 
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
@@ -36,12 +36,12 @@ class GroundMotion:
 
     @property
     def freedoms(self) -> IntArray:
-        """(n_bodies,) dimension of what each body can do."""
+        """(n_bodies,) dimension of each body's subgroup."""
         of_kind = np.array([*(kind.freedoms for kind in Kind), 6])
         return of_kind[self.kind]
 
     def counts(self) -> dict[str, int]:
-        """Return how many bodies move within each subgroup."""
+        """Return the number of bodies by subgroup."""
         kinds, counts = np.unique(self.kind[self.kind != FREE], return_counts=True)
         return {Kind(k).title: int(n) for k, n in zip(kinds, counts, strict=True)}
 
@@ -63,9 +63,9 @@ class GroundMotion:
 def planar_motion(system: System) -> GroundMotion | None:
     """Return the motion parallel to one plane; None if some body has no such one, or there is none.
 
-    Every body has to be joined to the world through hinges with parallel axes, slides across these,
-    planar and fixed joints; what other joints there are does not matter. The joint frames on the
-    bodies alone tell, so it holds at every pose.
+    Every body has to be joined to the world by revolutes with parallel axes, prismatic joints
+    across these, planar and fixed ones; other joints do not matter. The joint frames on the bodies
+    decide alone, so it holds at every pose.
     """
     n, codes = system.n_bodies, joint_codes(system)
     normal, is_planar = model.plane_normals(n, system.joint_frames, codes, ELEMENT_TOLERANCE)
@@ -76,9 +76,10 @@ def planar_motion(system: System) -> GroundMotion | None:
 
 
 def ground_motion(classes: Classes, keeps_points: bool = True) -> GroundMotion:
-    """Return what bodies are left with by the smallest class each that holds the world as well.
+    """Return the motion of each body in the smallest class that holds it and the world.
 
-    All freedoms, where points on them would drift unless `keeps_points`, if they turn about these.
+    Without `keeps_points`, bodies that turn about points or lines have all freedoms, because their
+    points would drift.
     """
     g, n = classes.geometry, classes.system.n_bodies
     members = Members(classes)

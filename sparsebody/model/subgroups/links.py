@@ -327,26 +327,28 @@ def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, Float
     return rank, of_pair, normals
 
 
-MANY = 8  # hinges and balls on a group that are not tried in pairs
+MANY = 8  # revolute and spherical joints on a group beyond which pairs are not tried
 
 
 def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """Return joints (k,), elements (2, k) that they link, groups (n_elements,) and heights (k,).
 
-    An element is a point of a group, so high above the origin of the joint frame. A hinge whose
+    An element is a point of a group, so high above the origin of the joint frame. A revolute whose
     axis passes through several points links several pairs.
     """
     joints = g.joints(REVOLUTE, SPHERICAL)
     groups = g.group[:, joints]
-    is_ball = g.code[joints] == SPHERICAL
+    is_spherical = g.code[joints] == SPHERICAL
     point = np.ascontiguousarray(g.point[:, joints])
     axis = np.ascontiguousarray(g.rotation[:, joints][..., 2])
     size = sizes(groups.ravel(), point.reshape(-1, 3), count(g.bodies.label))
-    hinge, height = model.crossings((groups, is_ball, point, axis, size), MANY, ELEMENT_TOLERANCE)
-    unit = np.minimum(*size[groups[:, hinge]])
-    _, first = np.unique(same_elements(hinge, (height / unit)[:, None]), return_index=True)
-    edge = np.concatenate([np.flatnonzero(is_ball), hinge[first]])
-    height = np.concatenate([np.zeros(np.count_nonzero(is_ball)), height[first]])
+    revolute, height = model.crossings(
+        (groups, is_spherical, point, axis, size), MANY, ELEMENT_TOLERANCE
+    )
+    unit = np.minimum(*size[groups[:, revolute]])
+    _, first = np.unique(same_elements(revolute, (height / unit)[:, None]), return_index=True)
+    edge = np.concatenate([np.flatnonzero(is_spherical), revolute[first]])
+    height = np.concatenate([np.zeros(np.count_nonzero(is_spherical)), height[first]])
     order = np.argsort(edge, kind="stable")
     edge, height = edge[order], height[order]
     at = point[:, edge] + height[:, None] * axis[:, edge]

@@ -39,8 +39,9 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 
-# Of Newton's method, relative to what accelerations contribute to the step
-_NEWTON_TOLERANCE = 1e-6
+# What Newton's method leaves of the prediction's error, and where it makes corrections no smaller,
+# relative to what accelerations contribute to the step
+_PREDICTION_SHARE, _NEWTON_TOLERANCE = 1e-4, 1e-6
 _ROUNDING_CORRECTION = 1e-13  # relative to the length
 # Of closed joints, and lengths that a correction may go
 _MOST_ITERATIONS, _LARGEST_CORRECTION = 20, 0.3
@@ -124,9 +125,12 @@ class GeneralizedAlpha:
         )
 
     def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
-        """Iterate until the error is smaller than the accuracy [m]."""
+        """Iterate until errors are far smaller than the prediction's.
+
+        Where corrections become no smaller, until they are smaller than the accuracy [m].
+        """
         newton, coefficients = self._newton, self.coefficients.of_newton(h)
-        newton.begin(*coefficients, accuracy)
+        newton.begin(*coefficients, _PREDICTION_SHARE, accuracy)
         status = self._iterate()
         if status == newton.UNDEFINED:
             self._equations.evaluate()  # raises

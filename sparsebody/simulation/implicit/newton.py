@@ -69,8 +69,7 @@ class NewtonMatrix:
                 f"{', '.join(_SOLVERS)}"
             )
         names = _SOLVERS if factorization == "auto" else (factorization,)
-        choices = [choose_solver(pattern, ordering, name) for name in names]
-        self.choice = choice = min(choices, key=lambda c: c.seconds[c.ordering][c.factorization])
+        self.choice = choice = choose_solver(pattern, ordering, names)
         symbolic = FACTORIZATIONS[choice.factorization].analyze(pattern, choice.order)
         assert isinstance(symbolic, BlockLDLSymbolic | MultifrontalSymbolic)
         self.length = system.typical_length  # [m], that makes an angle a distance

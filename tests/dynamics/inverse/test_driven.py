@@ -31,8 +31,7 @@ def test_what_is_not_given_moves_as_forward_dynamics_lets_it():
 
 
 def test_a_given_acceleration_counts_in_place_of_a_drive_s():
-    lift = sb.build("scissor", pairs=4, drive=True).compile()
-    state = sb.consistent_state(lift)
+    lift, state = at_start(sb.build("scissor", pairs=4, drive=True))
     still = sb.driven_accelerations(lift, state)
     np.testing.assert_allclose(still, sb.forward_dynamics(lift, state).acceleration, atol=1e-10)
     moved = sb.driven_accelerations(lift, state, {"base": -0.8})
