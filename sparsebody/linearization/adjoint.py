@@ -162,8 +162,9 @@ def simulate_with_pullback(
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be
     soft enough for the step there. The default compliance counts as a constant; it depends on the
-    loads, which changes gradients by mass and gravity by percents where joints still vibrate. They take one LU decomposition of Newton's whole matrix a
-    step: in long lifts the time of fifteen to twenty simulations.
+    loads, which changes gradients by mass and gravity by percents where joints still vibrate. They
+    take one LU decomposition of Newton's whole matrix a step: in long lifts the time of fifteen to
+    twenty simulations.
 
     Parameters
     ----------
