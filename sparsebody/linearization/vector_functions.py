@@ -15,16 +15,17 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ModelError, ShapeError, check_name
+from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.adjoint import Pullback, simulate_with_pullback
 from sparsebody.linearization.derivatives import Derivatives, derivatives, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, TimeFunction
-from sparsebody.simulation.options import n_whole_steps, rest_of_step
+from sparsebody.simulation.options import check_positive, n_whole_steps, rest_of_step
 
 Shapes = Mapping[str, tuple[int, ...]]
 FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
+_SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
@@ -181,6 +182,17 @@ def _normalized(system: System, quaternions: FloatArray) -> FloatArray:
     return np.asarray(quaternions / norm[:, None])
 
 
+def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -> dict[str, float]:
+    """Return the times of simulations; raise an error for one, or an option, that does not fit."""
+    check_positive(duration, "duration")
+    check_positive(step, "step")
+    if "control" in options:
+        raise SimulationOptionError("control is a variable; give control=... at a call")
+    for name in options:
+        check_name(name, _SIMULATION_OPTIONS, "option")
+    return {"duration": duration, "step": step}
+
+
 class SimulationFunction(_OfVariables):
     """The state at the end of a simulation, by variables of some names and "control".
 
@@ -201,7 +213,7 @@ class SimulationFunction(_OfVariables):
         at, n = consistent_state(system) if state is None else state, system.n_bodies
         shapes = shapes_of(system)
         del shapes["prescribed_acceleration"]
-        self._times = {"duration": duration, "step": step}
+        self._times = simulation_times(duration, step, options)
         n_ends = n_whole_steps(duration, step) + 1 + (rest_of_step(duration, step) > 0.0)
         super().__init__(system, at, {**shapes, "control": (n_ends, n, 6)}, names)
         self.outputs = {"position": (n, 3), "orientation": (n, 4), "velocity": (n, 6)}

@@ -8,11 +8,18 @@ from random_motions import random_motion
 
 import sparsebody as sb
 from sparsebody import linearization
-from sparsebody.errors import MissingDependencyError, ModelError, ShapeError, UnknownNameError
+from sparsebody.errors import (
+    MissingDependencyError,
+    ModelError,
+    ShapeError,
+    SimulationOptionError,
+    UnknownNameError,
+)
 from sparsebody.linearization.vector_functions import (
     AccelerationFunction,
     SimulationFunction,
     joined,
+    simulation_times,
     split,
     variables,
 )
@@ -112,3 +119,19 @@ def test_values_of_no_mechanism_are_told_by_name(name, value, message):
     at[0] = value
     with pytest.raises(ModelError, match=message):
         function.value(at.ravel())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"duration": -1.0}, SimulationOptionError, "duration is -1.0; give a positive number"),
+        ({"step": "auto"}, SimulationOptionError, "step is 'auto'; give a positive number"),
+        ({"control": 0.0}, SimulationOptionError, "give control=... at a call"),
+        ({"stepp": 0.1}, UnknownNameError, "option is 'stepp'; give one of method"),
+    ],
+)
+def test_times_and_options_of_simulations_are_checked_before_a_call(options, error, message):
+    options = {"duration": 1.0, "step": 0.1} | options
+    duration, step = options.pop("duration"), options.pop("step")
+    with pytest.raises(error, match=message):
+        simulation_times(duration, step, options)
