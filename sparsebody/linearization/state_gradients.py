@@ -85,7 +85,7 @@ class LinearDynamics:
         try:
             self.dynamics.run(lambda solver: self._solve(solver, force, row))
         except SingularSystemError:
-            if largest(force) > _ROUNDING * size:
+            if not largest(force) <= _ROUNDING * size:
                 raise  # else rounding, of which a mechanism without freedoms leaves nothing
             return twist, dual
         self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)

@@ -7,7 +7,13 @@ import pytest
 from random_motions import changed, random_motion, unreduced
 
 import sparsebody as sb
-from sparsebody.errors import ModelError, ShapeError, SimulationError, UnknownNameError
+from sparsebody.errors import (
+    ModelError,
+    ShapeError,
+    SimulationError,
+    SingularSystemError,
+    UnknownNameError,
+)
 from sparsebody.linearization import simulate_with_pullback
 from sparsebody.model.gallery import build
 from sparsebody.simulation.implicit import generalized_alpha
@@ -197,6 +203,8 @@ def test_errors_name_what_does_not_fit():
         simulate_with_pullback(system, duration=0.1, step=0.01, memory=np.nan)
     with pytest.raises(ModelError, match=r"derivatives by velocity \[0, 0\] is nan"):
         pullback(velocity=np.full((system.n_bodies, 6), np.nan))
+    with pytest.raises(SingularSystemError, match="not finite"):
+        pullback(velocity=np.full((system.n_bodies, 6), 1.7e308))
     with pytest.raises(ShapeError, match=r"by velocity have shape \(2, 6\), not \(11, 4, 6\)"):
         pullback(velocity=np.zeros((2, 6)))
 
