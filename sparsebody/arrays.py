@@ -100,6 +100,14 @@ def numbers(value: ArrayLike, what: str, remedy: str = "numbers") -> FloatArray:
         raise ModelError(f"{what} is {repr(value)[:1000]}; give {remedy}") from error
 
 
+def check_finite(array: FloatArray, what: str) -> None:
+    """Raise ModelError that begins with `what`, and names the entry, unless all are finite."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        at = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ModelError(f"{what} [{', '.join(map(str, at))}] is {array[at]}; it must be finite")
+
+
 def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
     """Return a read-only finite copy of this shape, or raise ModelError that begins with `what`."""
     remedy = f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
-from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray, check_finite, numbers
 from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import system_tables
@@ -165,7 +165,8 @@ class Derivatives(BriefRepr):
         """Return the changes along directions of the variables given by name.
 
         All of the variables' shapes, or all with one more axis, of k directions. Raises
-        UnknownNameError for a name that is none, ShapeError for a shape that does not fit.
+        UnknownNameError for a name that is none, ShapeError for a shape that does not fit,
+        ModelError for a number that is not finite.
         """
         if not directions:
             raise ShapeError(f"no direction: give one or more of {', '.join(self._shapes)}")
@@ -173,8 +174,9 @@ class Derivatives(BriefRepr):
         tail = None
         for name, direction in directions.items():
             shape = self.shape(name)
-            along[name] = direction = np.ascontiguousarray(direction, dtype=float)
+            along[name] = direction = np.ascontiguousarray(numbers(direction, name))
             tail = _tail(name, direction, shape, tail)
+            check_finite(direction, f"the direction of {name}")
         if not tail:
             return self._tangent(along)
         changes = Tangent(*(np.empty((*array.shape, *tail)) for array in self._solution))
@@ -190,15 +192,17 @@ class Derivatives(BriefRepr):
         """Return the gradients of acceleration . da + multiplier . dlambda by all variables.
 
         `acceleration` (n_bodies, 6[, k]), `multiplier` (n_rows[, k]); zero where none is given.
-        Raises ShapeError for a shape that does not fit.
+        Raises ShapeError for a shape that does not fit, ModelError for a number that is not finite.
         """
         names, tail = ("acceleration", "multiplier"), None
         weights = [
-            None if w is None else np.asarray(w, dtype=float) for w in (acceleration, multiplier)
+            None if w is None else numbers(w, f"the weight of {name}")
+            for name, w in zip(names, (acceleration, multiplier), strict=True)
         ]
         for name, weight, of in zip(names, weights, self._solution, strict=True):
             if weight is not None:
                 tail = _tail(name, weight, of.shape, tail)
+                check_finite(weight, f"the weight of {name}")
         full = [
             np.zeros((*of.shape, *(tail or ()))) if weight is None else weight
             for weight, of in zip(weights, self._solution, strict=True)
@@ -316,7 +320,7 @@ def derivatives(
     SingularSystemError
         If the independent rows are dependent at the state.
     ModelError
-        If the state is none of the system, or the dynamics takes Krylov steps.
+        If the state is none of the system, or the dynamics is of another or takes Krylov steps.
     """
     at = consistent_state(system) if state is None else state
     evaluation = _unreduced(system, at, dynamics).evaluate(at, body_force=body_force)
@@ -330,6 +334,11 @@ def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -
     if dynamics is None:
         spatial = Formulation(reduction="none")
         return ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+    if dynamics.system is not system:
+        raise ModelError(
+            f"dynamics was prepared for another system, {dynamics.system.name!r}; prepare it for "
+            f"{system.name!r}"
+        )
     if dynamics.is_krylov:
         raise ModelError("the dynamics takes Krylov steps; give one with redundancy='remove'")
     is_plain = dynamics.reduction == "none" and dynamics.baumgarte is None

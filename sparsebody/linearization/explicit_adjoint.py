@@ -5,7 +5,10 @@ make, closed where the step closes it, with its acceleration:
 
     q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k.
 
-Changes of the factors by x and d count to first order in these.
+A' is that of the factors: of the open pose, or of the closed one of the stage before at the same
+time, by which a stage is closed too. With p of [M A'; A_f 0] [p; pi] = [g; 0], the weights of their
+changes are p nu' and p mu'. Left out are terms of the second order in x, and new factors on the way
+to a closed pose.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
 
+_ROUNDED_TILT = 1e-10  # of a correction, relative, by rows at another pose near by
 _ROUNDED_CORRECTION = 1e-12  # of a velocity, or [rad, m]: hardly more than rounding
 
 
@@ -136,8 +140,8 @@ class Tape(Stepper):
 def _singular(time: float) -> SimulationError:
     return SimulationError(
         f"at t = {time:.6g} s the motion passes a singular pose, or its factorization has no "
-        "compiled steps: there is no gradient; begin elsewhere, end before, or leave ordering and "
-        'factorization "auto"'
+        "compiled steps: there is no gradient; begin elsewhere, end before, take smaller steps, or "
+        'leave ordering and factorization "auto"'
     )
 
 
@@ -233,29 +237,55 @@ class ExplicitAdjoint(Adjoint):
         times = [*(first.time + method.node[:-1] * h).tolist(), step.time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
         curves = _Curves(start, h, method, stages.values)
+        by_before = np.zeros_like(first.velocity)
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
             if not is_end:
                 g = curves.gradient_by_stage(k)
+            g.twist[:] += by_before
+            by_before[:] = 0.0
             acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
             at.move_to(states[k])
             self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
             if is_end or method is RK4:
-                self._close(at, curves.end(k, times[k]), states[k], g)
+                is_near = k > 0 and method.node[k] == method.node[k - 1]  # as native steps do
+                before = states[k - 1] if is_near else None
+                by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
             if not at.dynamics.is_planar:
                 _unretract(at.dynamics, curves.end(k, times[k]), g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
 
-    def _close(self, at: LinearDynamics, opened: State, closed: State, g: StateGradient) -> None:
-        """Turn the gradient by a closed state into that by the open one, in place."""
-        opened = at.dynamics.retracted(opened)
-        by_velocity, by_pose = self.consistent(at, closed, g)
+    def _close(
+        self,
+        at: LinearDynamics,
+        opened: State,
+        closed: State,
+        before: State | None,
+        g: StateGradient,
+    ) -> FloatArray:
+        """Turn the gradient by a closed state into that by the open one, in place.
+
+        Returns that by the pose of the stage before, whose factors closed this one if it is given.
+        """
+        opened, by_before = at.dynamics.retracted(opened), np.zeros_like(g.twist)
         change, way = closed.velocity - opened.velocity, _twists(opened, closed)
-        if largest(way) > _ROUNDED_CORRECTION * self._length:
-            g.twist[:] += force_cross(way, g.twist) + self.of_factors(at, closed, way, by_pose)
-        if largest(change) > _ROUNDED_CORRECTION * largest(closed.velocity):
-            g.twist[:] += self.of_factors(at, closed, change, by_velocity)
+        factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
+        tilt = largest(_twists(factors, closed)) / self._length
+        if tilt * max(largest(change) / speed, largest(way) / self._length) <= _ROUNDED_TILT:
+            factors = closed
+        across = None if factors is closed else factors
+        by_velocity, by_pose = self.consistent(at, closed, g, across)
+        is_moved = largest(way) > _ROUNDED_CORRECTION * self._length
+        if is_moved:
+            g.twist[:] += force_cross(way, g.twist)
+        by_factors = by_before if factors is before else g.twist
+        at.move_to(factors)
+        if is_moved:
+            by_factors += self.of_factors(at, factors, way, by_pose)
+        if largest(change) > _ROUNDED_CORRECTION * speed:
+            by_factors += self.of_factors(at, factors, change, by_velocity)
+        return by_before
 
 
 def _twists(start: State, end: State) -> FloatArray:

@@ -17,6 +17,7 @@ from sparsebody.linearization.vector_functions import (
     AccelerationFunction,
     SimulationFunction,
     VectorFunction,
+    simulation_times,
     size_of,
     split,
 )
@@ -83,10 +84,12 @@ def jax_simulation(
 
     Raises
     ------
+    SimulationOptionError, UnknownNameError
+        For times that are not positive, an option that there is not, or a control given here.
     MissingDependencyError, ShapeError, UnknownNameError
         As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    times = {"duration": duration, "step": step}
+    times = simulation_times(duration, step, options)
     return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
 
 

@@ -144,7 +144,7 @@ class Linearization:
         Transposed they are the wrenches of unit efforts and forces. Raises ModelError for a joint,
         coordinate or body that is not there, or a direction or point that is not a finite vector.
         """
-        if isinstance(ports, str):
+        if isinstance(ports, Port):
             raise ModelError(f"ports are {ports!r}; give a list of them: [{ports!r}]")
         rows = np.zeros((len(ports), self.system.n_bodies, 6))
         motion = joint_motion(self.system, self.state)
@@ -168,9 +168,9 @@ class Linearization:
         kind = self.system.joint_types[j]
         q = kind.coordinates(motion.rotation[j], motion.translation[j])
         dual = kind.active_force_subspace(q)
-        if not 0 <= at.index < dual.shape[1]:
+        if at.index not in range(dual.shape[1]):
             raise ModelError(
-                f"joint {at.joint!r} has {dual.shape[1]} coordinates, there is none {at.index}"
+                f"joint {at.joint!r} has {dual.shape[1]} coordinates, there is none {at.index!r}"
             )
         return np.asarray(dual[:, at.index])
 
@@ -183,6 +183,10 @@ class Linearization:
                     f"the {name} of a port on body {port.body!r} is {vector}; give three finite "
                     "numbers"
                 )
+        if not direction.any():
+            raise ModelError(
+                f"the direction of a port on body {port.body!r} is zero; give a unit vector"
+            )
         arm = point - self.system.center_of_mass[i]
         along = body_rotations(self.state)[i].T @ direction
         row[i] = np.concatenate([np.cross(arm, along), along])

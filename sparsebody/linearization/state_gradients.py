@@ -18,6 +18,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.linearization.derivatives import Residuals, shapes_of
 from sparsebody.model.system import State, System
@@ -60,7 +61,8 @@ class LinearDynamics:
                 f"at t = {state.time:.6g} s it is in doubt which constraint rows are dependent, "
                 "and there are no factors for a gradient; begin at another pose"
             )
-        self._state, self._assembly = state, None
+        if state is not self._state:
+            self._state, self._assembly = state, None
 
     def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Return accelerations and multipliers at the state."""
@@ -71,22 +73,43 @@ class LinearDynamics:
         self._assembly = self.dynamics.evaluator.assembler.assembly
         return acceleration, multiplier
 
-    def solve(self, force: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
-        """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; 0].
+    def solve(
+        self, force: FloatArray, size: float, row: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; row].
 
-        Zeros where there is no solution of a force that is rounding, relative to `size`.
+        Zeros where there is no solution of a force that is rounding, relative to `size`. `row` is
+        zero by default.
         """
         twist, dual = np.zeros(self._shape), np.zeros(self._n_rows)
         try:
-            self.dynamics.run(lambda solver: self._solve(solver, force))
+            self.dynamics.run(lambda solver: self._solve(solver, force, row))
         except SingularSystemError:
-            if largest(force) > _ROUNDING * size:
+            if not largest(force) <= _ROUNDING * size:
                 raise  # else rounding, of which a mechanism without freedoms leaves nothing
             return twist, dual
         self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
         return twist, np.negative(dual, out=dual)
 
-    def _solve(self, solver: Evaluator, force: FloatArray) -> None:
+    def solve_across(
+        self, force: FloatArray, size: float, other: State | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return p and pi of [M A'; A_o 0] [p; pi] = [force; 0], A_o of another pose near by.
+
+        By two corrections with the factors at the state: an error as the cube of the distance.
+        """
+        p, pi = self.solve(force, size)
+        if other is None:
+            return p, pi
+        system, still = self.dynamics.system, np.zeros(self._shape)
+        offset = constraint_errors(system, other.with_(velocity=still))[1]
+        for _ in range(2):
+            rate = constraint_errors(system, other.with_(velocity=p))[1] - offset
+            change, multiplier = self.solve(still, size, -rate)
+            p, pi = p + change, pi + multiplier
+        return p, pi
+
+    def _solve(self, solver: Evaluator, force: FloatArray, row: FloatArray | None) -> None:
         assembler = solver.assembler
         if assembler.assembly is not self._assembly:
             assembler.assemble(self._state, None, _NOTHING)
@@ -96,6 +119,8 @@ class LinearDynamics:
         right = np.zeros(len(assembler.right))
         free = right[: right.size - len(assembler.rows)].reshape(len(force), assembler.width)
         np.einsum("nia,na->ni", self._axes, force[assembler.bodies], out=free)
+        if row is not None:
+            right[right.size - len(assembler.rows) :] = row[assembler.rows]
         solver.solve(right, self._state.time)
 
 
@@ -151,15 +176,16 @@ class Adjoint:
         return None if self.control is None else self.control(state.time, state)
 
     def consistent(
-        self, at: LinearDynamics, state: State, g: StateGradient
+        self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Turn the gradient by a state into that by changes made consistent by the least motion.
 
-        Returns p of the velocity and of the pose.
+        By motions M^-1 A_f' with the rows at the pose of `factors`, if it is given. Returns p of
+        the velocity and of the pose.
         """
-        by_velocity, pi = at.solve(g.velocity, self.size)
+        by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        by_pose = at.solve(g.twist, self.size)[0]
+        by_pose = at.solve_across(g.twist, self.size, factors)[0]
         g.velocity[:] = momenta(self.system, by_velocity)
         g.twist[:] = momenta(self.system, by_pose)
         return by_velocity, by_pose

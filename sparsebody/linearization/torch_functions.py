@@ -13,6 +13,7 @@ from sparsebody.linearization.vector_functions import (
     AccelerationFunction,
     SimulationFunction,
     VectorFunction,
+    simulation_times,
     split,
 )
 from sparsebody.model.system import State, System
@@ -77,10 +78,12 @@ def torch_simulation(
 
     Raises
     ------
+    SimulationOptionError, UnknownNameError
+        For times that are not positive, an option that there is not, or a control given here.
     MissingDependencyError, ShapeError, UnknownNameError
         As of `torch_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    times = {"duration": duration, "step": step}
+    times = simulation_times(duration, step, options)
     return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
 
 
@@ -153,8 +156,8 @@ def _operation(
             return vjp(*ctx.saved_tensors, weight)
 
         @staticmethod
-        def jvp(ctx: Any, direction: Any) -> Any:
-            return jvp(*ctx.saved_tensors, direction)
+        def jvp(ctx: Any, *directions: Any) -> Any:
+            return jvp(*ctx.saved_tensors, *directions)
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[int | None, ...], *vectors: Any) -> tuple[Any, int]:

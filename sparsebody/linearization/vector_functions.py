@@ -15,16 +15,17 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ModelError, ShapeError, check_name
+from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.adjoint import Pullback, simulate_with_pullback
 from sparsebody.linearization.derivatives import Derivatives, derivatives, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, TimeFunction
-from sparsebody.simulation.options import n_whole_steps, rest_of_step
+from sparsebody.simulation.options import check_positive, n_whole_steps, rest_of_step
 
 Shapes = Mapping[str, tuple[int, ...]]
 FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
+_SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
@@ -92,8 +93,7 @@ class _OfVariables(VectorFunction):
         values = split(x, self.inputs)
         parts = {name: values.pop(name) for name in _STATE if name in values}
         if "orientation" in parts:
-            q = parts["orientation"]
-            parts["orientation"] = q / np.linalg.norm(q, axis=1, keepdims=True)
+            parts["orientation"] = _normalized(self._system, parts["orientation"])
         return self._state.with_(**parts), values
 
     def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
@@ -169,6 +169,30 @@ class AccelerationFunction(_OfVariables):
         return last
 
 
+def _normalized(system: System, quaternions: FloatArray) -> FloatArray:
+    """Return unit quaternions; ModelError for one that is zero or not finite."""
+    norm = np.linalg.norm(quaternions, axis=1)
+    bad = ~((norm > 0.0) & np.isfinite(norm))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ModelError(
+            f"orientation of body {system.body_names[i]!r} is {quaternions[i]}; give a quaternion "
+            "of finite length above zero"
+        )
+    return np.asarray(quaternions / norm[:, None])
+
+
+def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -> dict[str, float]:
+    """Return the times of simulations; raise an error for one, or an option, that does not fit."""
+    check_positive(duration, "duration")
+    check_positive(step, "step")
+    if "control" in options:
+        raise SimulationOptionError("control is a variable; give control=... at a call")
+    for name in options:
+        check_name(name, _SIMULATION_OPTIONS, "option")
+    return {"duration": duration, "step": step}
+
+
 class SimulationFunction(_OfVariables):
     """The state at the end of a simulation, by variables of some names and "control".
 
@@ -189,7 +213,7 @@ class SimulationFunction(_OfVariables):
         at, n = consistent_state(system) if state is None else state, system.n_bodies
         shapes = shapes_of(system)
         del shapes["prescribed_acceleration"]
-        self._times = {"duration": duration, "step": step}
+        self._times = simulation_times(duration, step, options)
         n_ends = n_whole_steps(duration, step) + 1 + (rest_of_step(duration, step) > 0.0)
         super().__init__(system, at, {**shapes, "control": (n_ends, n, 6)}, names)
         self.outputs = {"position": (n, 3), "orientation": (n, 4), "velocity": (n, 6)}
@@ -238,7 +262,11 @@ def variables(system: System, state: State) -> dict[str, FloatArray]:
 
 
 def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
-    """Return the system with other values of the parameters of `Derivatives`."""
+    """Return the system with other values of the parameters of `Derivatives`.
+
+    Raises ModelError for a number that is not finite, or a mass or moment that is not positive.
+    """
+    _check_parameters(system, values)
     changes: dict[str, Any] = {name: values[name] for name in ("mass", "gravity") if name in values}
     if "inertia" in values:
         changes["inertia"] = values["inertia"][:, _SYMMETRIC]
@@ -253,6 +281,39 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
             motion[item] = _accelerated(motion[item], float(value))
         changes["coordinates"] = replace(tracked, motion=tuple(motion))
     return replace(system, **changes, joint_forces=replace(system.joint_forces, **springs))
+
+
+def _check_parameters(system: System, values: Mapping[str, FloatArray]) -> None:
+    """Raise ModelError for a number that is not finite, or a body that cannot be."""
+    for name, value in values.items():
+        finite = np.isfinite(value.reshape(len(value), -1)).all(axis=1)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise ModelError(f"{name}{_owner(system, name, k)} is {value[k]}; it must be finite")
+    if "mass" in values:
+        _check_positive(system, "mass", values["mass"])
+    if "inertia" in values:
+        least = np.linalg.eigvalsh(values["inertia"][:, _SYMMETRIC])[:, 0]
+        _check_positive(system, "the least principal moment", np.asarray(least, dtype=float))
+
+
+def _check_positive(system: System, what: str, value: FloatArray) -> None:
+    if not (value > 0.0).all():
+        k = int(np.argmin(value))
+        raise ModelError(
+            f"{what} of body {system.body_names[k]!r} is {value[k]:.6g}; it must be positive"
+        )
+
+
+def _owner(system: System, name: str, k: int) -> str:
+    """Return in words what the k-th number of a parameter is of."""
+    if name in ("mass", "inertia"):
+        return f" of body {system.body_names[k]!r}"
+    if name == "gravity":
+        return ""
+    prescribed, item = system.coordinates.prescribed, system.joint_forces.item
+    at = prescribed[k] if name == "prescribed_acceleration" else item[k]
+    return f" at joint {system.joint_names[int(system.coordinates.joint[at])]!r}"
 
 
 def _accelerated(motion: TimeFunction | None, acceleration: float) -> TimeFunction:

@@ -12,13 +12,13 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.errors import ModelError
+from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import State, System
 from sparsebody.tree import recursions
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import NO_FORCE, NONE_PRESCRIBED, TreeMotion, checked_coordinates
 from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_choice import spanning_tree
+from sparsebody.tree.tree_choice import tree_of
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -63,7 +63,7 @@ class TreeDerivatives:
     """
 
     def __init__(self, system: System, tree: SpanningTree | str = "minimum-nonzeros") -> None:
-        self.tree = tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
+        self.tree = tree = tree_of(system, tree)
         self.system, n = system, tree.n_velocities
         if tree.n_loops:
             name = system.joint_names[int(tree.loop_joint[0])]
@@ -89,10 +89,12 @@ class TreeDerivatives:
         """Return tau that gives qdd under gravity alone, and its derivatives.
 
         `q` (n_positions,) [rad, m, unit quaternions], `qd` and `qdd` (n_velocities,). Raises
-        ShapeError or ModelError if there are too many or too few, or one is not finite.
+        ShapeError or ModelError if there are too many or too few, or one is not finite,
+        SingularSystemError if they are too large to multiply.
         """
         qdd = checked_coordinates(self.tree, qdd, "qdd", self.tree.n_velocities)
         tau, tau_q, tau_qd = self._inverse(self._motion_at(q, qd), qdd)
+        _check_finite(tau)
         H = recursions.symmetric(self.tree.pattern, self._packed)
         return InverseDynamicsDerivatives(tau, tau_q, tau_qd, H)
 
@@ -188,4 +190,13 @@ class TreeDerivatives:
             tree.links, motion, tree.pattern, *acting, self._work, qdd, matrices, self._packed
         )
         recursions.check_pivots(tree, failed)
+        _check_finite(qdd)
         return ForwardDynamicsDerivatives(qdd, *matrices)
+
+
+def _check_finite(values: FloatArray) -> None:
+    if not np.isfinite(values).all():
+        raise SingularSystemError(
+            "joint forces or accelerations are not finite: q, qd, qdd or tau are too large to "
+            "multiply; look at them"
+        )

@@ -29,7 +29,7 @@ from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
 from sparsebody.tree.recursions import checked_coordinates
 from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_choice import spanning_tree
+from sparsebody.tree.tree_choice import tree_of
 
 LEAST_DIVISOR = 1e-300
 
@@ -154,7 +154,7 @@ class TreeDynamics(ABC):
         accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
-        self.tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
+        self.tree = tree_of(system, tree)
         self.prepare()
 
     @abstractmethod

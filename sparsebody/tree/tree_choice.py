@@ -29,6 +29,18 @@ TREE_CHOICES = {
 MEDIAN_SIZE = 2000  # bodies among which the best root is looked for by trying all
 
 
+def tree_of(system: System, tree: SpanningTree | str) -> SpanningTree:
+    """Return a tree that is chosen or given; ModelError for one of another system."""
+    if isinstance(tree, str):
+        return spanning_tree(system, tree)
+    if tree.system is not system:
+        raise ModelError(
+            f"tree is of another system, {tree.system.name!r}; take spanning_tree of "
+            f"{system.name!r}"
+        )
+    return tree
+
+
 def spanning_tree(
     system: System,
     choice: str = "minimum-nonzeros",

@@ -7,7 +7,13 @@ import pytest
 from random_motions import changed, random_motion, unreduced
 
 import sparsebody as sb
-from sparsebody.errors import ShapeError, SimulationError, UnknownNameError
+from sparsebody.errors import (
+    ModelError,
+    ShapeError,
+    SimulationError,
+    SingularSystemError,
+    UnknownNameError,
+)
 from sparsebody.linearization import simulate_with_pullback
 from sparsebody.model.gallery import build
 from sparsebody.simulation.implicit import generalized_alpha
@@ -189,5 +195,24 @@ def test_errors_name_what_does_not_fit():
     with pytest.raises(ShapeError, match=r"control has shape \(3, 6\), not \(11, 4, 6\)"):
         simulate_with_pullback(system, duration=0.1, step=0.01, control=np.zeros((3, 6)))
     pullback = simulate_with_pullback(system, duration=0.01)
+    control = np.zeros((11, system.n_bodies, 6))
+    control[3, 1, 2] = np.nan
+    with pytest.raises(ModelError, match=r"control of body .* at t = 0.03 s is \[ 0. +0. nan"):
+        simulate_with_pullback(system, duration=0.1, step=0.01, control=control)
+    with pytest.raises(SimulationError, match="memory is nan; give a positive number of bytes"):
+        simulate_with_pullback(system, duration=0.1, step=0.01, memory=np.nan)
+    with pytest.raises(ModelError, match=r"derivatives by velocity \[0, 0\] is nan"):
+        pullback(velocity=np.full((system.n_bodies, 6), np.nan))
+    with pytest.raises(SingularSystemError, match="not finite"):
+        pullback(velocity=np.full((system.n_bodies, 6), 1.7e308))
     with pytest.raises(ShapeError, match=r"by velocity have shape \(2, 6\), not \(11, 4, 6\)"):
         pullback(velocity=np.zeros((2, 6)))
+
+
+@pytest.mark.parametrize(("name", "step"), [("ladder", 4e-3), ("four-bar", 0.05)])
+def test_long_steps_have_the_gradients_of_the_factors_that_closed_them(name, step):
+    system = build(name).compile()
+    case = Case(system, sb.consistent_state(system), step, 3)
+    for of in ("mass", "velocity", "control"):
+        error, size = min(case.error(of, h) for h in (1e-3, 1e-4))
+        assert error <= 1e-7 * size, of

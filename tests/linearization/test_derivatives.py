@@ -1,5 +1,7 @@
 """Derivatives of accelerations and multipliers: central differences, adjointness, Pinocchio."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from random_motions import changed, compliant_motion, random_motion, unreduced
@@ -160,3 +162,17 @@ def test_wrong_directions_are_told():
         of.vjp(multiplier=np.zeros(3))
     with pytest.raises(ModelError, match="Krylov"):
         derivatives(system, state, dynamics=ForwardDynamics(system, state, redundancy="krylov"))
+
+
+def test_numbers_that_are_none_and_dynamics_of_other_systems_are_told():
+    system, state, _ = random_motion(0)
+    of, n = derivatives(system, state), system.n_bodies
+    wrong = np.zeros((n, 6))
+    wrong[2, 1] = np.nan
+    with pytest.raises(ModelError, match=r"direction of force \[2, 1\] is nan; it must be finite"):
+        of.jvp(force=wrong)
+    with pytest.raises(ModelError, match=r"weight of acceleration \[2, 1\] is nan"):
+        of.vjp(wrong)
+    heavier = replace(system, mass=2.0 * system.mass)
+    with pytest.raises(ModelError, match="dynamics was prepared for another system"):
+        derivatives(system, state, dynamics=unreduced(heavier, state))

@@ -181,3 +181,10 @@ def test_what_has_no_minimal_form_is_refused():
         at_rest.state_space([sb.JointCoordinate("j0", 1)], ["j0"])
     with pytest.raises(ModelError, match="elbow"):
         at_rest.state_space(["elbow"], ["j0"])
+    with pytest.raises(ModelError, match=r"ports are JointCoordinate.*give a list of them"):
+        at_rest.state_space(sb.JointCoordinate("j0"), ["j0"])
+    with pytest.raises(ModelError, match=r"has 1 coordinates, there is none 0\.5"):
+        at_rest.state_space([sb.JointCoordinate("j0", 0.5)], ["j0"])
+    body = at_rest.system.body_names[0]
+    with pytest.raises(ModelError, match=f"direction of a port on body {body!r} is zero"):
+        at_rest.state_space([sb.BodyPoint(body, (0, 0, 0))], ["j0"])

@@ -47,3 +47,5 @@ def test_what_has_no_derivative_is_told():
     loss = lambda gravity: torch.sum(function(gravity=gravity)[0] ** 2)  # noqa: E731
     with pytest.raises(ModelError, match="first derivatives only"):
         torch.autograd.functional.hessian(loss, gravity.double())
+    with pytest.raises(ModelError, match="first derivatives only"):
+        torch.func.hessian(loss)(gravity.double())

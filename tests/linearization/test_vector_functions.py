@@ -8,11 +8,18 @@ from random_motions import random_motion
 
 import sparsebody as sb
 from sparsebody import linearization
-from sparsebody.errors import MissingDependencyError, ModelError, ShapeError, UnknownNameError
+from sparsebody.errors import (
+    MissingDependencyError,
+    ModelError,
+    ShapeError,
+    SimulationOptionError,
+    UnknownNameError,
+)
 from sparsebody.linearization.vector_functions import (
     AccelerationFunction,
     SimulationFunction,
     joined,
+    simulation_times,
     split,
     variables,
 )
@@ -91,3 +98,40 @@ def test_a_missing_package_is_told_with_its_remedy(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=rf"pip install 'sparsebody\[{package}\]'"):
         make(system)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mass", -1.0, r"mass of body 'b0' is -1; it must be positive"),
+        ("mass", np.nan, r"mass of body 'b0' is nan; it must be finite"),
+        ("inertia", -1.0, r"least principal moment of body 'b0' is -[\d.]+; it must be positive"),
+        ("gravity", np.inf, r"gravity is inf; it must be finite"),
+        ("stiffness", np.nan, r"stiffness at joint 'j\d' is nan; it must be finite"),
+        ("prescribed_acceleration", np.nan, r"prescribed_acceleration at joint 'drive' is nan"),
+        ("orientation", 0.0, r"orientation of body 'b0' is \[0. 0. 0. 0.\]; give a quaternion"),
+    ],
+)
+def test_values_of_no_mechanism_are_told_by_name(name, value, message):
+    system, state, _ = random_motion(1)
+    function = AccelerationFunction(system, state, [name])
+    at = variables(system, state)[name].copy()
+    at[0] = value
+    with pytest.raises(ModelError, match=message):
+        function.value(at.ravel())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"duration": -1.0}, SimulationOptionError, "duration is -1.0; give a positive number"),
+        ({"step": "auto"}, SimulationOptionError, "step is 'auto'; give a positive number"),
+        ({"control": 0.0}, SimulationOptionError, "give control=... at a call"),
+        ({"stepp": 0.1}, UnknownNameError, "option is 'stepp'; give one of method"),
+    ],
+)
+def test_times_and_options_of_simulations_are_checked_before_a_call(options, error, message):
+    options = {"duration": 1.0, "step": 0.1} | options
+    duration, step = options.pop("duration"), options.pop("step")
+    with pytest.raises(error, match=message):
+        simulation_times(duration, step, options)

@@ -9,7 +9,7 @@ from random_motions import random_motion
 
 import sparsebody as sb
 from sparsebody import tree as tree_school
-from sparsebody.errors import ModelError, ShapeError
+from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.linearization import derivatives
 
 # Of Pinocchio 4.1's types those of constant S: of others its derivatives differ from differences of
@@ -153,6 +153,10 @@ def test_what_has_no_derivatives_by_joint_coordinates_is_refused(monkeypatch):
         of.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(2))
     with pytest.raises(ModelError, match="must be finite"):
         of.inverse_dynamics(np.zeros(3), np.full(3, np.nan), np.zeros(3))
+    with pytest.raises(SingularSystemError, match="too large to multiply"):
+        of.inverse_dynamics(np.zeros(3), np.full(3, 1e200), np.zeros(3))
+    with pytest.raises(SingularSystemError):
+        of.forward_dynamics(np.zeros(3), np.full(3, 1e200), np.zeros(3))
     chain.add_external_force("wind", chain.body_names[1], force=(1.0, 0.0, 0.0))
     system = chain.compile()
     with pytest.raises(ModelError, match=r"forces besides gravity; take .*joint_space"):

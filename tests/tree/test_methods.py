@@ -7,7 +7,13 @@ from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
-from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
+from sparsebody.tree import (
+    TREE_CHOICES,
+    TREE_METHODS,
+    TreeDerivatives,
+    spanning_tree,
+    tree_dynamics,
+)
 
 
 def loaded_tree(seed, n_bodies=12):
@@ -121,6 +127,17 @@ def test_arguments_that_make_no_sense_are_refused(options, error, message):
     system = sb.build("chain", bodies=3).compile()
     with pytest.raises(error, match=message):
         sb.forward_dynamics(system, system.initial_state, **{"method": "aba"} | options)
+
+
+def test_a_tree_of_another_system_is_refused():
+    chain = sb.build("chain", bodies=3)
+    tree, system = spanning_tree(chain.compile()), copied(chain, masses=2.0).compile()
+    for function in (
+        lambda: tree_dynamics("aba", system, tree),
+        lambda: TreeDerivatives(system, tree),
+    ):
+        with pytest.raises(ModelError, match="tree is of another system"):
+            function()
 
 
 @pytest.mark.parametrize("method", TREE_METHODS)
