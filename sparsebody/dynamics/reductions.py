@@ -347,7 +347,7 @@ def reduction(
     if pays is not None and not pays(*patterns):
         return None
     width = rows.shape[2]
-    pattern = _on_the_world(kkt_structure(system, keep, width).pattern, freedoms)
+    pattern = _on_the_world(kkt_structure(system, keep, width).pattern, freedoms < width)
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, width))
     np.compress(keep, rows, axis=0, out=every[: np.count_nonzero(keep)])
     independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance, threads)
@@ -370,9 +370,9 @@ def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntAr
     return safe_order(BlockPattern(sizes, pattern.ends), order)
 
 
-def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
+def _on_the_world(pattern: BlockPattern, is_held: BoolArray) -> BlockPattern:
     """Return a pattern with one more row of nothing, to the world, for bodies of fewer freedoms."""
-    bodies = np.flatnonzero(freedoms < 6)
+    bodies = np.flatnonzero(is_held)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)
     sizes = np.concatenate([pattern.block_sizes, np.ones(len(bodies), dtype=np.intp)])
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
