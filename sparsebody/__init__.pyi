@@ -132,6 +132,11 @@ from .linearization import (
     simulate_with_pullback as simulate_with_pullback,
 )
 
+# Seen
+from .viewer.showing import (
+    show as show,
+)
+
 # What is known before anything moves
 from .dynamics.mobility import (
     Mobility as Mobility,

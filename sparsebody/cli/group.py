@@ -20,12 +20,13 @@ from sparsebody.cli.modes_command import modes
 from sparsebody.cli.order_commands import algorithms, loop_bases, order
 from sparsebody.cli.simulate_command import simulate
 from sparsebody.cli.study_commands import corpus, doctor, report, study
+from sparsebody.cli.view_command import view
 
 BAD_INPUTS: tuple[type[Exception], ...] = (errors.ModelError, errors.ShapeError, errors.StudyError)
 BAD_INPUTS += (errors.SimulationOptionError, errors.UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
-COMMANDS += [report, corpus, classical, doctor]
+COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, view, gallery]
+COMMANDS += [study, report, corpus, classical, doctor]
 
 
 class Group(click.Group):

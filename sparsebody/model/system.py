@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
+from sparsebody.model.columns import ObjectArray
 from sparsebody.model.elasticity import FRAMES, ElasticElements
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
@@ -158,6 +159,7 @@ class System:
     external_forces: ExternalForces
     elastic: ElasticElements
     initial_state: State
+    shapes: ObjectArray  # (n_bodies,) Shape or None, in the user's body frames, for pictures only
 
     def __repr__(self) -> str:
         counts = f"{self.n_bodies} bodies, {self.n_joints} joints, {self.n_rows} constraint rows"

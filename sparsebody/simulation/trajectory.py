@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -110,6 +110,7 @@ class Trajectory(BriefRepr):
     wall_time: float  # [s] spent in the time loop
     source: str | None = None  # the mechanism file that it was made from
     path: Path | None = None  # where it is stored
+    system: System | None = field(default=None, repr=False)  # that moved, if simulated just now
 
     def __len__(self) -> int:
         return len(self.time)
@@ -125,6 +126,12 @@ class Trajectory(BriefRepr):
             self.coordinate[index],
             float(self.time[index]),
         )
+
+    def show(self, **options: Any) -> Any:
+        """Show the motion as a 3-D page, in a notebook below the cell; see `sparsebody.show`."""
+        from sparsebody.viewer.showing import show
+
+        return show(self, **options)
 
     def body(self, name: str) -> int:
         """Return the index of a body."""
@@ -340,4 +347,5 @@ class MemoryRecorder:
             steps=steps,
             wall_time=wall_time,
             source=header.source,
+            system=header.system,
         )
