@@ -3,9 +3,13 @@
 import gc
 import importlib
 import os
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from sparsebody.errors import MissingDependencyError
+from sparsebody.viewer.browser import find_browser
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -23,7 +27,20 @@ except ImportError:  # not installed, or SuiteSparse is gone
 REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
 
 
+try:
+    importlib.import_module("selenium")
+    HAS_BROWSER = find_browser() is not None and shutil.which("chromedriver") is not None
+except (ImportError, MissingDependencyError):
+    HAS_BROWSER = False
+REQUIRES_BROWSER = os.environ.get("SPARSEBODY_REQUIRE_BROWSER") == "1"
+
+
 def pytest_configure(config):
+    if REQUIRES_BROWSER and not HAS_BROWSER:
+        raise pytest.UsageError(
+            "SPARSEBODY_REQUIRE_BROWSER=1, but Chromium, ChromeDriver or selenium is missing; run "
+            "'make setup'"
+        )
     if REQUIRES_CHOLMOD and not HAS_CHOLMOD:
         raise pytest.UsageError(
             "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
@@ -43,3 +60,5 @@ def pytest_unconfigure():
 def pytest_runtest_setup(item):
     if item.get_closest_marker("cholmod") and not HAS_CHOLMOD:
         pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")
+    if item.get_closest_marker("browser") and not HAS_BROWSER:
+        pytest.skip("needs chromium, chromedriver and selenium")

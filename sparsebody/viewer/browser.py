@@ -187,7 +187,8 @@ def _dumped(url: str, folder: Path) -> str:
 
 def _write_gif(pictures: Sequence[bytes], path: Path, frames_per_second: float) -> None:
     images = [Image.open(io.BytesIO(picture)).convert("RGB") for picture in pictures]
-    palette = images[len(images) // 2].quantize(128)
+    some = np.vstack([np.asarray(image)[::2, ::2] for image in images[:: len(images) // 4 or 1]])
+    palette = Image.fromarray(some).quantize(128)  # one for all, so that colors do not flicker
     frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     pause = round(1000.0 / frames_per_second)
     frames[0].save(

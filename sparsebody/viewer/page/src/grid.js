@@ -9,7 +9,7 @@ export class Ground {
     const across = size.toArray().map((s, i) => (Math.abs(up.getComponent(i)) > 0.7 ? 0 : s));
     const width = Math.max(...across, 0.25 * height) || 1;
     this.spacing = round(width / 8);
-    const n = 2 * Math.ceil((0.75 * width) / this.spacing);
+    const n = 2 * Math.ceil((0.62 * width) / this.spacing);
     this.grid = new THREE.GridHelper(n * this.spacing, n);
     this.grid.material.dispose();
     this.grid.geometry.deleteAttribute("color");

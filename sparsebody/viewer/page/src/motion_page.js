@@ -76,9 +76,9 @@ export class MotionPage {
     canvas.tabIndex = 0;
     document.body.append(canvas);
     this.world = new THREE.Scene();
-    const box = this.scene.bounds();
-    this.cameras = new Cameras(this.packed.header, box, canvas);
-    this.ground = new Ground(box, this.cameras.up, this.theme);
+    const bounds = this.scene.bounds();
+    this.cameras = new Cameras(this.packed.header, bounds, canvas);
+    this.ground = new Ground(bounds.box, this.cameras.up, this.theme);
     this.world.add(this.scene.root, this.ground.root);
     this.addLights();
     this.cameras.controls.addEventListener("change", () => { this.isDirty = true; });

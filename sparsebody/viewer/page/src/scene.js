@@ -272,15 +272,16 @@ export class MechanismScene {
     }
   }
 
-  // Box of all parts over some frames, from the center of the scene.
+  // Box of all parts over some frames, from the center of the scene, and where their middles are.
   bounds() {
     const { motion } = this, { part_role: role } = this.document.arrays;
     const box = new THREE.Box3(), corner = new THREE.Vector3();
     const n = motion.nFrames, step = Math.max(1, Math.floor(n / 8));
+    const balls = []; // x, y, z, radius
     for (let t = 0; t < n; t += step) {
       motion.moveTo(motion.time[t]);
       this.placeParts();
-      this.growByStrands(box, corner);
+      this.growByStrands(box, balls, corner);
       for (const { mesh, part } of this.groups) {
         const m = mesh.instanceMatrix.array;
         for (let j = 0; j < part.length; j++) {
@@ -288,6 +289,8 @@ export class MechanismScene {
           const o = 16 * j;
           corner.set(m[o + 12], m[o + 13], m[o + 14]);
           const half = mesh.userData.half;
+          const radius = half * Math.sqrt(squares(m, o));
+          balls.push(m[o + 12], m[o + 13], m[o + 14], radius);
           for (let i = 0; i < 3; i++) {
             const reach = half * (Math.abs(m[o + i]) + Math.abs(m[o + 4 + i]) + Math.abs(m[o + 8 + i]));
             const middle = corner.getComponent(i);
@@ -297,14 +300,15 @@ export class MechanismScene {
         }
       }
     }
-    return box;
+    return { box, balls: Float32Array.from(balls) };
   }
 
-  growByStrands(box, point) {
+  growByStrands(box, balls, point) {
     const { strand_body: body, strand_point: local } = this.document.arrays, { points } = this.strands;
     for (let k = 0; k < body.length; k++) {
       this.motion.point(body[k], local[3 * k], local[3 * k + 1], local[3 * k + 2], points, 0);
       box.expandByPoint(point.fromArray(points));
+      balls.push(point.x, point.y, point.z, 0);
     }
   }
 }
@@ -313,6 +317,13 @@ function* sampleMax(order) {
   let largest = 0;
   for (const place of order) largest = Math.max(largest, place);
   yield largest;
+}
+
+// Sum of squares of the three axes of an instance.
+function squares(m, o) {
+  let sum = 0;
+  for (let k = o; k < o + 12; k++) sum += m[k] * m[k];
+  return sum;
 }
 
 function split(hex, out) {
