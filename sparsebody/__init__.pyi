@@ -97,6 +97,10 @@ from .dynamics.compliant_reactions import (
     LeastEnergy as LeastEnergy,
     uniform_compliance as uniform_compliance,
 )
+from .dynamics.kkt_matrix import (
+    KKTMatrix as KKTMatrix,
+    kkt_matrix as kkt_matrix,
+)
 from .tree.joint_space import (
     JointSpace as JointSpace,
     joint_space as joint_space,

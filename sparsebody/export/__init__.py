@@ -1,0 +1,1 @@
+"""Results and mechanisms written for other programs."""
