@@ -175,6 +175,14 @@ from .sparse.matrix_files import (
     write_order as write_order,
 )
 
+# Files for other programs
+from .export.trajectory_export import (
+    export_trajectory as export_trajectory,
+)
+from .export.robot_files import (
+    write_robot as write_robot,
+)
+
 # Errors
 from .errors import (
     SparsebodyError as SparsebodyError,

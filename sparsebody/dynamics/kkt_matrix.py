@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from scipy.sparse import csc_array
 
 from sparsebody.arrays import BriefRepr, FloatArray

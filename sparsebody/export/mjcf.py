@@ -232,7 +232,6 @@ class MjcfDocument:
         (R_P, _), (R_S, origin_S) = at.joint_frames
         axes = {"P": R_P[j], "S": R_S[j]}
         anchor = numbers(at.in_body(body, origin_S[j]))
-        q, v = at.coordinates[j]
         parts = PARTS[kind.name]
         for part in reversed(parts) if is_reversed else parts:
             what, frame, column, coordinate = part
@@ -275,7 +274,7 @@ class MjcfDocument:
 
     def _equality(self, kind: str, name: str, **attributes: str) -> None:
         label = self.unique("equality", name)
-        xml.SubElement(self.sections["equality"], kind, name=label, **attributes)
+        xml.SubElement(self.sections["equality"], kind, {"name": label} | attributes)
 
     def add_loops(self) -> None:
         """Add the loop joints that are equality constraints."""
@@ -293,9 +292,9 @@ class MjcfDocument:
                 site1, site2 = self._pair(j, name)
                 self._equality("weld", name, site1=site1, site2=site2)
             elif isinstance(kind, ConstantDistance):
-                self._tendon(name, self._pair(j, name))
-                coefficients = numbers([0.0, 0.0, 0.0, 0.0, 0.0])
-                self._equality("tendon", name, tendon1=name, polycoef=coefficients)
+                tendon, coefficients = self.unique("tendon", name), numbers(np.zeros(5))
+                self._tendon(tendon, self._pair(j, name))
+                self._equality("tendon", name, tendon1=tendon, polycoef=coefficients)
 
     def _pair(self, j: int, name: str, along: float = 0.0) -> tuple[str, str]:
         """Add a site at either frame of a joint, moved along z; return their names."""
@@ -312,7 +311,7 @@ class MjcfDocument:
         self._equality("connect", name, site1=site1, site2=site2)
 
     def _tendon(self, name: str, sites: tuple[str, str], **attributes: str) -> None:
-        spatial = xml.SubElement(self.sections["tendon"], "spatial", name=name, **attributes)
+        spatial = xml.SubElement(self.sections["tendon"], "spatial", {"name": name} | attributes)
         for site in sites:
             xml.SubElement(spatial, "site", site=site)
 
@@ -390,33 +389,33 @@ class MjcfDocument:
 
     def _actuator(self, kind: str, name: str, control: float, **attributes: str) -> None:
         label = self.unique("actuator", name)
-        xml.SubElement(self.sections["actuator"], kind, name=label, **attributes)
+        xml.SubElement(self.sections["actuator"], kind, {"name": label} | attributes)
         self.controls.append(control)
 
     def _add_point_force(self, force: PointForce) -> None:
         """Add a tendon between two points."""
-        system, at = self.at.system, self.at
-        k = [f.name for f in at.mechanism.forces.values() if isinstance(f, PointForce)].index(
-            force.name
-        )
-        points = system.point_forces
-        ends = ((points.first[k], points.first_point[k]), (points.second[k], points.second_point[k]))
-        sites = [
-            self.site(int(b), f"{force.name}.{side}", at.center[b] + at.rotation[b] @ point)
-            for side, (b, point) in enumerate(ends)
-        ]
         if force.stiffness < 0.0 or force.damping < 0.0:
-            self.notes.add("springs and dampers that are negative are left out", force.name)
+            self.notes.add("point forces of negative stiffness or damping are left out", force.name)
             return
+        label, points = f"point force {force.name!r}", self.at.system.point_forces
+        k = points.labels.index(label)
+        pair = self._point(force.name, 1, points.first[k], points.first_point[k])
+        other = self._point(force.name, 2, points.second[k], points.second_point[k])
+        name = self.unique("tendon", force.name)
         self._tendon(
-            force.name,
-            (sites[0], sites[1]),
+            name,
+            (pair, other),
             stiffness=numbers([force.stiffness]),
             damping=numbers([force.damping]),
             springlength=numbers([force.rest_length]),
         )
         if (effort := self._constant(force)) is not None:
-            self._actuator("motor", force.name, effort, tendon=force.name)
+            self._actuator("motor", force.name, effort, tendon=name)
+
+    def _point(self, name: str, side: int, body: int, point: FloatArray) -> str:
+        """Add a site at a point from the center of mass, in body axes; return its name."""
+        at = self.at
+        return self.site(int(body), f"{name}.{side}", at.center[body] + at.rotation[body] @ point)
 
     def _add_external_force(self, force: ExternalForce) -> None:
         """Add a motor at a site, measured in the axes of the world or of the body."""

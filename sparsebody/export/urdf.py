@@ -139,7 +139,9 @@ def _add_joint(
     xml.SubElement(joint, "axis", xyz="0 0 1" if kind == "planar" else numbers(R.T @ axis))
     if kind == "prismatic":
         limits = {"lower": numbers([-FAR]), "upper": numbers([FAR])}
-        xml.SubElement(joint, "limit", limits | {"effort": numbers([FAR]), "velocity": numbers([FAR])})
+        xml.SubElement(
+            joint, "limit", limits | {"effort": numbers([FAR]), "velocity": numbers([FAR])}
+        )
     damping = sum(
         force.damping
         for force in at.mechanism.forces.values()

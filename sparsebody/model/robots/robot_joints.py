@@ -1,6 +1,6 @@
 """Bodies and joints of a robot file; welded bodies become one, and so do their joints."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,7 +9,7 @@ from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import FileFormatError
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Cylinder, Frame, Frames, Shape, Sphere, all_axes
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias
 from sparsebody.tolerances import AXIS_TOLERANCE
