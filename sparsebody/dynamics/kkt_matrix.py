@@ -90,7 +90,7 @@ def kkt_matrix(system: System, state: State | None = None, *, rows: str = "all")
     >>> import sparsebody as sb
     >>> kkt = sb.kkt_matrix(sb.build("four-bar").compile(), rows="independent")
     >>> kkt.matrix.shape, kkt.row_labels[0], kkt.column_labels[-1]
-    ((35, 35), ('crank', 'moment x'), ('D', 'multiplier 4'))
+    ((35, 35), ('crank', 'moment x'), ('rocker-pivot', 'multiplier 4'))
     """
     check_name(rows, ROWS, "rows")
     state = system.initial_state if state is None else state

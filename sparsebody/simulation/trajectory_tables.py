@@ -175,14 +175,14 @@ def joint_coordinates(system: System, run: Trajectory, record: int) -> FloatArra
     is_scalar = index >= (n_velocities - n_scalars)[joint]
     values[joint[is_scalar], (index + surplus[joint])[is_scalar]] = value[is_scalar]
     turning = np.flatnonzero(surplus > 0)
-    inverse = np.swapaxes(motion.rotation[turning], 1, 2)  # S to P
-    values[turning, :4] = quaternion_from_rotation(inverse)
-    placed = turning[n_scalars[turning] + 4 < n_positions[turning]]  # free, or at a distance
-    place = motion.translation[placed]
-    length = np.linalg.norm(place, axis=1)
-    fixed = parameter[placed] > 0.0
-    scale = np.where(fixed, parameter[placed] / np.where(fixed, length, 1.0), 1.0)
-    values[placed, 4:7] = place * scale[:, None]
+    if len(turning):
+        inverse = np.swapaxes(motion.rotation[turning], 1, 2)  # S to P
+        values[turning, :4] = quaternion_from_rotation(inverse)
+        placed = turning[n_scalars[turning] + 4 < n_positions[turning]]  # free, or at a distance
+        place = motion.translation[placed]
+        length, norm = parameter[placed], np.linalg.norm(place, axis=1)
+        scale = np.where(length > 0.0, length / np.where(length > 0.0, norm, 1.0), 1.0)
+        values[np.ix_(placed, range(4, 7))] = place * scale[:, None]
     tracked = system.coordinates
     of = tracked.joint[tracked.is_angle], tracked.index[tracked.is_angle]
     values[of[0], of[1] + surplus[of[0]]] = state.coordinate[tracked.is_angle]
