@@ -95,9 +95,7 @@ def _tables(path: Path, table: str) -> list[str]:
     return [name for name in TABLES if not absent.get(name, False)]
 
 
-def _files(
-    output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[str]
-) -> list[Path]:
+def _files(output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
     """Return where everything goes."""
     if not output.suffix or output.is_dir():
         names = [f"{stem}-{name}" for name in tables] or [stem]

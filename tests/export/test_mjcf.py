@@ -45,7 +45,11 @@ def add_forces(mechanism, rng):
     """Springs, dampers and efforts of either sign on every hinge and slide, and other forces."""
     for name, joint in list(mechanism.joints.items()):
         for k in joint.type.scalar_positions:
-            spring = {"stiffness": rng.uniform(0, 5), "rest": rng.normal(), "damping": rng.uniform()}
+            spring = {
+                "stiffness": rng.uniform(0, 5),
+                "rest": rng.normal(),
+                "damping": rng.uniform(),
+            }
             on = {"coordinate": k}
             mechanism.add_joint_force(f"{name}, {k}", name, **on, **spring, effort=rng.normal())
             if rng.random() < 0.3:
@@ -212,7 +216,9 @@ def test_a_lamina_is_loaded_by_mujoco(tmp_path):
 def test_constant_motions_are_held_and_others_told(tmp_path):
     arm = sb.build("chain", bodies=3)
     names = list(arm.joint_names)
-    held, driven = (copied(arm, prescribed={names[1]: motion}) for motion in (0.0, sb.Sinusoid(1, 2)))
+    held, driven = (
+        copied(arm, prescribed={names[1]: motion}) for motion in (0.0, sb.Sinusoid(1, 2))
+    )
     expected, again, path = both(tmp_path, held)
     assert largest_difference(expected, again) < 1e-12
     assert "joint1" in path.read_text()
