@@ -117,7 +117,8 @@ def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: b
         total = n * len(files)
     is_quiet = quiet or sys.stderr is None or not sys.stderr.isatty()
     with out.progress_bar(total, is_quiet) as moved:
-        for k, (file, table) in enumerate(zip(files, tables or [None], strict=True)):
+        chosen: Sequence[str | None] = tables or [None]
+        for k, (file, table) in enumerate(zip(files, chosen, strict=True)):
 
             def show(done: int, n: int, k: int = k, name: str = file.name) -> None:
                 moved(name, k * n + done)

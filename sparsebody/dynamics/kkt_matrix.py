@@ -1,4 +1,4 @@
-"""The system (8.64) of a mechanism as a SciPy sparse matrix, with labels of its rows and columns."""
+"""The system (8.64) as a SciPy sparse matrix, with labels of its rows and columns."""
 
 from __future__ import annotations
 

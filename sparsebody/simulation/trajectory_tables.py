@@ -182,7 +182,7 @@ def joint_coordinates(system: System, run: Trajectory, record: int) -> FloatArra
         place = motion.translation[placed]
         length, norm = parameter[placed], np.linalg.norm(place, axis=1)
         scale = np.where(length > 0.0, length / np.where(length > 0.0, norm, 1.0), 1.0)
-        values[np.ix_(placed, range(4, 7))] = place * scale[:, None]
+        values[placed, 4:7] = place * scale[:, None]
     tracked = system.coordinates
     of = tracked.joint[tracked.is_angle], tracked.index[tracked.is_angle]
     values[of[0], of[1] + surplus[of[0]]] = state.coordinate[tracked.is_angle]

@@ -34,7 +34,8 @@ def test_cheap_joints_are_in_the_tree_and_those_of_no_cost_never():
         possible = np.linalg.matrix_rank(incidence(system)[:, cheap])
         assert np.count_nonzero(cheap[tree.joint]) == possible
     none = body_tree(system, np.full(system.n_joints, NEVER))
-    assert (none.parent == -1).all() and (none.joint == -1).all()
+    assert (none.parent == -1).all()
+    assert (none.joint == -1).all()
     np.testing.assert_array_equal(none.loop_joints, np.arange(system.n_joints))
 
 

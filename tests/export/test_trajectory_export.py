@@ -155,7 +155,7 @@ def test_without_a_mechanism_there_are_bodies_alone(tmp_path, without_file, lift
         assert "kinetic_energy" not in file["VTKHDF/bodies/PointData"]
     with h5py.File(vtk_file(tmp_path, without_file, mechanism=lift)) as file:
         assert len(file["VTKHDF/Assembly"]) == 3
-    with pytest.raises(SimulationOptionError, match="has other bodies or joints than .*'four-bar'"):
+    with pytest.raises(SimulationOptionError, match=r"has other bodies or .*'four-bar'"):
         vtk_file(tmp_path, without_file, mechanism=sb.build("four-bar"))
 
 
@@ -262,7 +262,7 @@ def test_damaged_files_are_told_and_leave_nothing(tmp_path, run):
         sb.export_trajectory(path, target)
     path.write_bytes(run.path.read_bytes())
     with h5py.File(path, "r+") as file:
-        file["orientation"][7, 2] = 0.5
+        file["orientation"][7, 2] = 0.4
     with pytest.raises(SimulationOptionError, match="record 7 is no state"):
         sb.export_trajectory(path, target)
     assert list(tmp_path.iterdir()) == [path]
@@ -277,15 +277,15 @@ def test_an_interruption_leaves_what_was_there(tmp_path, run, name):
     def interrupt(done, n):
         raise KeyboardInterrupt
 
+    table = None if name == "a.vtkhdf" else "bodies"
     with pytest.raises(KeyboardInterrupt):
-        table = None if name == "a.vtkhdf" else "bodies"
         sb.export_trajectory(run.path, path, table=table, progress=interrupt)
     assert path.read_text() == "what was there"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_missing_packages_and_folders_are_named(tmp_path, run, monkeypatch):
-    with pytest.raises(OutputError, match="cannot write '.*No such file or directory"):
+    with pytest.raises(OutputError, match=r"cannot write '.*No such file or directory"):
         sb.export_trajectory(run, tmp_path / "none" / "e.csv", table="energies")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[tables\]'"):
