@@ -4,28 +4,11 @@ Wheels for x86-64 hold three builds, of which the best that this processor can r
 a build from source holds one. SPARSEBODY_LEVEL chooses another one by name.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os
-from typing import TYPE_CHECKING
 
 from sparsebody._core import _cpu
-
-if TYPE_CHECKING:
-    from sparsebody._core.native import (
-        dynamics,
-        factorization,
-        graph,
-        joints,
-        linearization,
-        model,
-        ordering,
-        rank,
-        simulation,
-        tree,
-    )
 
 LEVELS = ("x86_64_v4", "x86_64_v3", "x86_64_v2")
 PARTS = (
@@ -65,18 +48,3 @@ def _chosen_level() -> str:
 level = _chosen_level()
 _native = importlib.import_module(f"{__name__}.{level}")
 globals().update({part: getattr(_native, part) for part in PARTS})
-
-__all__ = [
-    "available_levels",
-    "dynamics",
-    "factorization",
-    "graph",
-    "joints",
-    "level",
-    "linearization",
-    "model",
-    "ordering",
-    "rank",
-    "simulation",
-    "tree",
-]
