@@ -47,8 +47,8 @@ def main() -> float:
     print(f"{len(inverse)} algorithms, at most {difference:.1e} apart")
     print("multiplications and additions: printed 800 and 596")
     for name in ("general", "planar"):
-        found = count(operators, GEOMETRIES[name](N))
-        print(f"  counted on a {name} arm {found.multiplications} and {found.additions}")
+        tally = count(operators, GEOMETRIES[name](N))
+        print(f"  counted on a {name} arm {tally.multiplications} and {tally.additions}")
     return difference
 
 

@@ -39,10 +39,10 @@ def _chosen_level() -> str:
             "sparsebody's native kernels are missing or need a newer processor (x86-64-v2); "
             "install sparsebody from source: pip install --no-binary sparsebody sparsebody"
         )
-    wanted = os.environ.get("SPARSEBODY_LEVEL", levels[0])
-    if wanted not in (*levels, "sanitized"):
-        raise ImportError(f"SPARSEBODY_LEVEL is {wanted!r}; available here: {', '.join(levels)}")
-    return wanted
+    name = os.environ.get("SPARSEBODY_LEVEL", levels[0])
+    if name not in (*levels, "sanitized"):
+        raise ImportError(f"SPARSEBODY_LEVEL is {name!r}; available here: {', '.join(levels)}")
+    return name
 
 
 level = _chosen_level()
