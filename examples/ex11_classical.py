@@ -6,8 +6,7 @@ by running each algorithm on numbers that count, with and without those by const
 
 import numpy as np
 
-from sparsebody.classical import ALGORITHMS, Arm
-from sparsebody.classical.counts import count
+from sparsebody.classical import ALGORITHMS, Arm, count
 
 PI = np.pi
 
