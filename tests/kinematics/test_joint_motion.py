@@ -1,12 +1,12 @@
 """Relative motion at the joints against one-by-one arithmetic in world axes; moving bodies."""
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from linkages import one_body
 from random_mechanisms import random_loops, random_tree
+from world_view import WorldView
 
 import sparsebody as sb
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
@@ -28,7 +28,7 @@ def moving(request):
 
 def test_joint_motions_are_differences_of_the_two_bodies_and_the_predecessor_is_seen_from_s(moving):
     system, state = moving
-    motion, view = joint_motion(system, state), oracles.WorldView(system, state)
+    motion, view = joint_motion(system, state), WorldView(system, state)
     for j, p in enumerate(system.predecessor):
         E, r = view.relative_pose(j)
         np.testing.assert_allclose(motion.rotation[j], E, atol=1e-14)
@@ -123,7 +123,7 @@ def test_rates_are_the_rates_of_the_values(seed):
     behind = coordinates_of(system, sb.displaced(state, -h * state.velocity)).value
     now = coordinates_of(system, state)
     np.testing.assert_allclose(now.rate, (ahead - behind) / (2 * h), atol=1e-7)
-    view = oracles.WorldView(system, state)
+    view = WorldView(system, state)
     for item, j in enumerate(system.coordinates.joint):
         assert now.rate[item] == pytest.approx(now.active_force[item] @ view.joint_velocity(int(j)))
 
