@@ -219,6 +219,18 @@ def test_the_velocity_of_a_point_is_the_rate_of_its_position(seed):
         np.testing.assert_allclose(rate, (ahead - behind) / (2 * h), atol=1e-8)
 
 
+def test_points_and_wrenches_of_a_trajectory_are_those_of_its_states():
+    system = sb.build("four-bar", speed=3.0).compile()
+    run = sb.simulate(system, duration=0.1, step=0.01, record=sb.Recording(reactions=True))
+    states, point = [run.state(i) for i in range(len(run))], ("coupler", [0.1, 0.2, 0.3])
+    for function in (sb.point_position, sb.point_velocity):
+        each = [function(system, state, *point) for state in states]
+        np.testing.assert_allclose(function(system, run, *point), each, atol=1e-14)
+    pairs = zip(states, run.joint_wrench, strict=True)
+    each = [sb.world_wrenches(system, state, wrench) for state, wrench in pairs]
+    np.testing.assert_allclose(sb.world_wrenches(system, run, run.joint_wrench), each, atol=1e-12)
+
+
 def free_flight(t):
     """A body that turns steadily about a fixed axis while it falls: state and acceleration.
 
