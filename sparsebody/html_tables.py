@@ -45,7 +45,7 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Marku
 
 def html_lines(lines: Sequence[str]) -> Markup:
     """Return lines below each other."""
-    return Markup("<br>".join(map(escape, lines)))
+    return Markup("<br/>".join(map(escape, lines)))
 
 
 def html_curves(x: FloatArray, curves: Mapping[str, FloatArray]) -> Markup:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from sparsebody import __version__, errors
+from sparsebody.cli.completion import completion
 from sparsebody.cli.growth_commands import certify, classical
 from sparsebody.cli.mechanism_commands import gallery, inspect, plot
 from sparsebody.cli.modes_command import modes
@@ -25,7 +26,7 @@ BAD_INPUTS: tuple[type[Exception], ...] = (errors.ModelError, errors.ShapeError,
 BAD_INPUTS += (errors.SimulationOptionError, errors.UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
-COMMANDS += [report, corpus, classical, doctor]
+COMMANDS += [report, corpus, classical, doctor, completion]
 
 
 class Group(click.Group):

@@ -11,6 +11,7 @@ import click
 from sparsebody import plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
+from sparsebody.cli.completion import names
 
 if TYPE_CHECKING:
     from sparsebody.classical.costs import Cost
@@ -25,8 +26,18 @@ if TYPE_CHECKING:
     default="sparse",
     help="The whole graph; the recursion with loops on a tree; nonzeros of H on every tree.",
 )
-@click.option("--ordering", metavar="NAME", help="Of method sparse.  [default: auto]")
-@click.option("--tree", metavar="NAME", help="Of method loops-aba.  [default: minimum-fronts]")
+@click.option(
+    "--ordering",
+    metavar="NAME",
+    shell_complete=names(("ordering", "ORDERINGS"), more=("auto",)),
+    help="Of method sparse.  [default: auto]",
+)
+@click.option(
+    "--tree",
+    metavar="NAME",
+    shell_complete=names(("tree.tree_choice", "TREE_CHOICES")),
+    help="Of method loops-aba.  [default: minimum-fronts]",
+)
 @click.option("--largest", type=click.IntRange(1), help="Bodies of the largest member.")
 @arg.flag("--time", help="Measure the accelerations, too.")
 @arg.json_option

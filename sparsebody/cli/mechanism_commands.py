@@ -27,7 +27,7 @@ _FORMATS = ("png", "svg", "pdf")
 
 
 @click.command()
-@arg.source_argument("name", required=False, default="")
+@arg.source_argument("name", suffixes=(), required=False, default="")
 @arg.new_file_option("--output", help="File (.json) to write it to; its directory is made.")
 @arg.overwrite_option
 @arg.json_option
@@ -233,7 +233,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 
 
 @click.command()
-@arg.source_argument("trajectory|mechanism")
+@arg.source_argument("trajectory|mechanism", (*arg.FILE_SUFFIXES, *_TRAJECTORY_SUFFIXES))
 @arg.file_option("--output", default=Path("."), help="Picture, or directory for several.")
 @click.option(
     "--kind",
