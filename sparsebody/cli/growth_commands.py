@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -76,12 +76,14 @@ def certify(
     from sparsebody.study.families import Family
 
     family = Family(source.name, source.name, source.parameters)
-    options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
-    certificate = (
-        certifying.certify_inertia(family, largest=largest)
-        if method == "crba"
-        else certifying.certify(family, method=method, largest=largest, time=time, **options)
-    )
+    options: dict[str, Any] = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
+    with out.reports(as_json) as report:
+        size: dict[str, Any] = {"largest": largest, "report": report}
+        certificate = (
+            certifying.certify_inertia(family, **size)
+            if method == "crba"
+            else certifying.certify(family, method=method, time=time, **options, **size)
+        )
     if as_json:
         out.print_json(certificate.to_dict())
         return
