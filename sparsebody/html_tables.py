@@ -25,10 +25,11 @@ class Markup(str):
 
 
 def html_facts(title: str, facts: Mapping[str, object]) -> str:
-    """Return a table of names and values under a title."""
+    """Return a table of names and values under a title; the names may be those of fields."""
+    named = {name.replace("_", " "): value for name, value in facts.items()}
     rows = "".join(
         f"<tr><th {_CELL}>{_escaped(name)}</th><td {_CELL}>{_escaped(value)}</td></tr>"
-        for name, value in facts.items()
+        for name, value in named.items()
     )
     return f"<div><strong>{_escaped(title)}</strong><table>{rows}</table></div>"
 

@@ -63,7 +63,9 @@ def test_a_motion_is_shown_with_its_energy_over_time():
     assert facts["steps"] == "10, 11 recorded"
     assert facts["energy over time, kinetic dashed"] == "energykinetic energy"
     assert cells(run.summary())["mechanism"] == "pendulum"
-    assert cells(dynamics)["ordering"] == dynamics.ordering
+    shown = cells(dynamics)
+    assert shown["ordering"] == dynamics.ordering
+    assert "history" not in shown  # which is empty
     solved = dynamics(state)
     assert cells(solved)["largest acceleration"].startswith(
         f"{np.linalg.norm(solved.acceleration[:, 3:], axis=1).max():.4g} m/s^2"

@@ -132,7 +132,10 @@ class ForwardDynamics:
         facts["orderings"] = html_table(("ordering", "flops", "nnz(L)", "front", "height"), orders)
         for name in ("predictions", "predicted_seconds"):
             del facts[name]  # "why" tells the least
-        return html_facts(repr(self), {name.replace("_", " "): facts[name] for name in facts})
+        if self.rank_decision is not None:
+            facts["redundancy_gap"] = f"{self.rank_decision.gap:.1e}"
+        told = {name: value for name, value in facts.items() if value not in ("", {}, [], None)}
+        return html_facts(repr(self), told)
 
     @property
     def evaluator(self) -> Evaluator:
