@@ -72,12 +72,12 @@ def export(
         else:
             write = sb.write_mechanism if kind == "json" else sb.write_robot
             write(source.load(), files[0])
-    told = [str(warning.message) for warning in left_out]
+    messages = [str(warning.message) for warning in left_out]
     if as_json:
-        out.print_json({"files": [str(file) for file in files], "left_out": told})
+        out.print_json({"files": [str(file) for file in files], "left_out": messages})
     else:
         out.echo_paths(*files)
-    for text in told:
+    for text in messages:
         click.echo(f"sparsebody: {text}", err=True)
 
 
