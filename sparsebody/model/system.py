@@ -358,13 +358,13 @@ def with_joints(system: System, joints: IntArray) -> System:
     """
     if np.array_equal(joints, np.arange(system.n_joints)):
         return system
-    place = np.full(system.n_joints, -1, dtype=np.intp)
-    place[joints] = np.arange(len(joints))
+    index = np.full(system.n_joints, -1, dtype=np.intp)
+    index[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
     first_row = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows = np.repeat(system.first_row[joints] - first_row[:-1], sizes) + np.arange(first_row[-1])
     tracked, elastic = system.coordinates, system.elastic
-    joint = place[tracked.joint]
+    joint = index[tracked.joint]
     row = np.where(
         tracked.row >= 0, tracked.row - system.first_row[tracked.joint] + first_row[joint], -1
     )
@@ -377,5 +377,5 @@ def with_joints(system: System, joints: IntArray) -> System:
         first_row=first_row,
         subspace_index=system.subspace_index[rows],
         coordinates=replace(tracked, joint=joint, row=row),
-        elastic=replace(elastic, joint=np.where(elastic.joint < 0, -1, place[elastic.joint])),
+        elastic=replace(elastic, joint=np.where(elastic.joint < 0, -1, index[elastic.joint])),
     )
