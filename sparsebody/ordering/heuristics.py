@@ -118,7 +118,7 @@ def leaves_first(pattern: BlockPattern) -> IntArray:
     return minimum_degree(pattern)
 
 
-# ---- sweeps: small bandwidth, small profile, narrow cuts, slowest modes ---------------------------
+# ---- sweeps: small bandwidth, small profile, narrow cuts, slowest modes --------------------------
 
 
 def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:
@@ -302,8 +302,8 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
 
     Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
     joints are cut, relative to the size of the halves; minimum degree decides within.
-    George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16:235, for cuts by coordinates; Fiduccia and
-    Mattheyses (1982) for moves of bodies at the cut.
+    George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16:235, for cuts by coordinates;
+    Fiduccia and Mattheyses (1982) for moves of bodies at the cut.
     """
     joint_sizes = pattern.block_sizes[pattern.n_primal :]
     cut_depth = kernels.dissection(pattern.ends, joint_sizes, coordinates)

@@ -115,7 +115,8 @@ def pivot_flops(n: float) -> float:
 def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return `order` with each joint moved to right after the later of its bodies.
 
-    Bodies keep their sequence, and so do joints that follow the same body. Raises ShapeError for no order.
+    Bodies keep their sequence, and so do joints that follow the same body. Raises
+    ShapeError for no order.
     """
     check_order(pattern, order)
     return kernels.joints_after_bodies(order, pattern.ends)
