@@ -116,7 +116,7 @@ def test_a_program_runs_as_printed(program, capsys, monkeypatch):
 
 def test_the_commands_of_the_pages_are_understood():
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", TEXT, re.MULTILINE)
-    assert len(commands) == 18
+    assert len(commands) == 19
     for command in commands:
         name, *options = shlex.split(command)
         text = printed(name, "--help")
