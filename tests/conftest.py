@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import importlib.util
 import os
 import shutil
 
@@ -25,6 +26,8 @@ try:
 except ImportError:  # not installed, or SuiteSparse is gone
     HAS_CHOLMOD = False
 REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
+HAS_VTK = importlib.util.find_spec("vtkmodules") is not None
+REQUIRES_VTK = os.environ.get("SPARSEBODY_REQUIRE_VTK") == "1"
 
 
 try:
@@ -45,6 +48,10 @@ def pytest_configure(config):
         raise pytest.UsageError(
             "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
         )
+    if REQUIRES_VTK and not HAS_VTK:
+        raise pytest.UsageError(
+            "SPARSEBODY_REQUIRE_VTK=1, but vtk is not installed: pip install 'sparsebody[vtk]'"
+        )
 
 
 def pytest_collection_finish():
@@ -62,3 +69,5 @@ def pytest_runtest_setup(item):
         pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")
     if item.get_closest_marker("browser") and not HAS_BROWSER:
         pytest.skip("needs chromium, chromedriver and selenium")
+    if item.get_closest_marker("vtk") and not HAS_VTK:
+        pytest.skip("needs vtk: pip install 'sparsebody[vtk]'")
