@@ -13,7 +13,6 @@ from .page_file import (
 
 # What is on it
 from .motion_page import (
-    COLORS as COLORS,
     motion_page as motion_page,
 )
 from .order_page import (
@@ -22,11 +21,16 @@ from .order_page import (
 
 # Pictures and films of it
 from .browser import (
-    THEMES as THEMES,
-    VIEWS as VIEWS,
     check_drawable as check_drawable,
     film_times as film_times,
     find_browser as find_browser,
     save_film as save_film,
     save_picture as save_picture,
+)
+
+# What can be chosen
+from .choices import (
+    COLORS as COLORS,
+    THEMES as THEMES,
+    VIEWS as VIEWS,
 )

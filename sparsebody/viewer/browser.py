@@ -38,8 +38,6 @@ FLAGS = (
     "--hide-scrollbars",
 )
 FILMS = (".gif", ".mp4")
-VIEWS = ("default", "front", "side", "top", "iso")  # of src/cameras.js
-THEMES = ("light", "dark")  # of src/colors.js
 _PATIENCE = 600.0  # [s] for a film
 _CAPTURED = re.compile(r'<pre id="captured"[^>]*>(.*?)</pre>', re.DOTALL)
 

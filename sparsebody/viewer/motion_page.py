@@ -15,11 +15,11 @@ from sparsebody.errors import ShapeError, SparsebodyError, UnknownNameError
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.viewer.choices import COLORS
 from sparsebody.viewer.packing import document, packed_quaternions, quantized
 from sparsebody.viewer.page_file import Page
 from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, strands
 
-COLORS = ("plain", "speed", "energy", "load", "order")
 MOST_FRAMES = 400
 _MOST_POSES = 400_000  # bodies times frames
 _Arrays = dict[str, NDArray[Any]]

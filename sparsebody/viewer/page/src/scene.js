@@ -349,11 +349,11 @@ function instanced(geometry, material, n) {
 
 // Geometries by Kind of sparsebody/viewer/parts.py; fewer facets where there are many parts.
 function primitives(nParts) {
-  const facets = nParts < 3000 ? 24 : nParts < 12000 ? 12 : 8;
+  const facets = nParts < 600 ? 20 : nParts < 4000 ? 10 : 6;
   const box = new THREE.BoxGeometry(1, 1, 1);
   box.userData.half = 0.5;
-  const ball = new THREE.SphereGeometry(1, facets, facets / 2);
-  const ring = new THREE.TorusGeometry(1, 0.16, 6, 2 * facets);
+  const ball = new THREE.SphereGeometry(1, facets, Math.round(facets / 2));
+  const ring = new THREE.TorusGeometry(1, 0.16, 5, 2 * facets);
   return [box, cylinder(facets), ball, prism(), ring];
 }
 
