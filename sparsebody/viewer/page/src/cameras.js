@@ -3,7 +3,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 
 export const VIEWS = ["default", "front", "side", "top", "iso"];
-const SLENDER = 9; // length over width from which on
+const SLENDER = 9; // length over width, and over that of a body, from which on
 const INSETS = { top: 64, bottom: 84, side: 24 }; // pixels that controls cover
 
 export class Cameras {
@@ -11,6 +11,7 @@ export class Cameras {
     this.camera = new THREE.PerspectiveCamera(28, 1, 0.1, 1000);
     this.box = box;
     this.balls = balls;
+    this.bodySize = header.size;
     this.up = new THREE.Vector3(...header.up);
     this.front = frontOf(header, this.up);
     this.right = new THREE.Vector3().crossVectors(this.up, this.front);
@@ -56,7 +57,7 @@ export class Cameras {
     const { box, camera, controls, up, front, right } = this;
     const size = box.getSize(new THREE.Vector3());
     const [, width, length] = size.toArray().sort((a, b) => a - b);
-    if (length < SLENDER * width) return;
+    if (length < SLENDER * Math.max(width, this.bodySize)) return;
     const axis = new THREE.Vector3().setComponent(size.toArray().indexOf(length), 1);
     const isUpright = Math.abs(axis.dot(up)) > 0.7;
     const outward = isUpright ? up.clone().negate() : axis.multiplyScalar(axis.dot(right) > 0 ? -1 : 1);
