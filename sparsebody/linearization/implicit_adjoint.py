@@ -319,7 +319,7 @@ class TransposedStep:
         return self._by_whole_matrix(force)
 
     def _size(self, twist: FloatArray) -> float:
-        return float(np.linalg.norm(twist * self._unit))
+        return float(np.abs(twist * self._unit).max(initial=0.0))
 
     def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
         matrix = self._tape.whole_transpose(self._tangent, self._b, self._c)

@@ -172,6 +172,13 @@ def test_implicit_gradients_by_refined_factors_are_those_of_the_whole_matrix(
         np.testing.assert_allclose(refined[name], gradient, rtol=0, atol=1e-8 * size, err_msg=name)
 
 
+def test_implicit_gradients_of_tiny_weights_are_as_accurate():
+    system = build("four-bar").compile()
+    pullback = simulate_with_pullback(system, duration=0.01, method="generalized-alpha")
+    one, tiny = (pullback(position=np.full((3, 3), size))["mass"] for size in (1.0, 2.0**-900))
+    np.testing.assert_allclose(tiny * 2.0**900, one, rtol=1e-12)
+
+
 @pytest.mark.usefixtures("exact_newton")
 def test_errors_of_implicit_gradients_are_of_second_order():
     system, state, _ = random_motion(3)
