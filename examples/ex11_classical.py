@@ -6,8 +6,7 @@ by running each algorithm on numbers that count, with and without those by const
 
 import numpy as np
 
-from sparsebody.classical import ALGORITHMS, Arm
-from sparsebody.classical.counts import count
+from sparsebody.classical import ALGORITHMS, Arm, count
 
 PI = np.pi
 
@@ -35,9 +34,9 @@ def main() -> float:
     print(f"{'algorithm':<24} {'mul':>6} {'add':>6} {'mul':>6} {'add':>6}   (right: without 0, 1)")
     differences = []
     for name, algorithm in ALGORITHMS.items():
-        given, wanted = (expected, qdd) if algorithm.is_forward else (qdd, expected)
-        found = algorithm(arm, q, qd, given)
-        differences.append(np.abs(found - wanted).max() / np.abs(wanted).max())
+        third, exact = (expected, qdd) if algorithm.is_forward else (qdd, expected)
+        result = algorithm(arm, q, qd, third)
+        differences.append(np.abs(result - exact).max() / np.abs(exact).max())
         tally = count(algorithm, arm)
         every = np.array(tally.values[:2]) + tally.values[2:]
         numbers = " ".join(f"{x:>6}" for x in (*every, *tally.values[:2]))

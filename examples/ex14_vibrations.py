@@ -33,11 +33,12 @@ def pendulums() -> sb.System:
 
 def main() -> float:
     """Return the largest relative error of the pendulums' frequencies."""
-    found = sb.modes(pendulums(), n=N)
+    coupled = sb.modes(pendulums(), n=N)
     bend = np.sin(np.arange(1, N + 1) * np.pi / (2 * (N + 1))) ** 2
     expected = np.sqrt(GRAVITY / LENGTH + 4 * SPRING / MASS * bend) / (2 * np.pi)
-    error = float(np.abs(found.frequency / expected - 1.0).max())
-    print(f"pendulums: {found.frequency[0]:.4f} to {found.frequency[-1]:.4f} Hz, error {error:.0e}")
+    error = float(np.abs(coupled.frequency / expected - 1.0).max())
+    least, largest = coupled.frequency[[0, -1]]
+    print(f"pendulums: {least:.4f} to {largest:.4f} Hz, error {error:.0e}")
 
     beam = sb.build("beam", elements=1000, support="free", gravity=(0, 0, 0)).compile()
     bent = sb.modes(beam, n=7)
