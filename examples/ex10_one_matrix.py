@@ -1,4 +1,7 @@
-"""One matrix, every algorithm: the methods of multibody dynamics as orders of [D A'; A -eps].
+"""One matrix, every algorithm
+===========================
+
+One matrix, every algorithm: the methods of multibody dynamics as orders of [D A'; A -eps].
 
 Penalty methods eliminate joints first, Delassus' bodies first, articulated bodies a leaf and then
 its joint. The same factorization runs them all: what is predicted is what it counts, and smaller
