@@ -55,6 +55,8 @@ if is_online:
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+numfig = math_numfig = True  # equations are numbered by pages, (2.1)
+numfig_secnum_depth = 1
 default_role = "name"  # of public_names: a link where there is such a public name
 
 # API

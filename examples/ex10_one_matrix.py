@@ -61,7 +61,7 @@ def main() -> float:
             counted, predicted = counted + line.counted_flops, predicted + line.metrics.flops
         if family == "ladder":
             figure = plot_orders(found.pattern, found.orders, family)
-            print(f"  {save_figure(figure, FOLDER / 'one-matrix.svg')}")
+            print(f"  {save_figure(figure, FOLDER / 'one-matrix.png')}")
     for family, size in MECHANISMS.items():
         grown = algorithm_growth(growing_family(family, size), SIZES)
         print(f"{family}: flops grow as", ", ".join(f"{one.name} {one.fit}" for one in grown))

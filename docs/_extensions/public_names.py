@@ -4,17 +4,18 @@ What is public is what `__all__` of the package and its folders says, under the 
 `__init__.pyi` files. The role `name` links a name in a docstring to its page.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import importlib
 import inspect
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from docutils import nodes
-from sphinx import addnodes
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 FOLDERS = {
     "sparsebody": "The package",
@@ -230,6 +231,9 @@ def command_page() -> str:
 
 def name_role(name, rawtext, text, lineno, inliner, options=None, content=None):  # type: ignore[no-untyped-def]
     """Return a link to a public name, or the text in the letters of programs."""
+    from docutils import nodes
+    from sphinx import addnodes
+
     things = inliner.document.settings.env.app.public_things
     short = text.removesuffix("()").removeprefix("sb.").removeprefix("sparsebody.")
     full = next((one for one in (f"sparsebody.{short}",) if one in things), None)
