@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 
 import sparsebody as sb
-from sparsebody.plots import Options, trajectory_subject
-from sparsebody.plots.style import save_figure
+from sparsebody.plots import Options, save_figure, trajectory_subject
 
 
 def main(folder: Path | None = None) -> float:

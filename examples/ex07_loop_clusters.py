@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.plots.spy import plot_loop_blocks
-from sparsebody.tree import spanning_tree
-from sparsebody.tree.loop_constraints import loop_clusters
-from sparsebody.tree.loops_projection import LoopsProjection
+from sparsebody.plots import plot_loop_blocks
+from sparsebody.tree import LoopsProjection, loop_clusters, spanning_tree
 
 PARENT = (0, 1, 2, 3, 4, 4, 6, 5, 8, 9, 10, 11, 12, 13, 14, 2, 16, 17, 18, 18)  # of joints 1 to 20
 TIP = {  # far ends of the bars; each begins where its parent ends, or at a pivot on it

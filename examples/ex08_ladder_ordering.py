@@ -13,21 +13,18 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.model.gallery import build
+from sparsebody.assembly import KKTStructure
 from sparsebody.ordering import order
+from sparsebody.plots import plot_spy, save_figure
 from sparsebody.plots.elimination_orders import graph_places, plot_elimination
-from sparsebody.plots.spy import plot_spy
-from sparsebody.plots.style import save_figure
-from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse import BlockPattern, ordering_metrics
 
 
 def main() -> int:
     """Return the bandwidth in blocks."""
     bandwidth = set()
     for rungs in (6, 60):
-        system = build("ladder", rungs=rungs).compile()
+        system = sb.build("ladder", rungs=rungs).compile()
         structure = sb.ForwardDynamics(system).structure
         pattern = structure.pattern
         print(f"{rungs} rungs, {pattern.n_blocks} blocks")

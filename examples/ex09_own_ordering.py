@@ -46,10 +46,10 @@ def main() -> float:
     """Return the work of the own ordering over the least of all, on a tree."""
     share = {}
     for family, size in (("tree", {"bodies": 200}), ("lattice", {"rows": 15, "columns": 15})):
-        found = compare_orderings(sb.build(family, **size), RIVALS)
+        comparison = compare_orderings(sb.build(family, **size), RIVALS)
         print(family)
-        least = found.lines[0].metrics.flops
-        for line in found.lines:
+        least = comparison.lines[0].metrics.flops
+        for line in comparison.lines:
             metrics = line.metrics
             share[family, line.name] = metrics.flops / least
             print(

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from sparsebody.classical import ALGORITHMS, Arm
-from sparsebody.classical.counts import count
+from sparsebody.classical import ALGORITHMS, Arm, count
 from sparsebody.plots import save_figure
 
 PI = np.pi
@@ -43,9 +42,9 @@ def main() -> float:
     print(f"{'algorithm':<24} {'mul':>6} {'add':>6} {'mul':>6} {'add':>6}   (right: without 0, 1)")
     differences, operations = [], {}
     for name, algorithm in ALGORITHMS.items():
-        given, wanted = (expected, qdd) if algorithm.is_forward else (qdd, expected)
-        found = algorithm(arm, q, qd, given)
-        differences.append(np.abs(found - wanted).max() / np.abs(wanted).max())
+        third, exact = (expected, qdd) if algorithm.is_forward else (qdd, expected)
+        result = algorithm(arm, q, qd, third)
+        differences.append(np.abs(result - exact).max() / np.abs(exact).max())
         tally = count(algorithm, arm)
         every = np.array(tally.values[:2]) + tally.values[2:]
         numbers = " ".join(f"{x:>6}" for x in (*every, *tally.values[:2]))

@@ -41,11 +41,12 @@ def pendulums() -> sb.System:
 
 def main() -> float:
     """Return the largest relative error of the pendulums' frequencies."""
-    found = sb.modes(pendulums(), n=N)
+    coupled = sb.modes(pendulums(), n=N)
     bend = np.sin(np.arange(1, N + 1) * np.pi / (2 * (N + 1))) ** 2
     expected = np.sqrt(GRAVITY / LENGTH + 4 * SPRING / MASS * bend) / (2 * np.pi)
-    error = float(np.abs(found.frequency / expected - 1.0).max())
-    print(f"pendulums: {found.frequency[0]:.4f} to {found.frequency[-1]:.4f} Hz, error {error:.0e}")
+    error = float(np.abs(coupled.frequency / expected - 1.0).max())
+    least, largest = coupled.frequency[[0, -1]]
+    print(f"pendulums: {least:.4f} to {largest:.4f} Hz, error {error:.0e}")
 
     beam = sb.build("beam", elements=1000, support="free", gravity=(0, 0, 0)).compile()
     bent = sb.modes(beam, n=7)
@@ -60,7 +61,7 @@ def main() -> float:
     figure = Figure(figsize=(5, 3.5), layout="constrained")
     axes = figure.subplots()
     axes.plot(np.arange(1, N + 1), expected, "-", color="0.7", label="closed form")
-    axes.plot(np.arange(1, N + 1), found.frequency, "o", label="computed")
+    axes.plot(np.arange(1, N + 1), coupled.frequency, "o", label="computed")
     axes.set(xlabel="mode", ylabel="frequency of the pendulums [Hz]")
     axes.legend()
     print(save_figure(figure, Path(tempfile.gettempdir()) / "pendulums.png"))

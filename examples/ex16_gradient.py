@@ -50,7 +50,7 @@ def jacobian(torque: np.ndarray) -> np.ndarray:
 
 def main() -> float:
     """Return the largest error of the arrival, in m and rad/s."""
-    found = minimize(
+    optimum = minimize(
         lambda torque: (0.5 * torque @ torque, torque),
         np.zeros(N_STEPS + 1),
         jac=True,
@@ -58,16 +58,16 @@ def main() -> float:
         constraints={"type": "eq", "fun": error, "jac": jacobian},
         options={"ftol": 1e-9},
     )
-    arrival = float(np.abs(error(found.x)).max())
+    arrival = float(np.abs(error(optimum.x)).max())
     n_runs = motion.cache_info().misses
     print(f"{N_STEPS + 1} unknowns, {n_runs} simulations: the crank arrives to {arrival:.1e}")
-    print("torque [N m]:", *(f"{value:.2f}" for value in found.x[::5]))
+    print("torque [N m]:", *(f"{value:.2f}" for value in optimum.x[::5]))
     time = STEP * np.arange(N_STEPS + 1)
     figure = Figure(figsize=(6, 3), layout="constrained")
     torque, turning = figure.subplots(1, 2)
-    torque.plot(time, found.x)
+    torque.plot(time, optimum.x)
     torque.set(xlabel="time [s]", ylabel="torque [N m]")
-    turning.plot(time, motion(tuple(found.x)).trajectory.velocity[:, CRANK, 2])
+    turning.plot(time, motion(tuple(optimum.x)).trajectory.velocity[:, CRANK, 2])
     turning.set(xlabel="time [s]", ylabel="speed of the crank [rad/s]")
     print(save_figure(figure, Path(tempfile.gettempdir()) / "least-torque.png"))
     return arrival

@@ -23,12 +23,15 @@ def main() -> int:
     axes = figure.subplots()
     width = {}
     for name in FAMILIES:
-        found = sb.certify(name, "minimum-degree", largest=600)
-        print(found)
-        width[name] = found.width
-        bodies = [size.n_bodies for size in found.sizes]
+        certificate = sb.certify(name, "minimum-degree", largest=600)
+        print(certificate)
+        width[name] = certificate.width
+        bodies = [size.n_bodies for size in certificate.sizes]
         axes.loglog(
-            bodies, [size.flops for size in found.sizes], "o-", label=f"{name}: {found.claim}"
+            bodies,
+            [size.flops for size in certificate.sizes],
+            "o-",
+            label=f"{name}: {certificate.claim}",
         )
     axes.set(xlabel="bodies", ylabel="flops of a factorization")
     axes.legend()

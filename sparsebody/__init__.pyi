@@ -69,6 +69,7 @@ from .kinematics.joint_motion import (
     linear_accelerations as linear_accelerations,
     point_position as point_position,
     point_velocity as point_velocity,
+    world_wrenches as world_wrenches,
 )
 
 # Accelerations and forces

@@ -121,9 +121,9 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
     "compliance=1e-6).compile()": ["run.elastic_energy.max() > 0.0", "run.energy_error < 1e-3"],
     "np.polyfit": ["abs(exponent - 1.0) < 0.05"],
     "by_distance": ["'by-distance' in text"],
-    "rows=12, columns=12": ["[line.name for line in found.lines][-1] == 'natural'"],
+    "rows=12, columns=12": ["[line.name for line in comparison.lines][-1] == 'natural'"],
     "largest=300": ["'width 11' in text and 'width 15' in text"],
-    "ring.graph": ["[line.metrics.nnz_l for line in found.comparison.lines] == [9, 9]"],
+    "ring.graph": ["[line.metrics.nnz_l for line in orders.comparison.lines] == [9, 9]"],
     "structure = sb.ForwardDynamics": ["'40 bodies, 60 joints' in text"],
     "dynamics.condition": ["9e3 < estimate.kappa < 2e4"],
     "counts.redundant_rows, counts.mobility": ["'four-bar 20 3 1' in text"],
@@ -173,7 +173,7 @@ def test_a_program_runs_as_printed(program, capsys, monkeypatch, tmp_path, table
 
 def test_the_commands_of_the_pages_are_understood():
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", TEXT, re.MULTILINE)
-    assert len(commands) == 26
+    assert len(commands) == 27
     for command in commands:
         name, *options = shlex.split(re.sub(r"^--import \S+ ", "", command))
         text = printed(name, "--help")

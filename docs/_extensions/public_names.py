@@ -37,7 +37,9 @@ FOLDERS = {
     "sparsebody.sparse": "Sparse matrices",
     "sparsebody.spatial": "Spatial vectors",
     "sparsebody.classical": "Algorithms of the literature",
-    "sparsebody.certificates.certifying": "Certificates",
+    "sparsebody.certificates": "Certificates",
+    "sparsebody.study": "Scaling studies",
+    "sparsebody.corpus": "The corpus of matrices",
     "sparsebody.errors": "Errors and warnings",
 }
 
@@ -102,7 +104,7 @@ def entry(full_name: str, thing: Any) -> str:
         lines += [f".. autoclass:: {name}", "   :members:"]
         lines += ["   :special-members: __call__"] if "__call__" in vars(thing) else []
         lines += ["   :show-inheritance:"] if issubclass(thing, Exception) else []
-        lines += ["", *field_lines(thing)]
+        lines += ["", *(f"   {line}".rstrip() for line in field_lines(thing))]
     elif inspect.isroutine(thing) or inspect.isfunction(inspect.unwrap(thing)):
         lines += [f".. autofunction:: {name}"]
     else:

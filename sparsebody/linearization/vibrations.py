@@ -10,9 +10,10 @@ Arnoldi steps with the factors of this matrix. Parlett (1998), The Symmetric Eig
 ch. 13; Tisseur and Meerbergen (2001), SIAM Review 43:235, on s D; Meirovitch (1997), ch. 7.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from scipy.linalg import eig, eigh, null_space
 from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, eigsh
 
-from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.arrays import FEW, BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, SimulationError
+from sparsebody.html_tables import html_table
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.linearization.linearize import Linearization, Port
 from sparsebody.model.system import State, System
@@ -58,6 +60,13 @@ class Modes(BriefRepr):
     eigenvalue: ComplexArray  # (n,) s [1/s], imaginary without damping
     shape: ComplexArray | FloatArray  # (n, n_bodies, 6) twists x in body coordinates, x' M x = 1
     n_mechanisms: int  # how many of them have s = 0: motions that nothing resists
+
+    def _html_facts(self) -> Mapping[str, object]:
+        listed = enumerate(zip(self.frequency, self.damping_ratio, strict=True))
+        rows = [(k + 1, f"{f:.6g}", f"{ratio:.4g}") for k, (f, ratio) in islice(listed, FEW)]
+        table = html_table(("mode", "frequency [Hz]", "damping ratio"), rows)
+        count = f"{len(self.eigenvalue)}, {self.n_mechanisms} of them without resistance"
+        return {"mechanism": self.system.name, "modes": count, "the first": table}
 
     @property
     def frequency(self) -> FloatArray:

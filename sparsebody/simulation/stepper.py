@@ -18,6 +18,7 @@ from sparsebody.simulation.integrators import (
     Integrator,
     LocalError,
     Tableau,
+    interpolated,
     moved,
     pose_derivatives,
     weighted,
@@ -458,16 +459,28 @@ class Stepper:
         is_singular = best is None or best.worst_pivot.sine < self._unsolvable
         if lag < _LONGEST_LAG and is_singular and not is_open:
             self._note(Event(time, "passed pose", trouble))
-            if best is not None:
-                return best.end.state
-            rate, curvature = pose_derivatives(self.state, self.acceleration)
-            end = moved(self.state, rate, curvature, curvature, time - self.state.time)
-            return self._with_coordinates(replace(end, time=time))  # nothing is evaluated there
+            return self._passed(time)
         if best is None:
             if failure is not None and is_open and len(self._rows.dynamics.redundant_rows) == 0:
                 raise failure  # no other choice of rows closes what all of them do not
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
+
+    def _passed(self, time: float) -> State:
+        """Return the state at a singular pose, by those before it.
+
+        Projections there multiply rounding by the inverse square of the pivot.
+        """
+        h = time - self.state.time
+        start = _Reached(Solved(self.state, self.acceleration))
+        try:
+            near = self._step(start, self.state.time + _CUTS[1][0] * h)
+            accelerations = self.acceleration, near.end.acceleration
+            here = interpolated(self.state, near.end.state, accelerations, time)
+        except (SingularSystemError, SimulationError):
+            rate, curvature = pose_derivatives(self.state, self.acceleration)
+            here = replace(moved(self.state, rate, curvature, curvature, h), time=time)
+        return self._with_coordinates(here)
 
     def _doubt_about(self, reached: _Reached) -> str:
         """Say what makes a step doubtful; "" for nothing."""

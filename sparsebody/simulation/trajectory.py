@@ -15,6 +15,7 @@ from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.dynamics.energy import energy_and_momentum
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError
+from sparsebody.html_tables import html_curves, html_facts
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
@@ -63,6 +64,13 @@ class Summary(dict[str, Any]):
     """The numbers that tell how a run went, by name; printed as a table."""
 
     def __str__(self) -> str:
+        return "\n".join(f"{name:<14}  {value}" for name, value in self.facts().items())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Summary", self.facts())
+
+    def facts(self) -> dict[str, str]:
+        """Return the lines of the table by their names."""
         per_step = self["wall_time"] / max(self["steps"], 1)
         drift = self["energy_error"]
         rows = {
@@ -76,8 +84,7 @@ class Summary(dict[str, Any]):
             "velocity error": f"{self['velocity_error']:.1e} at most [m/s, rad/s]",
             "events": str(self["events"]),
         }
-        rows |= {"interrupted": "before its end"} if self["interrupted"] else {}
-        return "\n".join(f"{name:<14}  {value}" for name, value in rows.items())
+        return rows | ({"interrupted": "before its end"} if self["interrupted"] else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,6 +120,14 @@ class Trajectory(BriefRepr):
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def _html_facts(self) -> Mapping[str, object]:
+        if not len(self):
+            return self._brief_fields()
+        energies = {"energy": self.energy, "kinetic energy": self.kinetic_energy}
+        facts: dict[str, object] = {**self.summary().facts(), "bodies": len(self.body_names)}
+        curves = html_curves(self.time, energies)
+        return facts | ({"energy over time, kinetic dashed": curves} if curves else {})
 
     def state(self, index: int) -> State:
         """Return the recorded state `index` (negative: from the end)."""

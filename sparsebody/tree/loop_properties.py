@@ -46,11 +46,6 @@ class LoopProperties:
         """Whether r = n^c."""
         return self.overconstraint == 0
 
-    @property
-    def counted_mobility(self) -> int:
-        """n_tot - 6 N_L = n - n^c, the mobility were it properly constrained. (8.53)."""
-        return self.freedoms - self.constraints
-
 
 def loop_properties(clusters: LoopClusters, rank: int) -> LoopProperties:
     """Return the counts, given the rank of K; see loop_rank."""

@@ -346,6 +346,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Add to an error which joint bears most."""
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
+        if self._is_rigid:
+            return f'{error}, or method="auto" where rows depend on each other near this pose'
         return (
             f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a "
             "prescribed motion blocks, or a damper is too strong there"
