@@ -201,6 +201,16 @@ def write_pages(app: Sphinx) -> None:
     app.public_things = things  # type: ignore[attr-defined]
 
 
+def check_names(app: Sphinx, env: Any) -> None:
+    """Warn of a public name that has come onto no page."""
+    from sphinx.util import logging
+
+    objects = env.get_domain("py").objects
+    for name in app.public_things:  # type: ignore[attr-defined]
+        if name not in objects:
+            logging.getLogger(__name__).warning("the public name %s is on no page", name)
+
+
 def index_page() -> str:
     """Return the page that lists the folders."""
     title = "Reference"
@@ -265,5 +275,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Write the pages, and define the role."""
     app.connect("autodoc-process-docstring", keep_symbols, priority=400)  # before numpydoc
     app.connect("builder-inited", write_pages, priority=100)
+    app.connect("env-check-consistency", check_names)
     app.add_role("name", name_role)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
