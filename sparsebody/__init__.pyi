@@ -98,6 +98,10 @@ from .dynamics.compliant_reactions import (
     LeastEnergy as LeastEnergy,
     uniform_compliance as uniform_compliance,
 )
+from .dynamics.kkt_matrix import (
+    KKTMatrix as KKTMatrix,
+    kkt_matrix as kkt_matrix,
+)
 from .tree.joint_space import (
     JointSpace as JointSpace,
     joint_space as joint_space,
@@ -170,6 +174,14 @@ from .sparse.matrix_files import (
     read_order as read_order,
     read_pattern as read_pattern,
     write_order as write_order,
+)
+
+# Files for other programs
+from .export.trajectory_export import (
+    export_trajectory as export_trajectory,
+)
+from .export.robot_files import (
+    write_robot as write_robot,
 )
 
 # Errors

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import importlib.util
 import os
 
 import pytest
@@ -21,12 +22,18 @@ try:
 except ImportError:  # not installed, or SuiteSparse is gone
     HAS_CHOLMOD = False
 REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
+HAS_VTK = importlib.util.find_spec("vtkmodules") is not None
+REQUIRES_VTK = os.environ.get("SPARSEBODY_REQUIRE_VTK") == "1"
 
 
 def pytest_configure(config):
     if REQUIRES_CHOLMOD and not HAS_CHOLMOD:
         raise pytest.UsageError(
             "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
+        )
+    if REQUIRES_VTK and not HAS_VTK:
+        raise pytest.UsageError(
+            "SPARSEBODY_REQUIRE_VTK=1, but vtk is not installed: pip install 'sparsebody[vtk]'"
         )
 
 
@@ -43,3 +50,5 @@ def pytest_unconfigure():
 def pytest_runtest_setup(item):
     if item.get_closest_marker("cholmod") and not HAS_CHOLMOD:
         pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")
+    if item.get_closest_marker("vtk") and not HAS_VTK:
+        pytest.skip("needs vtk: pip install 'sparsebody[vtk]'")

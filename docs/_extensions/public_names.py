@@ -31,6 +31,7 @@ FOLDERS = {
     "sparsebody.methods": "Methods by name",
     "sparsebody.simulation": "Simulation",
     "sparsebody.simulation.integrators": "Integrators",
+    "sparsebody.export": "Files for other programs",
     "sparsebody.linearization": "Linearization",
     "sparsebody.analysis": "Analysis",
     "sparsebody.plots": "Plots",

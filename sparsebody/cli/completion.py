@@ -66,7 +66,7 @@ def table_names(module: str, name: str) -> list[str]:
 
 
 def parameters(mechanism: str) -> dict[str, list[str]]:
-    """Return the parameters of a mechanism of the gallery, and values of each worth giving.
+    """Return the parameters of a mechanism of the gallery, and suggested values of each.
 
     They are the words that it may be, or its default; nothing for a name that is not there.
     """

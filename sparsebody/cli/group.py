@@ -16,6 +16,7 @@ import click
 from sparsebody import __version__, errors
 from sparsebody.cli.completion import completion
 from sparsebody.cli.doctor_command import doctor
+from sparsebody.cli.export_command import export
 from sparsebody.cli.growth_commands import certify, classical
 from sparsebody.cli.mechanism_commands import gallery, inspect, plot
 from sparsebody.cli.modes_command import modes
@@ -27,7 +28,7 @@ BAD_INPUTS: tuple[type[Exception], ...] = (errors.ModelError, errors.ShapeError,
 BAD_INPUTS += (errors.SimulationOptionError, errors.UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
-COMMANDS += [report, corpus, classical, doctor, completion]
+COMMANDS += [report, corpus, classical, export, doctor, completion]
 
 
 class Group(click.Group):

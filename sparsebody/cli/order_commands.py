@@ -60,7 +60,7 @@ def order(
     """Compare elimination orders of MECHANISM: operations, fill-in, bands, trees, fronts.
 
     The one with the fewest operations comes first; nothing is factorized. MECHANISM may also be a
-    symmetric matrix of anybody's (.mtx) or a METIS graph (.graph).
+    symmetric matrix from elsewhere (.mtx) or a METIS graph (.graph).
     """
     is_matrix = source.name.lower().endswith(PATTERN_SUFFIXES)
     if is_matrix and (source.parameters or factorization != "auto"):
@@ -92,7 +92,7 @@ def order(
     if spy is not None:
         if not isinstance(comparison.pattern, sb.BlockPattern):
             raise click.UsageError(
-                f"--spy draws matrices of bodies and joints, but {source.name} is none; give "
+                f"--spy draws matrices of bodies and joints, but {source.name} has neither; give "
                 "--blocks that tell them"
             )
         figure = plots.plot_spy(comparison.pattern, best_order, best, source.name)

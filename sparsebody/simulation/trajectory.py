@@ -16,6 +16,7 @@ from sparsebody.dynamics.energy import energy_and_momentum
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError
 from sparsebody.html_tables import html_curves, html_facts
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
@@ -187,6 +188,35 @@ class Trajectory(BriefRepr):
             velocity_error=float(self.velocity_error.max()),
             events=len(self.events),
         )
+
+    def to_dataframe(self, table: str = "energies", mechanism: Mechanism | None = None) -> Any:
+        """Return a table as a pandas DataFrame, one row for each record and body or joint.
+
+        Parameters
+        ----------
+        table : {"energies", "bodies", "joints", "reactions"}
+            Energies, momenta and errors of each record; poses and velocities of bodies;
+            coordinates of joints; wrenches of joints, where they were recorded.
+        mechanism : Mechanism, optional
+            What moves, for "joints" where the trajectory has no `source`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns by name; ``attrs["units"]`` has their units.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        SimulationError
+            If the trajectory has no reactions, or no mechanism, and the table needs them.
+        MissingDependencyError
+            Without pandas.
+        """
+        from sparsebody.simulation.trajectory_tables import data_frame
+
+        return data_frame(self, table, mechanism)
 
     @staticmethod
     def load(path: str | Path, *, recover: bool = False) -> Trajectory:
