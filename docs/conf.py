@@ -95,7 +95,7 @@ html_static_path = ["_static", str(mathjax.locate_file("sphinx-mathjax-offline/s
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": [], "first-steps": [], "limits": []}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
