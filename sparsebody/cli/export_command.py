@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,12 +72,12 @@ def export(
         else:
             write = sb.write_mechanism if kind == "json" else sb.write_robot
             write(source.load(), files[0])
-    told = [str(warning.message) for warning in left_out]
+    messages = [str(warning.message) for warning in left_out]
     if as_json:
-        out.print_json({"files": [str(file) for file in files], "left_out": told})
+        out.print_json({"files": [str(file) for file in files], "left_out": messages})
     else:
         out.echo_paths(*files)
-    for text in told:
+    for text in messages:
         click.echo(f"sparsebody: {text}", err=True)
 
 
@@ -115,8 +114,7 @@ def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: b
 
     with opened_blocks(path) as (n, _):
         total = n * len(files)
-    is_quiet = quiet or sys.stderr is None or not sys.stderr.isatty()
-    with out.progress_bar(total, is_quiet) as moved:
+    with out.progress_bar(total, quiet) as moved:
         chosen: Sequence[str | None] = tables or [None]
         for k, (file, table) in enumerate(zip(files, chosen, strict=True)):
 

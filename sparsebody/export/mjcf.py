@@ -319,7 +319,7 @@ class MjcfDocument:
 
     def add_forces(self) -> None:
         """Add springs, dampers, actuators and loads, and coordinates that are held."""
-        self._add_held()
+        self._add_constant_coordinates()
         on_coordinates: dict[tuple[int, int], list[JointForce]] = defaultdict(list)
         for force in self.at.mechanism.forces.values():
             if isinstance(force, JointForce):
@@ -341,7 +341,7 @@ class MjcfDocument:
             names = (self.at.system.joint_names[j] for j in soft)
             self.notes.add("compliant joints are rigid in the file", *names)
 
-    def _add_held(self) -> None:
+    def _add_constant_coordinates(self) -> None:
         """Hold coordinates that are prescribed as constant."""
         for j, motions in self.at.mechanism.columns()[1].prescribed.items():
             name = self.at.system.joint_names[j]

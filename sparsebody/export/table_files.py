@@ -7,6 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
+from sparsebody.arrays import FloatArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.model.system import System
 from sparsebody.simulation.trajectory import Trajectory
@@ -55,7 +58,7 @@ class CsvFile(TableFile):
 
     def _write(self, columns: Columns) -> None:
         words = (
-            column.words() if isinstance(column, NameColumn) else _texts(column.tolist())
+            column.words() if isinstance(column, NameColumn) else _cells(column)
             for column in columns.values()
         )
         self._writer.writerows(zip(*words, strict=True))
@@ -64,9 +67,10 @@ class CsvFile(TableFile):
         self._file.close()
 
 
-def _texts(values: list[float]) -> list[str]:
-    """Return the shortest digits that are read as the same numbers; "" for NaN."""
-    return ["" if value != value else repr(value) for value in values]
+def _cells(column: FloatArray) -> list[Any]:
+    """Return numbers, whose shortest exact digits are written, and None for NaN."""
+    values = column.tolist()
+    return [None if x != x else x for x in values] if np.isnan(column).any() else values
 
 
 class ParquetFile(TableFile):

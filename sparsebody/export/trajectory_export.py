@@ -74,7 +74,8 @@ def export_trajectory(
         first = next(blocks)
         if len(first) == 0:
             raise SimulationOptionError(f"{str(first.path)!r} has no record yet")
-        system = system_of(first, mechanism)
+        needs_system = not is_table or TABLES[table or ""].needs_mechanism
+        system = system_of(first, mechanism) if needs_system else None
         with replaced(target) as draft:
             if is_table:
                 kind = TABLE_FILES[target.suffix.lower()]

@@ -154,9 +154,9 @@ def _add_joint(
 def _note_others(at: PosedMechanism, notes: Notes) -> None:
     """Note forces but dampers, compliance, prescribed coordinates and velocities."""
     joints = at.mechanism.columns()[1]
-    held = Counter(at.system.joint_names[j] for j in joints.prescribed)
-    if held:
-        notes.add("prescribed motions are left out, their coordinates move freely", *held)
+    prescribed = Counter(at.system.joint_names[j] for j in joints.prescribed)
+    if prescribed:
+        notes.add("prescribed motions are left out, their coordinates move freely", *prescribed)
     if joints.compliance.any():
         soft = np.flatnonzero(joints.compliance.any(axis=(1, 2))).tolist()
         names = (at.system.joint_names[j] for j in soft)

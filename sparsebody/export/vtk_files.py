@@ -204,7 +204,7 @@ class VtkFile:
             return
         states = [block.state(k) for k in range(len(block))]
         joints = np.stack([self._outline.joints.at(state) for state in states])
-        self._joints.append(block.time, joints, self._wrenches(system, block, states))
+        self._joints.append(block.time, joints, self._wrenches(system, block))
         lines = np.stack([self._lines(state) for state in states])
         self._outlines.append(block.time, lines, {})
 
@@ -213,12 +213,11 @@ class VtkFile:
         curves = outline.beam_curves(state).reshape(-1, 3)
         return np.concatenate([outline.lines.at(state), outline.links.at(state), curves])
 
-    def _wrenches(self, system: System, block: Trajectory, states: list[State]) -> Moving:
+    def _wrenches(self, system: System, block: Trajectory) -> Moving:
         """Return forces and moments of joints on their successors, in world axes."""
         if block.joint_wrench is None:
             return {}
-        pairs = zip(states, block.joint_wrench, strict=True)
-        wrench = np.stack([world_wrenches(system, state, of) for state, of in pairs])
+        wrench = world_wrenches(system, block, block.joint_wrench)
         moment, force = wrench[..., :3], wrench[..., 3:]
         return {
             "force": force,

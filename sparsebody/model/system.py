@@ -69,8 +69,8 @@ class TrackedCoordinates:
     @cached_property
     def motions(self) -> TimeFunctions:
         """These functions."""
-        given = [self.motion[item] for item in self.prescribed]
-        return TimeFunctions([motion for motion in given if motion is not None])
+        motions = [self.motion[item] for item in self.prescribed]
+        return TimeFunctions([motion for motion in motions if motion is not None])
 
 
 @dataclass(frozen=True, eq=False)

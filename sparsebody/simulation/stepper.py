@@ -334,15 +334,27 @@ class Stepper:
         """Start from a consistent state."""
         self._set_scales()
         self._rows.tell_doubt(state)
+        self._begin(state)
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        try:
+            evaluation = self.evaluate(state)
+            self.state, self.acceleration = state, evaluation.acceleration()
+            if smallest_pivot(evaluation).sine >= self._unsolvable:
+                return
+        except SingularSystemError:
+            pass
+        self._rows.choose(state, "the motion goes on from a singular pose")
+        self._begin(state)
+
+    def _begin(self, state: State) -> None:
+        """Begin with rows that are independent at a state, or just after it."""
         acceleration = self._rows.leave_by_velocity(state)
         if acceleration is None:
             acceleration = self.evaluate(state).acceleration()
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
-
-    def restart(self, state: State) -> None:
-        """Go on from another state."""
-        self.state, self.acceleration = state, self.acceleration_at(state)
 
     def saved(self) -> tuple[State, FloatArray, ForwardDynamics, RankWatch]:
         """Return what `restore` takes to undo steps."""
@@ -358,13 +370,18 @@ class Stepper:
         return None if error is None else LocalError.of_curvature(error, self.nominal)
 
     def closed(self, state: State) -> State:
-        """Return the nearest state that closes the joints, where these are kept closed."""
+        """Return the nearest state that closes the joints, where these are kept closed.
+
+        At a singular pose the state as it is: projections would multiply its errors.
+        """
         if not self._stabilization.closes:
             return state
         try:
-            return projected(self.evaluate, state, self._small).state
+            closed = projected(self.evaluate, state, self._small)
         except SingularSystemError:
             return state
+        is_near = smallest_pivot(closed.evaluation).sine < self._undetermined
+        return state if is_near else closed.state
 
     def acceleration_at(self, state: State) -> FloatArray:
         """Return the accelerations (n_bodies, 6) at a state."""

@@ -10,6 +10,7 @@ import pytest
 import sparsebody as sb
 from sparsebody.dynamics.energy import kinetic_energy
 from sparsebody.errors import (
+    FileFormatError,
     MissingDependencyError,
     OutputError,
     SimulationOptionError,
@@ -225,6 +226,14 @@ def test_records_are_counted_as_they_are_written(tmp_path, run):
     assert len(told) > 2
     assert told[-1] == (len(run), len(run))
     assert sorted(told) == told
+
+
+def test_tables_that_need_no_mechanism_do_not_look_at_the_source(tmp_path, without_file):
+    strange = sb.Trajectory(**vars(without_file) | {"source": "no mechanism"})
+    sb.export_trajectory(strange, tmp_path / "e.csv", table="energies")
+    with pytest.raises(FileFormatError, match="source: line 1, column 1: not JSON"):
+        sb.export_trajectory(strange, tmp_path / "j.csv", table="joints")
+    assert [path.name for path in tmp_path.iterdir()] == ["e.csv"]
 
 
 # ---- what is refused --------------------------------------------------------------------------

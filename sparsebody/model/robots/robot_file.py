@@ -96,16 +96,16 @@ class RobotSource:
         return tendons
 
     @cached_property
-    def held_tendons(self) -> dict[int, int]:
+    def constant_tendons(self) -> dict[int, int]:
         """The active equalities that hold the length of a straight tendon, and the tendon."""
-        held = {}
+        constant = {}
         for equality in self.active_equalities:
             tendon = int(self.model.eq_obj1id[equality])
             is_alone = self.model.eq_obj2id[equality] < 0
             is_tendon = self.kind("mjtEq", self.model.eq_type[equality]) == "tendon"
             if is_tendon and is_alone and tendon in self.two_point_tendons:
-                held[equality] = tendon
-        return held
+                constant[equality] = tendon
+        return constant
 
     @cached_property
     def couplings(self) -> dict[int, tuple[int, int, float]]:

@@ -321,7 +321,7 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
         kind = source.kind("mjtEq", model.eq_type[equality])
         if kind in ("connect", "weld"):
             continue
-        if equality in source.couplings or equality in source.held_tendons:
+        if equality in source.couplings or equality in source.constant_tendons:
             continue
         joint, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
         coefficients = model.eq_data[equality, :5]

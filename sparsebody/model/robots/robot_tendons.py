@@ -22,7 +22,7 @@ def site_frame(source: RobotSource, site: int) -> tuple[str, Frame]:
 def add_distances(mechanism: Mechanism, source: RobotSource) -> None:
     """Add a constant distance for every straight tendon whose length is held."""
     model = source.model
-    for equality, tendon in source.held_tendons.items():
+    for equality, tendon in source.constant_tendons.items():
         (first, start), (second, end) = _ends(source, tendon)
         name = source.label("equality", equality)
         if first == second:
