@@ -1,7 +1,7 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml, and builds the
 # native core where its sources are newer.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-quick sanitize check format demo viewer wheel study bench bench-motion bench-full bench-resume clean
+.PHONY: help setup build test test-quick sanitize check format docs demo viewer wheel study bench bench-motion bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -49,6 +49,10 @@ format: $(STAMP)  ## mend what ruff can mend
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: build .venv/.docs  ## the documentation site in out/docs/, with its gallery of examples; warnings are errors
+	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going -n -j $(JOBS) -q docs out/docs
+	@echo "the site: out/docs/index.html"
+
 demo: build  ## simulate a scissor lift of 200 pairs and a lattice; 3-D pages and pictures in out/
 	mkdir -p out
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
@@ -91,6 +95,10 @@ bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupte
 	$(BIN)/sparsebody study benchmarks/choice.toml --output out/choice --jobs 1
 	$(BIN)/python -m benchmarks.record out/choice
 
+.venv/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[docs]'
+	touch $@
+
 .venv/.engines: $(STAMP)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[peers]'
 	touch $@
@@ -102,4 +110,5 @@ bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupte
 
 clean:  ## remove .venv, caches and results
 	rm -rf .venv out build dist *.egg-info .*_cache .hypothesis sparsebody/_core/*.so sparsebody/_core/native
+	rm -rf docs/gallery docs/reference docs/benchmarks docs/_static/viewer docs/sg_execution_times.rst
 	find sparsebody tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

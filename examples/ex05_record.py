@@ -1,4 +1,7 @@
-"""From a mechanism to a file, and from the file to a picture.
+"""A motion recorded and drawn
+===========================
+
+From a mechanism to a file, and from the file to a picture.
 
 A ring of hinged bars falls from its support; the motion is recorded and drawn.
 """

@@ -1,4 +1,7 @@
-"""Minimal loop clusters, and the blocks of K and G that they make: Featherstone (2008), fig. 8.1.
+"""Minimal loop clusters
+=====================
+
+Minimal loop clusters, and the blocks of K and G that they make: Featherstone (2008), fig. 8.1.
 
 A planar mechanism with joints 1 to 20 in the spanning tree and 21 to 24 closing loops. Loops 21
 and 22 share joint 4; the other two share nothing, so that there are three clusters.

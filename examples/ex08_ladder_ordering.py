@@ -1,4 +1,7 @@
-"""Featherstone's ladder (2008, fig. 8.4): in the right order its matrix has a band of 3 blocks.
+"""The ladder of Featherstone's figure 8.4
+=======================================
+
+Featherstone's ladder (2008, fig. 8.4): in the right order its matrix has a band of 3 blocks.
 
 The order goes along the ladder, from rung to rung. The band is as wide on ten times the ladder, and
 however bodies and joints are numbered.

@@ -1,4 +1,7 @@
-"""One matrix, every algorithm: the methods of multibody dynamics as orders of [D A'; A -eps].
+"""One matrix, every algorithm
+===========================
+
+One matrix, every algorithm: the methods of multibody dynamics as orders of [D A'; A -eps].
 
 Penalty methods eliminate joints first, Delassus' bodies first, articulated bodies a leaf and then
 its joint. The same factorization runs them all: what is predicted is what it counts, and smaller
@@ -55,7 +58,7 @@ def main() -> float:
             counted, predicted = counted + line.counted_flops, predicted + line.metrics.flops
         if family == "ladder":
             figure = plot_orders(comparison.pattern, comparison.orders, family)
-            print(f"  {save_figure(figure, FOLDER / 'one-matrix.svg')}")
+            print(f"  {save_figure(figure, FOLDER / 'one-matrix.png')}")
     for family, size in MECHANISMS.items():
         grown = algorithm_growth(growing_family(family, size), SIZES)
         print(f"{family}: flops grow as", ", ".join(f"{one.name} {one.fit}" for one in grown))

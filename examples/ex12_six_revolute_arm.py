@@ -1,4 +1,7 @@
-"""The spatial operator algebra on the arm of six hinges of Liu (2011), who prints M(2) and phi(2).
+"""Spatial operators on an arm of six hinges
+=========================================
+
+The spatial operator algebra on the arm of six hinges of Liu (2011), who prints M(2) and phi(2).
 
 Every joint turns by q = sin t. All algorithms of inverse dynamics give the same torques; the paper
 counts 800 multiplications and 596 additions for its own.

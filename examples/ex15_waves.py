@@ -1,4 +1,7 @@
-"""Waves in a sheet of rotating squares: its dispersion, band gaps, and the speed of sound.
+"""Waves in a sheet of rotating squares
+====================================
+
+Waves in a sheet of rotating squares: its dispersion, band gaps, and the speed of sound.
 
 Squares of side a, turned by +angle and -angle in turn, are hinged at their corners; hinges give by
 1 / STIFFNESS and resist turning by TORSION. The cell has four squares, two of them HEAVY times as

@@ -109,8 +109,8 @@ def leading_shape(**leading: tuple[int, ...]) -> tuple[int, ...]:
 def numbers(value: ArrayLike, what: str, remedy: str = "numbers") -> FloatArray:
     """Return a copy as a float array of any shape, or raise ModelError that begins with `what`."""
     try:
-        if value is None:
-            raise TypeError  # NumPy makes it NaN
+        if value is None or (isinstance(value, np.ndarray) and np.iscomplexobj(value)):
+            raise TypeError  # NumPy makes it NaN, or takes the real part
         return np.array(value, dtype=float)
     except (OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{what} is {repr(value)[:1000]}; give {remedy}") from error

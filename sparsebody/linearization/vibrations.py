@@ -160,11 +160,14 @@ class SmallMotions:
         multiplier = equations.multiplier
         inertial = (equations.mass @ equations.acceleration.ravel()).reshape(-1, 2, 3)
         self.unbalanced = np.linalg.norm(inertial, axis=2)  # (n_bodies, 2) moments and forces
-        acting = np.linalg.norm(equations.applied[:, 3:], axis=1).max(initial=0.0)
-        acting += np.abs(multiplier).max(initial=0.0)
-        unbalanced = float(self.unbalanced[:, 1].max(initial=0.0))
-        stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 6)[:, 3:].max(initial=0.0)
-        acting += 1e-5 * float(stiff) * system.typical_length  # rounding of stretches
+        length = system.typical_length  # [m], that makes a moment a force
+        reactions = (abs(equations.rows.T) @ np.abs(multiplier)).reshape(-1, 2, 3)
+        applied = equations.applied.reshape(-1, 2, 3)
+        acting = _largest_force(applied, length) + _largest_force(reactions, length)
+        stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 2, 3).max(initial=0.0, axis=0)
+        turning, moving = stiff.max(axis=1)
+        acting += 1e-5 * float(moving * length + turning / length)  # rounding of stretches
+        unbalanced = _largest_force(inertial, length)
         if unbalanced > _BALANCE_TOLERANCE * acting:
             raise SimulationError(
                 f"forces of up to {unbalanced:.3g} N do not balance at this state; give one that "
@@ -254,6 +257,12 @@ class SmallMotions:
         geometric = np.sum(turn * (force * (move + length * turn) + moment * turn), axis=0)
         own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate
         return np.asarray(own + geometric)
+
+
+def _largest_force(wrench: FloatArray, length: float) -> float:
+    """Return the largest force of wrenches (n, 2, 3), moments over a length among them [N]."""
+    moment, force = np.linalg.norm(wrench, axis=2).max(axis=0, initial=0.0)
+    return float(force + moment / length)
 
 
 def modes(system: System, state: State | None = None, n: int = 6, *, near: float = 0.0) -> Modes:

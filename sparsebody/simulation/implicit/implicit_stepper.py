@@ -175,7 +175,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
-        self._newton, self._size = matrix.native, matrix.length
+        self._matrix, self._newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
         self._work = all_loads(system, state) * self._extent  # [J]
