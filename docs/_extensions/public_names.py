@@ -35,6 +35,7 @@ FOLDERS = {
     "sparsebody.linearization": "Linearization",
     "sparsebody.analysis": "Analysis",
     "sparsebody.plots": "Plots",
+    "sparsebody.viewer": "3-D pages",
     "sparsebody.sparse": "Sparse matrices",
     "sparsebody.spatial": "Spatial vectors",
     "sparsebody.classical": "Algorithms of the literature",
