@@ -153,7 +153,7 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
         "np.allclose(x[:18], sb.ForwardDynamics(system)(state).acceleration.ravel())",
         "'crank angular x' in text",
     ],
-    "trajectory.show": ["text.strip().endswith('.html')", "page.title == 'four-bar'"],
+    "trajectory.show(color=": ["text.strip().endswith('.html')", "page.title == 'four-bar'"],
     "compliance=softness": ["'2 bodies, 2 joints, 6 constraint rows' in text"],
 }
 
