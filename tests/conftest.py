@@ -1,4 +1,4 @@
-"""The hypothesis profile and the CHOLMOD marker, which all tests share."""
+"""The hypothesis profile and the markers of optional packages, which all tests share."""
 
 import gc
 import importlib
@@ -15,19 +15,28 @@ settings.register_profile(
 )
 settings.load_profile("sparsebody")
 
-try:
-    importlib.import_module("sksparse.cholmod")
-    HAS_CHOLMOD = True
-except ImportError:  # not installed, or SuiteSparse is gone
-    HAS_CHOLMOD = False
-REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
+
+def can_import(*modules):
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except ImportError:  # not installed, or a library that it needs is gone
+        return False
+    return True
+
+
+OPTIONAL = {  # marker: whether it is there, the package, the extra
+    "cholmod": (can_import("sksparse.cholmod"), "scikit-sparse", "CHOLMOD"),
+    "mpi": (can_import("mumps", "mpi4py"), "pymumps or mpi4py", "MPI"),
+}
 
 
 def pytest_configure(config):
-    if REQUIRES_CHOLMOD and not HAS_CHOLMOD:
-        raise pytest.UsageError(
-            "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
-        )
+    for is_there, package, name in OPTIONAL.values():
+        if os.environ.get(f"SPARSEBODY_REQUIRE_{name}") == "1" and not is_there:
+            raise pytest.UsageError(
+                f"SPARSEBODY_REQUIRE_{name}=1, but {package} cannot be imported; run 'make setup'"
+            )
 
 
 def pytest_collection_finish():
@@ -41,5 +50,6 @@ def pytest_unconfigure():
 
 
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("cholmod") and not HAS_CHOLMOD:
-        pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")
+    for marker, (is_there, package, _) in OPTIONAL.items():
+        if item.get_closest_marker(marker) and not is_there:
+            pytest.skip(f"needs {package}: pip install 'sparsebody[{marker}]'")

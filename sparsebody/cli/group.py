@@ -7,13 +7,14 @@ import importlib
 import os
 import runpy
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
 
-from sparsebody import __version__, errors
+from sparsebody import __version__, errors, ranks
 from sparsebody.cli.growth_commands import certify, classical
 from sparsebody.cli.mechanism_commands import gallery, inspect, plot
 from sparsebody.cli.modes_command import modes
@@ -42,6 +43,7 @@ class Group(click.Group):
         extra["standalone_mode"] = False
         arguments = sys.argv[1:] if args is None else list(args)
         try:
+            _share_work(arguments)
             code = super().main(arguments, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
             _say("interrupted")
@@ -67,12 +69,37 @@ class Group(click.Group):
         is_usage = isinstance(error, click.ClickException)
         if "--debug" in arguments and not is_usage:
             raise error
-        _say(f"error: {_message(error)}")
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        code = BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
         if isinstance(error, click.ClickException):
-            sys.exit(error.exit_code)
-        sys.exit(BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED)
+            code = error.exit_code
+        is_alone = ranks.fails_alone()
+        if is_alone or ranks.rank() == 0:
+            _say(f"error: {_message(error)}")
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        if is_alone:
+            ranks.end_all(code)
+        sys.exit(code)
+
+
+SHARED = ("inspect", "simulate")  # commands of which ranks share the work, by MUMPS
+
+
+def _share_work(arguments: list[str]) -> None:
+    """Under mpiexec let rank 0 alone print, and also work where there is nothing to share."""
+    if ranks.n_ranks() == 1:
+        return
+    with_mumps = any(word.rpartition("=")[2] == "mumps" for word in arguments)
+    if with_mumps and not set(SHARED) & set(arguments):
+        raise click.UsageError(f"under mpiexec, mumps is for {' and '.join(SHARED)}")
+    if not with_mumps and ranks.rank() > 0:
+        sys.exit()
+    if with_mumps:
+        with suppress(ImportError):  # named where it is missed
+            ranks.communicator()
+    if ranks.rank() > 0:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+        warnings.simplefilter("ignore")
 
 
 def _say(message: str) -> None:

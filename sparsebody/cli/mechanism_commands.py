@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import analysis, model, plots
+from sparsebody import analysis, model, plots, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.errors import SimulationError
@@ -105,7 +105,7 @@ def inspect(
     inspection = analysis.inspect_mechanism(mechanism, **options)
     is_small = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
     advised = sb.advise(mechanism) if advice or save_advised or is_small else None
-    if advised and save_advised:
+    if advised and save_advised and ranks.rank() == 0:
         sb.write_mechanism(sb.apply_advice(mechanism, advised), arg.existing_parent(save_advised))
     if as_json:
         further = {"advice": advised.to_dict()} if advised else {}
