@@ -13,6 +13,8 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
+from sparsebody.errors import MissingDependencyError
+
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # set by mpiexec, srun
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
 PREFIXES = ("OMPI_", "PMIX_", "PMI_", "MV2_", "HYDRA_", "PRTE_")
@@ -45,11 +47,17 @@ def without_ranks(environment: Mapping[str, str]) -> dict[str, str]:
 def communicator() -> Any:
     """Return the mpi4py communicator of all ranks, or of this process where there is but one.
 
-    From then on an exception that nothing catches ends all ranks, and not only its own.
+    From then on an exception that nothing catches ends all ranks, and not only its own. Raises
+    MissingDependencyError without mpi4py.
     """
     if n_ranks() == 1:  # no daemon of MPI's is needed
         os.environ.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
-    from mpi4py import MPI
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise MissingDependencyError(
+            "ranks that share work need mpi4py: pip install 'sparsebody[mpi]'"
+        ) from error
 
     if n_ranks() == 1:
         return MPI.COMM_SELF

@@ -9,7 +9,7 @@ import runpy
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
@@ -82,7 +82,7 @@ class Group(click.Group):
         sys.exit(code)
 
 
-SHARED = ("inspect", "simulate")  # commands of which ranks share the work, by MUMPS
+BY_MUMPS = {"inspect", "simulate"}  # commands of which ranks share the work, if MUMPS does it
 
 
 def _share_work(arguments: list[str]) -> None:
@@ -90,13 +90,12 @@ def _share_work(arguments: list[str]) -> None:
     if ranks.n_ranks() == 1:
         return
     with_mumps = any(word.rpartition("=")[2] == "mumps" for word in arguments)
-    if with_mumps and not set(SHARED) & set(arguments):
-        raise click.UsageError(f"under mpiexec, mumps is for {' and '.join(SHARED)}")
-    if not with_mumps and ranks.rank() > 0:
+    if with_mumps and not BY_MUMPS & set(arguments):
+        raise click.UsageError(f"under mpiexec, mumps is for {' and '.join(sorted(BY_MUMPS))}")
+    if with_mumps or "study" in arguments:
+        ranks.communicator()
+    elif ranks.rank() > 0:
         sys.exit()
-    if with_mumps:
-        with suppress(ImportError):  # named where it is missed
-            ranks.communicator()
     if ranks.rank() > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
         warnings.simplefilter("ignore")

@@ -160,10 +160,17 @@ def _print_inspection(inspection: Inspection) -> None:
         "ordering": inspection.ordering,
         "factorization": f"{inspection.factorization}, "
         f"{out.seconds(inspection.predicted_seconds)} predicted",
+        **_memory(inspection),
     }
     out.print_facts(facts)
     if len(inspection.orderings) > 0:
         out.print_orderings(inspection.orderings)
+
+
+def _memory(inspection: Inspection) -> dict[str, str]:
+    """Return the memory of the factors on each rank, where ranks share them."""
+    each = {what: ", ".join(map(str, mb)) for what, mb in inspection.megabytes.items()}
+    return {"memory": f"{each['used']} MB by rank; {each['predicted']} predicted"} if each else {}
 
 
 def _freedoms(inspection: Inspection) -> str:

@@ -269,6 +269,7 @@ class ForwardDynamics:
             "redundancy_method": undecided if decision is None else decision.method,
             "history": [*self._prepared.own.history],
             **self.choice.explain(),
+            **self.evaluator.explain(),
         }
 
     def __call__(self, state: State, *, body_force: FloatArray | None = None) -> Accelerations:

@@ -287,8 +287,8 @@ class MumpsSymbolic:
         return MumpsNumeric(self.pattern, self.order, scale, self.factor, serial, null_pivots)
 
     def explain(self) -> dict[str, object]:
-        """Return the memory [MB] of each rank, predicted and of the newest factors."""
-        return {f"megabytes_{what}": list(each) for what, each in self.factor.megabytes.items()}
+        """Return the memory [MB] of each rank, predicted and used by the newest factors."""
+        return {"megabytes": {what: list(each) for what, each in self.factor.megabytes.items()}}
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> MumpsSymbolic:
