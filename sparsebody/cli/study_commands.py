@@ -21,6 +21,7 @@ from sparsebody.cli import output as out
 
 OPTIONAL = {  # package: what it is for
     "scikit-sparse": "CHOLMOD: factorizations and orderings of lattices",
+    "pymumps": "MUMPS: factorizations over the ranks of mpiexec",
     "mujoco": "MJCF and URDF files",
     "distributed": "studies on a Dask cluster",
     "pyarrow": "studies as Parquet tables",
