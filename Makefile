@@ -1,7 +1,7 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml, and builds the
 # native core where its sources are newer.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-quick sanitize check format demo wheel study bench bench-motion bench-full bench-resume clean
+.PHONY: help setup build test test-quick sanitize check format docs demo viewer wheel study bench bench-motion bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -53,10 +53,24 @@ format: $(STAMP)  ## mend what ruff can mend
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-demo: build  ## simulate a scissor lift of 200 pairs; results in out/
+docs: build .venv/.docs  ## the documentation site in out/docs/, with its gallery of examples; warnings are errors
+	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going -n -j $(JOBS) -q docs out/docs
+	@echo "the site: out/docs/index.html"
+
+demo: build  ## simulate a scissor lift of 200 pairs and a lattice; 3-D pages and pictures in out/
 	mkdir -p out
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/ --overwrite
+	$(BIN)/sparsebody simulate lattice -p rows=8 -p columns=8 --duration 2 --step 0.005 --output out/lattice.h5 --overwrite --quiet
+	@echo "3-D pages, for any browser:"
+	@$(BIN)/sparsebody view out/scissor.h5 --output $(CURDIR)/out/scissor.html --overwrite
+	@$(BIN)/sparsebody view out/lattice.h5 --output $(CURDIR)/out/lattice.html --overwrite
+
+viewer:  ## bundle the script of 3-D pages anew, after changes in sparsebody/viewer/page (needs node and npm)
+	mkdir -p build/viewer
+	cp sparsebody/viewer/page/package.json sparsebody/viewer/page/package-lock.json build/viewer/
+	cd build/viewer && npm ci --no-audit --no-fund
+	node sparsebody/viewer/page/build.mjs build/viewer/node_modules
 
 wheel: $(STAMP)  ## a wheel for every x86-64-v2 machine in dist/, faster where AVX2 or AVX-512 is
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist . \
@@ -85,6 +99,10 @@ bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupte
 	$(BIN)/sparsebody study benchmarks/choice.toml --output out/choice --jobs 1
 	$(BIN)/python -m benchmarks.record out/choice
 
+.venv/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[docs]'
+	touch $@
+
 .venv/.engines: $(STAMP)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[peers]'
 	touch $@
@@ -96,4 +114,5 @@ bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupte
 
 clean:  ## remove .venv, caches and results
 	rm -rf .venv out build dist *.egg-info .*_cache .hypothesis sparsebody/_core/*.so sparsebody/_core/native
+	rm -rf docs/gallery docs/reference docs/benchmarks docs/_static/viewer docs/sg_execution_times.rst
 	find sparsebody tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,6 +16,7 @@ import click
 import numpy as np
 
 import sparsebody as sb
+from benchmarks.cases import SPIN, scissor_motion
 from sparsebody.arrays import FloatArray
 
 STEP, ANGLE = 1e-3, 0.4  # [s], [rad]
@@ -38,27 +39,12 @@ def difference(function: Callable[[float], Any], h: float) -> Any:
     return sum(weight * function(k * h) for k, weight in STENCIL) / (12.0 * h)
 
 
-def direction(pairs: int) -> FloatArray:
-    """Return the twists (n_bodies, 6) of the bars per angle of the base."""
-    state = lift(pairs)[1]
-    pose = difference(lambda h: np.hstack(_pose(lift(pairs, ANGLE + h)[1])), 1e-3)
-    twist = np.zeros_like(state.velocity)
-    turned = sb.spatial.rotation_from_quaternion(state.orientation)
-    twist[:, 3:] = np.einsum("nji,nj->ni", turned, pose[:, :3])
-    s, v = np.split(state.orientation, [1], axis=1)
-    ds, dv = np.split(pose[:, 3:], [1], axis=1)
-    twist[:, :3] = 2.0 * (s * dv - ds * v - np.cross(v, dv))  # 2 conj(q) dq/da
-    return twist
-
-
-def _pose(state: sb.State) -> tuple[FloatArray, FloatArray]:
-    return state.position, state.orientation
-
-
 def errors(pairs: int, n_steps: int, gradient: dict[str, FloatArray]) -> dict[str, float]:
     """Return the relative errors of directional derivatives."""
     system, state = lift(pairs)
-    motion, rng, spring = direction(pairs), np.random.default_rng(0), system.joint_forces
+    rate = SPIN / np.sqrt(system.n_bodies)  # of the angle, in the motion of `scissor_motion`
+    motion = scissor_motion(system, 0).velocity / rate
+    rng, spring = np.random.default_rng(0), system.joint_forces
     mass = rng.uniform(-1.0, 1.0, system.n_bodies)
 
     def height(system: sb.System, state: sb.State) -> float:
@@ -105,10 +91,10 @@ def main(pairs: int, n_steps: int) -> None:
     ratio = spent["gradient"] / spent["simulation"]
     print(f"{system.n_bodies} bodies, {n_steps} steps: simulation {spent['simulation']:.2f} s,")
     print(f"with its gradient {spent['gradient']:.2f} s, {ratio:.2f} simulations")
-    found = errors(pairs, n_steps, gradient)
-    for name, error in found.items():
+    relative = errors(pairs, n_steps, gradient)
+    for name, error in relative.items():
         print(f"  by {name:9}: relative error {error:.1e}")
-    sys.exit(ratio > MOST_SIMULATIONS or max(found.values()) > LARGEST_ERROR)
+    sys.exit(ratio > MOST_SIMULATIONS or max(relative.values()) > LARGEST_ERROR)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from sparsebody.study.study_references import Reference
 STEPS = 30  # corrections at most
 DONE = 1e-31  # size of a correction, relative, after which none is made
 CONVERGED = 1e-6  # from which on corrections must shrink
-TINY = 1e-300
+LEAST_DIVISOR = 1e-300
 CRUMB = 1e-15  # numbers in joint frames below which zero is meant
 LARGE_LATTICE = 1000  # bodies
 ACCURATE = 1e-15  # relative error with which CHOLMOD is believed
@@ -296,7 +296,7 @@ class Equations:
             missing = force - self._momenta(a) - self._pulls(lam)
             gap = rate - self._products(a)
             step = factor.solve(np.concatenate([missing.high.ravel(), gap.high]))
-            latest = float(np.abs(step[: self.n]).max(initial=0.0)) / (a.largest() or TINY)
+            latest = float(np.abs(step[: self.n]).max(initial=0.0)) / (a.largest() or LEAST_DIVISOR)
             if k > 1 and latest < CONVERGED and not latest < 0.5 * last:
                 break
             a, lam, last = a + step[: self.n].reshape(-1, 6), lam + step[self.n :], latest
@@ -316,14 +316,14 @@ class Equations:
     def violation(self, a: Doubled) -> float:
         """Return max |A a - rate| over the size of its terms."""
         terms = self.values.high * _grounded(a).high[self.ends]
-        size = max(float(np.abs(terms).max(initial=0.0)), self.rate.largest(), TINY)
+        size = max(float(np.abs(terms).max(initial=0.0)), self.rate.largest(), LEAST_DIVISOR)
         return (self._products(a) - self.rate).largest() / size
 
     def imbalance(self, solution: Solution) -> float:
         """Return max |force - D a - A' lam| over the size of its terms."""
         pulls = self._pulls(solution.lam)
         missing = self.force - self._momenta(solution.a) - pulls
-        return missing.largest() / max(self.force.largest(), pulls.largest(), TINY)
+        return missing.largest() / max(self.force.largest(), pulls.largest(), LEAST_DIVISOR)
 
     def _products(self, a: Doubled) -> Doubled:
         """Return A a for a (n, 6)."""

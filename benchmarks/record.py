@@ -20,9 +20,9 @@ COLORS = 32
 
 def small(picture: Path) -> None:
     """Make a picture as wide as a page, with few colors."""
-    with Image.open(picture) as found:
-        size = WIDTH, round(WIDTH * found.height / found.width)
-        smaller = found.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    with Image.open(picture) as image:
+        size = WIDTH, round(WIDTH * image.height / image.width)
+        smaller = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
     smaller.quantize(COLORS, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 

@@ -61,9 +61,9 @@ def truth(problem: Problem) -> Reference:
         return reference(problem)
     if problem.system.n_bodies <= LARGEST_DENSE:
         return dense_reference(problem)
-    whole = sb.ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
-    kappa = whole.condition(problem.state).kappa
-    return Reference(whole.acceleration(problem.state), MACHINE_EPSILON * kappa, kappa)
+    unreduced = sb.ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
+    kappa = unreduced.condition(problem.state).kappa
+    return Reference(unreduced.acceleration(problem.state), MACHINE_EPSILON * kappa, kappa)
 
 
 def dense_reference(problem: Problem) -> Reference:

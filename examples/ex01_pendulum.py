@@ -1,13 +1,21 @@
-"""The period of a pendulum that starts level, against the closed form.
+"""Period of a pendulum
+====================
+
+The period of a pendulum that starts level, against the closed form.
 
 A bar of length 1 m hangs on a hinge and is let go horizontally. Its period is
 4 sqrt(J / (m g l/2)) K(sin^2 45 deg), K the complete elliptic integral of the first kind.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.special import ellipk
 
 import sparsebody as sb
+from sparsebody.plots import save_figure
 
 
 def pendulum() -> sb.Mechanism:
@@ -30,6 +38,14 @@ def main() -> float:
     error = abs(quarter / exact - 1.0)
     print(f"period {4 * quarter:.6f} s, closed form {4 * exact:.6f} s, relative error {error:.1e}")
     print(f"energy kept to {trajectory.energy_error:.1e}")
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(trajectory.time, across, label="x of the center [m]")
+    axes.plot(trajectory.time, trajectory.position[:, 0, 2], label="z of the center [m]")
+    axes.axvline(exact, color="0.6", linestyle=":", label="a quarter of the period")
+    axes.set_xlabel("time [s]")
+    axes.legend()
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "pendulum.png"))
     return float(error)
 
 

@@ -1,13 +1,20 @@
-"""A planar four-bar with spatial hinges: unique accelerations, undetermined reactions.
+"""Undetermined reactions of a four-bar
+====================================
+
+A planar four-bar with spatial hinges: unique accelerations, undetermined reactions.
 
 Four parallel hinges ask for three constraint rows too many. With a ball and a cylindrical joint
 in place of two of the hinges none is too many; the accelerations and the forces in the plane are
 the same.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sparsebody as sb
+from sparsebody.plots import MechanismPictures, Options, save_figure
 
 EXACT = {"rocker-pin": sb.Spherical(), "rocker-pivot": sb.Cylindrical()}
 
@@ -57,6 +64,8 @@ def main() -> float:
     )
     difference = float(np.abs(first - second).max() / np.abs(first).max())
     print(f"largest relative difference {difference:.1e}")
+    picture = MechanismPictures(four_bar, Options()).figure("mechanism")
+    print(save_figure(picture, Path(tempfile.gettempdir()) / "four-bar.png"))
     return difference
 
 

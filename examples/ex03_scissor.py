@@ -1,12 +1,19 @@
-"""The torque that holds a scissor lift, against the principle of virtual work.
+"""Torque that holds a scissor lift
+================================
+
+The torque that holds a scissor lift, against the principle of virtual work.
 
 The bars of n pairs, each of length l and mass m, have the potential energy m g l n^2 sin(angle),
 so the drive at the base must give its derivative, m g l n^2 cos(angle).
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sparsebody as sb
+from sparsebody.plots import MechanismPictures, Options, save_figure
 
 PAIRS, ANGLE = 50, 0.4
 
@@ -26,6 +33,10 @@ def main() -> float:
     exact = 9.81 * PAIRS**2 * np.cos(ANGLE)
     error = float(abs(torque / exact - 1.0))
     print(f"torque {torque:.6f} N m, virtual work {exact:.6f} N m, relative error {error:.1e}")
+    picture = MechanismPictures(
+        sb.build("scissor", pairs=8, angle=ANGLE, drive=True), Options()
+    ).figure("mechanism")
+    print(save_figure(picture, Path(tempfile.gettempdir()) / "scissor.png"))
     return error
 
 

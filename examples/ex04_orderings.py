@@ -1,24 +1,32 @@
-"""Costs of elimination orders on a ladder: linear in its length with a good one.
+"""Elimination orders on a ladder
+==============================
+
+Costs of elimination orders on a ladder: linear in its length with a good one.
 
 Doubling the ladder doubles the entries of the factor L and the work, whereas the joint-space
 inertia of any spanning tree has four times as many. Featherstone (2008), sec. 8.13.
 """
 
+import tempfile
+from pathlib import Path
+
 import sparsebody as sb
+from sparsebody.plots import save_figure
+from sparsebody.plots.elimination_orders import plot_fill
 
 ORDERINGS = ("natural", "reverse-cuthill-mckee", "level-sweep", "minimum-degree")
 
 
 def main() -> float:
     """Return the growth of the work with the best order as the ladder is doubled."""
-    flops = {}
+    flops, nonzeros = {}, {}
     for rungs in (100, 200):
         system = sb.build("ladder", rungs=rungs).compile()
         print(f"{rungs} rungs")
         for name in ORDERINGS:
             dynamics = sb.ForwardDynamics(system, ordering=name)
             metrics = dynamics.choice.metrics[name]
-            flops[name, rungs] = metrics.flops
+            flops[name, rungs], nonzeros[name] = metrics.flops, metrics.nnz_l
             print(
                 f"  {name:<24}{metrics.flops:>12.3g} flops {metrics.nnz_l:>8} entries of L, "
                 f"bandwidth {metrics.scalar_bandwidth}"
@@ -26,6 +34,9 @@ def main() -> float:
     best = min(ORDERINGS, key=lambda name: flops[name, 200])
     growth = flops[best, 200] / flops[best, 100]
     print(f"{best}: {growth:.3f} times the work for twice the ladder")
+    longest = {name: flops[name, 200] for name in ORDERINGS}
+    figure = plot_fill(nonzeros, longest, "ladder of 200 rungs")
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "ladder-orders.png"))
     return growth
 
 

@@ -1,4 +1,7 @@
-"""From a mechanism to a file, and from the file to a picture.
+"""A motion recorded and drawn
+===========================
+
+From a mechanism to a file, and from the file to a picture.
 
 A ring of hinged bars falls from its support; the motion is recorded and drawn.
 """
@@ -7,8 +10,7 @@ import tempfile
 from pathlib import Path
 
 import sparsebody as sb
-from sparsebody.plots import Options, trajectory_subject
-from sparsebody.plots.style import save_figure
+from sparsebody.plots import Options, save_figure, trajectory_subject
 
 
 def main(folder: Path | None = None) -> float:

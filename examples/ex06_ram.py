@@ -1,13 +1,20 @@
-"""An arm with a linear actuator: a loop closed by a function, and the forces that move it.
+"""Arm with a linear actuator
+==========================
+
+An arm with a linear actuator: a loop closed by a function, and the forces that move it.
 
 Featherstone (2008), fig. 8.3 and example 8.2. The boom turns by y[0] about O; the cylinder hinges
 on the ground at P, l1 from O, and its piston on the boom at A, l2 from O; the forearm turns by
 y[1] about the tip of the boom. The triangle O P A gives the other joint positions.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import sparsebody as sb
+from sparsebody.plots import MechanismPictures, Options, save_figure
 from sparsebody.tree import ExplicitDynamics, LoopClosure, spanning_tree
 
 L1, L2, LENGTH = 1.0, 0.6, 1.5  # O to P, O to A, O to the tip of the boom [m]
@@ -97,6 +104,8 @@ def main() -> float:
     by_hand = np.array([tau[0] / slopes(y)["ram"][0], tau[1]])  # example 8.2
     error = max(error, np.abs(u.force - by_hand).max() / np.abs(by_hand).max())
     print(f"ram {u.force[0]:.6f} N, elbow {u.force[1]:.6f} N m, relative error {error:.1e}")
+    picture = MechanismPictures(arm(y), Options()).figure("mechanism")
+    print(save_figure(picture, Path(tempfile.gettempdir()) / "ram.png"))
     return float(error)
 
 

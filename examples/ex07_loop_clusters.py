@@ -1,4 +1,7 @@
-"""Minimal loop clusters, and the blocks of K and G that they make: Featherstone (2008), fig. 8.1.
+"""Minimal loop clusters
+=====================
+
+Minimal loop clusters, and the blocks of K and G that they make: Featherstone (2008), fig. 8.1.
 
 A planar mechanism with joints 1 to 20 in the spanning tree and 21 to 24 closing loops. Loops 21
 and 22 share joint 4; the other two share nothing, so that there are three clusters.
@@ -10,10 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.plots.spy import plot_loop_blocks
-from sparsebody.tree import spanning_tree
-from sparsebody.tree.loop_constraints import loop_clusters
-from sparsebody.tree.loops_projection import LoopsProjection
+from sparsebody.plots import plot_loop_blocks
+from sparsebody.tree import LoopsProjection, loop_clusters, spanning_tree
 
 PARENT = (0, 1, 2, 3, 4, 4, 6, 5, 8, 9, 10, 11, 12, 13, 14, 2, 16, 17, 18, 18)  # of joints 1 to 20
 TIP = {  # far ends of the bars; each begins where its parent ends, or at a pivot on it

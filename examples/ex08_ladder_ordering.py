@@ -1,4 +1,7 @@
-"""Featherstone's ladder (2008, fig. 8.4): in the right order its matrix has a band of 3 blocks.
+"""The ladder of Featherstone's figure 8.4
+=======================================
+
+Featherstone's ladder (2008, fig. 8.4): in the right order its matrix has a band of 3 blocks.
 
 The order goes along the ladder, from rung to rung. The band is as wide on ten times the ladder, and
 however bodies and joints are numbered.
@@ -10,21 +13,18 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.model.gallery import build
+from sparsebody.assembly import KKTStructure
 from sparsebody.ordering import order
+from sparsebody.plots import plot_spy, save_figure
 from sparsebody.plots.elimination_orders import graph_places, plot_elimination
-from sparsebody.plots.spy import plot_spy
-from sparsebody.plots.style import save_figure
-from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse import BlockPattern, ordering_metrics
 
 
 def main() -> int:
     """Return the bandwidth in blocks."""
     bandwidth = set()
     for rungs in (6, 60):
-        system = build("ladder", rungs=rungs).compile()
+        system = sb.build("ladder", rungs=rungs).compile()
         structure = sb.ForwardDynamics(system).structure
         pattern = structure.pattern
         print(f"{rungs} rungs, {pattern.n_blocks} blocks")

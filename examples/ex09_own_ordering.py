@@ -1,4 +1,7 @@
-"""An elimination order of one's own beside those of the package: outermost bodies first.
+"""An elimination order of one's own
+=================================
+
+An elimination order of one's own beside those of the package: outermost bodies first.
 
 Bodies go by their distance from the world in the body-joint graph, the farthest first. A joint
 follows its outer body where the mechanism falls apart without it, and both of its bodies otherwise.
@@ -6,11 +9,16 @@ On trees that is the articulated-body algorithm, and no order is better; on a la
 rim to rim, which nested dissection and minimum degree beat.
 """
 
+import tempfile
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 
 import sparsebody as sb
 from sparsebody.analysis import compare_orderings
+from sparsebody.plots import save_figure
+from sparsebody.plots.elimination_orders import graph_places, plot_elimination
 
 NAME = "outermost-first"
 RIVALS = ("leaves-first", "minimum-degree", "reverse-cuthill-mckee", NAME)
@@ -38,16 +46,22 @@ def main() -> float:
     """Return the work of the own ordering over the least of all, on a tree."""
     share = {}
     for family, size in (("tree", {"bodies": 200}), ("lattice", {"rows": 15, "columns": 15})):
-        found = compare_orderings(sb.build(family, **size), RIVALS)
+        comparison = compare_orderings(sb.build(family, **size), RIVALS)
         print(family)
-        least = found.lines[0].metrics.flops
-        for line in found.lines:
+        least = comparison.lines[0].metrics.flops
+        for line in comparison.lines:
             metrics = line.metrics
             share[family, line.name] = metrics.flops / least
             print(
                 f"  {line.name:<24}{metrics.flops:>10.3g} flops {metrics.nnz_l:>8} entries of L, "
                 f"{share[family, line.name]:.2f} times the least"
             )
+    system = sb.build("lattice", rows=6, columns=6).compile()
+    structure, state = sb.ForwardDynamics(system).structure, system.initial_state
+    order = outermost_first(structure.pattern)
+    places = graph_places(structure, state)
+    figure = plot_elimination(structure.pattern, order, places, "lattice, outermost bodies first")
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "outermost-first.png"))
     return share["tree", NAME]
 
 

@@ -1,4 +1,7 @@
-"""One matrix, every algorithm: the methods of multibody dynamics as orders of [D A'; A -eps].
+"""One matrix, every algorithm
+===========================
+
+One matrix, every algorithm: the methods of multibody dynamics as orders of [D A'; A -eps].
 
 Penalty methods eliminate joints first, Delassus' bodies first, articulated bodies a leaf and then
 its joint. The same factorization runs them all: what is predicted is what it counts, and smaller
@@ -14,16 +17,13 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.analysis import compare_algorithms
-from sparsebody.analysis.cycle_bases import compare_loop_bases
-from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.certificates.certifying import algorithm_growth, growing_family
-from sparsebody.model.gallery import build
+from sparsebody.analysis import compare_algorithms, compare_loop_bases
+from sparsebody.assembly import kkt_structure
+from sparsebody.certificates import algorithm_growth, growing_family
 from sparsebody.ordering.literature_orders import algorithm_order
-from sparsebody.plots.spy import plot_orders
-from sparsebody.plots.style import save_figure
-from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.study.fits import growth
+from sparsebody.plots import plot_orders, save_figure
+from sparsebody.sparse import ordering_metrics
+from sparsebody.study import growth
 
 TILTED = (3.0, -4.0, -8.0)  # gravity that loads every joint
 MECHANISMS = {
@@ -47,9 +47,9 @@ def main() -> float:
     """Return counted flops over predicted ones, of all algorithms on all mechanisms together."""
     counted = predicted = 0.0
     for family, size in MECHANISMS.items():
-        found = compare_algorithms(build(family, **size), eps=EPS)
+        comparison = compare_algorithms(sb.build(family, **size), eps=EPS)
         print(f"{family}: flops, counted ones, time, errors with eps = {EPS}")
-        for line in found.lines:
+        for line in comparison.lines:
             errors = "".join(f"{error:>9.0e}" for error in line.errors.values())
             print(
                 f"  {line.name:<17}{line.metrics.flops:>10.0f}{line.counted_flops:>10.0f}"
@@ -57,8 +57,8 @@ def main() -> float:
             )
             counted, predicted = counted + line.counted_flops, predicted + line.metrics.flops
         if family == "ladder":
-            figure = plot_orders(found.pattern, found.orders, family)
-            print(f"  {save_figure(figure, FOLDER / 'one-matrix.svg')}")
+            figure = plot_orders(comparison.pattern, comparison.orders, family)
+            print(f"  {save_figure(figure, FOLDER / 'one-matrix.png')}")
     for family, size in MECHANISMS.items():
         grown = algorithm_growth(growing_family(family, size), SIZES)
         print(f"{family}: flops grow as", ", ".join(f"{one.name} {one.fit}" for one in grown))
@@ -93,14 +93,14 @@ def print_loop_bases() -> None:
     """Print the nonzeros of loop closure on growing mechanisms, basis by basis."""
     for family, sizes in LOOPS.items():
         gallery = "lattice" if family == "cube" else family
-        found = [compare_loop_bases(build(gallery, **size), BASES) for size in sizes]
-        loops = np.array([one.dimension for one in found], dtype=float)
+        comparisons = [compare_loop_bases(sb.build(gallery, **size), BASES) for size in sizes]
+        loops = np.array([one.dimension for one in comparisons], dtype=float)
         print(
             f"{family} of {loops.astype(int).tolist()} loops: nonzeros of K, K W K', K H^-1 K', H"
         )
         for basis in BASES:
-            lines = [line for one in found for line in one.lines if line.name == basis]
-            if len(lines) == len(found):
+            lines = [line for one in comparisons for line in one.lines if line.name == basis]
+            if len(lines) == len(comparisons):
                 last = lines[-1]
                 power = growth(loops, np.array([line.nnz_k for line in lines], dtype=float))
                 print(

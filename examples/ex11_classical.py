@@ -1,13 +1,20 @@
-"""One arm from its Denavit-Hartenberg table, and the classical algorithms on it.
+"""The classical algorithms on one arm
+===================================
+
+One arm from its Denavit-Hartenberg table, and the classical algorithms on it.
 
 All give the same forces; they differ in what that costs. Multiplications and additions are counted
 by running each algorithm on numbers that count, with and without those by constants 0 and 1.
 """
 
-import numpy as np
+import tempfile
+from pathlib import Path
 
-from sparsebody.classical import ALGORITHMS, Arm
-from sparsebody.classical.counts import count
+import numpy as np
+from matplotlib.figure import Figure
+
+from sparsebody.classical import ALGORITHMS, Arm, count
+from sparsebody.plots import save_figure
 
 PI = np.pi
 
@@ -33,16 +40,23 @@ def main() -> float:
     expected = ALGORITHMS["luh-walker-paul"](arm, q, qd, qdd)
     print(f"tau {expected.round(3)}")
     print(f"{'algorithm':<24} {'mul':>6} {'add':>6} {'mul':>6} {'add':>6}   (right: without 0, 1)")
-    differences = []
+    differences, operations = [], {}
     for name, algorithm in ALGORITHMS.items():
-        given, wanted = (expected, qdd) if algorithm.is_forward else (qdd, expected)
-        found = algorithm(arm, q, qd, given)
-        differences.append(np.abs(found - wanted).max() / np.abs(wanted).max())
+        third, exact = (expected, qdd) if algorithm.is_forward else (qdd, expected)
+        result = algorithm(arm, q, qd, third)
+        differences.append(np.abs(result - exact).max() / np.abs(exact).max())
         tally = count(algorithm, arm)
         every = np.array(tally.values[:2]) + tally.values[2:]
         numbers = " ".join(f"{x:>6}" for x in (*every, *tally.values[:2]))
         print(f"{name:<24} {numbers}")
+        operations[name] = sum(tally.values[:2])
     print(f"largest difference {max(differences):.1e}")
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    names = sorted(operations, key=lambda name: -operations[name])
+    axes.barh(names, [operations[name] for name in names])
+    axes.set(xscale="log", xlabel="multiplications and additions, without 0 and 1")
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "operations.png"))
     return float(max(differences))
 
 

@@ -1,4 +1,7 @@
-"""The spatial operator algebra on the arm of six hinges of Liu (2011), who prints M(2) and phi(2).
+"""Spatial operators on an arm of six hinges
+=========================================
+
+The spatial operator algebra on the arm of six hinges of Liu (2011), who prints M(2) and phi(2).
 
 Every joint turns by q = sin t. All algorithms of inverse dynamics give the same torques; the paper
 counts 800 multiplications and 596 additions for its own.
@@ -9,17 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsebody.classical import ALGORITHMS
-from sparsebody.classical.counts import GEOMETRIES, count
-from sparsebody.classical.six_revolute import (
+from sparsebody.classical import (
+    ALGORITHMS,
     BODIES,
-    N,
+    GEOMETRIES,
+    count,
     sine_torques,
     six_revolute_arm,
     six_revolute_symbols,
 )
-from sparsebody.plots.curves import plot_joint_forces
-from sparsebody.plots.style import save_figure
+from sparsebody.plots import plot_joint_forces, save_figure
 
 
 def main() -> float:
@@ -39,7 +41,7 @@ def main() -> float:
             difference = max(difference, float(gap / np.abs(torques).max()))
         at_one = sine_torques(arm, [1.0], operators)[0, 0]
         print(f"{bodies}: torque at the base {at_one:.12f} N m at t = 1 s")
-        names = [f"joint {k}" for k in range(1, N + 1)]
+        names = [f"joint {k}" for k in range(1, arm.n + 1)]
         figure = plot_joint_forces(times, torques, names, f"q = sin t in six hinges, {bodies}")
         print(
             f"  {save_figure(figure, Path(tempfile.gettempdir()) / f'six-revolute-{bodies}.png')}"
@@ -47,8 +49,8 @@ def main() -> float:
     print(f"{len(inverse)} algorithms, at most {difference:.1e} apart")
     print("multiplications and additions: printed 800 and 596")
     for name in ("general", "planar"):
-        found = count(operators, GEOMETRIES[name](N))
-        print(f"  counted on a {name} arm {found.multiplications} and {found.additions}")
+        tally = count(operators, GEOMETRIES[name](arm.n))
+        print(f"  counted on a {name} arm {tally.multiplications} and {tally.additions}")
     return difference
 
 

@@ -1,12 +1,20 @@
-"""A column between a clamp and a load: straight, at Euler's load, and bent beyond it.
+"""Buckling of a column
+====================
+
+A column between a clamp and a load: straight, at Euler's load, and bent beyond it.
 
 P_cr = pi^2 E I / (4 l^2). The path of equilibria tells where the straight column becomes unstable,
 and the branch that leaves there is the elastica.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import sparsebody as sb
+from sparsebody.plots import save_figure
 
 E, WIDTH, HEIGHT, ELEMENTS = 2.1e11, 0.02, 0.01, 40  # steel; of a length of 1 m
 
@@ -26,6 +34,14 @@ def main() -> float:
     for load, state in zip(bent.parameter[::6], bent.states[::6], strict=True):
         x, _, z = state.position[-1]
         print(f"  {load / euler:6.3f} of it: tip at x = {x:.3f} m, z = {z:+.3f} m")
+    figure = Figure(figsize=(5, 3.5), layout="constrained")
+    axes = figure.subplots()
+    for path, label in ((straight, "straight"), (bent, "elastica")):
+        height = [state.position[-1, 2] for state in path.states]
+        axes.plot(np.array(path.parameter) / euler, height, ".-", label=label)
+    axes.set(xlabel="load over Euler's", ylabel="height of the tip [m]")
+    axes.legend()
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "buckling.png"))
     return abs(float(buckling.parameter) / euler - 1.0)
 
 

@@ -1,13 +1,21 @@
-"""Natural frequencies: coupled pendulums, a free beam of a thousand elements, a compliant mast.
+"""Natural frequencies
+===================
+
+Natural frequencies: coupled pendulums, a free beam of a thousand elements, a compliant mast.
 
 Pendulums side by side with springs between neighbors swing at omega^2 = g / l + 4 k / m sin^2(i pi
 / 2 (n + 1)); a free beam bends at omega = beta^2 sqrt(E I / rho A) / l^2, after six motions of the
 whole, which are told apart exactly.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import sparsebody as sb
+from sparsebody.plots import save_figure
 
 N, LENGTH, MASS, SPRING, GRAVITY = 12, 0.7, 1.3, 5.0, 9.81
 E, DENSITY, HEIGHT, FREE_FREE = 2.1e11, 7800.0, 0.01, 4.73004074
@@ -33,11 +41,12 @@ def pendulums() -> sb.System:
 
 def main() -> float:
     """Return the largest relative error of the pendulums' frequencies."""
-    found = sb.modes(pendulums(), n=N)
+    coupled = sb.modes(pendulums(), n=N)
     bend = np.sin(np.arange(1, N + 1) * np.pi / (2 * (N + 1))) ** 2
     expected = np.sqrt(GRAVITY / LENGTH + 4 * SPRING / MASS * bend) / (2 * np.pi)
-    error = float(np.abs(found.frequency / expected - 1.0).max())
-    print(f"pendulums: {found.frequency[0]:.4f} to {found.frequency[-1]:.4f} Hz, error {error:.0e}")
+    error = float(np.abs(coupled.frequency / expected - 1.0).max())
+    least, largest = coupled.frequency[[0, -1]]
+    print(f"pendulums: {least:.4f} to {largest:.4f} Hz, error {error:.0e}")
 
     beam = sb.build("beam", elements=1000, support="free", gravity=(0, 0, 0)).compile()
     bent = sb.modes(beam, n=7)
@@ -49,6 +58,13 @@ def main() -> float:
     print(f"mast of 20 pairs: {swings.n_mechanisms} mechanism, its lift; then")
     for k in range(swings.n_mechanisms, 5):
         print(f"  {swings.frequency[k]:.4f} Hz")
+    figure = Figure(figsize=(5, 3.5), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(np.arange(1, N + 1), expected, "-", color="0.7", label="closed form")
+    axes.plot(np.arange(1, N + 1), coupled.frequency, "o", label="computed")
+    axes.set(xlabel="mode", ylabel="frequency of the pendulums [Hz]")
+    axes.legend()
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "pendulums.png"))
     return error
 
 

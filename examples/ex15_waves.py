@@ -1,4 +1,7 @@
-"""Waves in a sheet of rotating squares: its dispersion, band gaps, and the speed of sound.
+"""Waves in a sheet of rotating squares
+====================================
+
+Waves in a sheet of rotating squares: its dispersion, band gaps, and the speed of sound.
 
 Squares of side a, turned by +angle and -angle in turn, are hinged at their corners; hinges give by
 1 / STIFFNESS and resist turning by TORSION. The cell has four squares, two of them HEAVY times as
@@ -52,11 +55,11 @@ def sheet() -> tuple[sb.System, dict[str, tuple[str, tuple[float, float, float]]
 def main() -> float:
     """Return the relative difference of the speeds of sound: of long waves, and by stiffness."""
     system, images = sheet()
-    found = dispersion(system, images, wave_path(CORNERS, 30))
-    gaps = found.gaps()
+    waves = dispersion(system, images, wave_path(CORNERS, 30))
+    gaps = waves.gaps()
     print("gaps:", ", ".join(f"{low:.1f} to {high:.1f} Hz" for low, high in gaps) or "none")
-    names = dict(zip(("G", "X", "M", "G'"), found.distance[::30], strict=True))
-    figure = plot_dispersion(found.distance, found.frequency, gaps, names, "rotating squares")
+    names = dict(zip(("G", "X", "M", "G'"), waves.distance[::30], strict=True))
+    figure = plot_dispersion(waves.distance, waves.frequency, gaps, names, "rotating squares")
     print(save_figure(figure, Path(tempfile.gettempdir()) / "rotating-squares.png"))
 
     long_wave = 1e-3 * ZONE

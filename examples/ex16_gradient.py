@@ -1,16 +1,23 @@
-"""The least torque that brings a four-bar linkage to a pose, at rest, by gradients of simulations.
+"""Least torque by gradients of simulations
+========================================
+
+The least torque that brings a four-bar linkage to a pose, at rest, by gradients of simulations.
 
 The torque on the crank is linear between the ends of steps, one unknown each. Two numbers of the
 last state have to vanish; their gradients by the whole torque take one pullback each.
 """
 
+import tempfile
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 import sparsebody as sb
 from sparsebody.linearization import Pullback
+from sparsebody.plots import save_figure
 
 STEP, N_STEPS = 0.02, 40  # [s]
 TARGET = 0.2 * np.cos(2.5)  # of the crank's center along x [m], at an angle of 2.5 rad
@@ -43,7 +50,7 @@ def jacobian(torque: np.ndarray) -> np.ndarray:
 
 def main() -> float:
     """Return the largest error of the arrival, in m and rad/s."""
-    found = minimize(
+    optimum = minimize(
         lambda torque: (0.5 * torque @ torque, torque),
         np.zeros(N_STEPS + 1),
         jac=True,
@@ -51,10 +58,18 @@ def main() -> float:
         constraints={"type": "eq", "fun": error, "jac": jacobian},
         options={"ftol": 1e-9},
     )
-    arrival = float(np.abs(error(found.x)).max())
+    arrival = float(np.abs(error(optimum.x)).max())
     n_runs = motion.cache_info().misses
     print(f"{N_STEPS + 1} unknowns, {n_runs} simulations: the crank arrives to {arrival:.1e}")
-    print("torque [N m]:", *(f"{value:.2f}" for value in found.x[::5]))
+    print("torque [N m]:", *(f"{value:.2f}" for value in optimum.x[::5]))
+    time = STEP * np.arange(N_STEPS + 1)
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    torque, turning = figure.subplots(1, 2)
+    torque.plot(time, optimum.x)
+    torque.set(xlabel="time [s]", ylabel="torque [N m]")
+    turning.plot(time, motion(tuple(optimum.x)).trajectory.velocity[:, CRANK, 2])
+    turning.set(xlabel="time [s]", ylabel="speed of the crank [rad/s]")
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "least-torque.png"))
     return arrival
 
 

@@ -1,4 +1,7 @@
-"""Which numbers of a deploying mast matter most: for its acceleration, and for its foundation.
+"""Sensitivities of a deploying mast
+=================================
+
+Which numbers of a deploying mast matter most: for its acceleration, and for its foundation.
 
 A spring at the base of a scissor mast raises it against its weight and a damper. One product with
 the transposed derivative gives the sensitivities of a quantity to all masses, moments of inertia,
@@ -7,10 +10,15 @@ acceleration changes, and reactions grow by this factor: by Euler's theorem, sum
 sum p dF/dp = F.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import sparsebody as sb
 from sparsebody.linearization.vector_functions import variables
+from sparsebody.plots import save_figure
 
 PAIRS, STIFFNESS, REST, DAMPING, TIME = 20, 3e3, 2.5, 100.0, 0.2  # N m/rad, rad, N m s/rad, s
 PROPORTIONAL = "mass", "inertia", "effort", "stiffness", "damping"
@@ -36,6 +44,8 @@ def main() -> float:
     support[system.rows(system.joint("support"))] = 1.0
 
     values, error = variables(system, state), 0.0
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    panels = iter(figure.subplots(1, 2))
     for name, quantity, gradients, degree in (
         ("acceleration of the top [m/s^2]", np.sum(upwards * of.acceleration), of.vjp(upwards), 0),
         ("force on the support [N]", support @ of.multiplier, of.vjp(None, support), 1),
@@ -47,8 +57,13 @@ def main() -> float:
         lowest, highest = parts["mass"][:2].sum(), parts["mass"][-2:].sum()
         totals = {key: part.sum() for key, part in parts.items()}
         totals |= {"mass of the lowest pair": lowest, "mass of the highest pair": highest}
-        for key, total in sorted(totals.items(), key=lambda item: -abs(item[1])):
+        ranked = sorted(totals.items(), key=lambda item: -abs(item[1]))
+        for key, total in ranked:
             print(f"  {total / quantity:9.4f}  {key}")
+        panel = next(panels)
+        panel.barh([key for key, _ in ranked][::-1], [x / quantity for _, x in ranked][::-1])
+        panel.set_title(name)
+    print(save_figure(figure, Path(tempfile.gettempdir()) / "sensitivities.png"))
     return error
 
 

@@ -11,6 +11,8 @@ venv=.venv
 require_cholmod=${SPARSEBODY_REQUIRE_CHOLMOD:-0}
 compiler_packages=(g++ libc6-dev)
 build_tools=('scikit-build-core>=0.11' 'nanobind>=3.1,<4' 'numpy>=2.0' 'cmake>=3.26' ninja)
+browser_packages=(chromium chromium-driver)
+require_browser=${SPARSEBODY_REQUIRE_BROWSER:-0}
 cholmod_packages=(gcc libc6-dev libsuitesparse-dev libopenblas-dev)
 mpi_packages=(gcc libc6-dev openmpi-bin libopenmpi-dev libmumps-dev libopenblas-dev)
 
@@ -140,6 +142,14 @@ install_cholmod() {
   $venv/bin/python scripts/check_cholmod.py
 }
 
+# Tests of 3-D pages, and pictures of them, need Chromium and its driver.
+install_browser() {
+  if { command -v chromium || command -v google-chrome; } >/dev/null && command -v chromedriver >/dev/null; then
+    return
+  fi
+  apt_install "${browser_packages[@]}"
+}
+
 if [ "${1:-}" = mpi ]; then
   install_mpi || fail "MPI and MUMPS are required (SPARSEBODY_REQUIRE_MPI=1) but could not be set up; see above"
   touch $venv/.mpi
@@ -149,6 +159,12 @@ fi
 make_venv
 install_compiler
 install_package
+if ! install_browser; then
+  [ "$require_browser" != 1 ] ||
+    fail "Chromium is required (SPARSEBODY_REQUIRE_BROWSER=1); as root: apt-get install ${browser_packages[*]}"
+  say "going on WITHOUT Chromium: 3-D pages are not tested, nor drawn to pictures."
+  say "to add it, as root: apt-get install ${browser_packages[*]}"
+fi
 rm -f $venv/.cholmod
 if install_cholmod; then
   touch $venv/.cholmod

@@ -69,6 +69,7 @@ from .kinematics.joint_motion import (
     linear_accelerations as linear_accelerations,
     point_position as point_position,
     point_velocity as point_velocity,
+    world_wrenches as world_wrenches,
 )
 
 # Accelerations and forces
@@ -96,6 +97,10 @@ from .equations.inverse import (
 from .dynamics.compliant_reactions import (
     LeastEnergy as LeastEnergy,
     uniform_compliance as uniform_compliance,
+)
+from .dynamics.kkt_matrix import (
+    KKTMatrix as KKTMatrix,
+    kkt_matrix as kkt_matrix,
 )
 from .tree.joint_space import (
     JointSpace as JointSpace,
@@ -130,6 +135,11 @@ from .linearization import (
     linearize as linearize,
     modes as modes,
     simulate_with_pullback as simulate_with_pullback,
+)
+
+# Seen
+from .viewer.showing import (
+    show as show,
 )
 
 # What is known before anything moves
@@ -169,6 +179,14 @@ from .sparse.matrix_files import (
     read_order as read_order,
     read_pattern as read_pattern,
     write_order as write_order,
+)
+
+# Files for other programs
+from .export.trajectory_export import (
+    export_trajectory as export_trajectory,
+)
+from .export.robot_files import (
+    write_robot as write_robot,
 )
 
 # Errors

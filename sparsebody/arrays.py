@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,12 +25,28 @@ def offsets(sizes: IntArray) -> IntArray:
 FEW = 6  # entries that are printed
 
 
-class BriefRepr:
+class HtmlRepr:
+    """Show the fields of a dataclass as a table in notebooks."""
+
+    def _brief_fields(self) -> dict[str, str]:
+        fields = (field.name for field in dataclasses.fields(self) if field.repr)  # type: ignore[arg-type]
+        return {name: _brief(getattr(self, name)) for name in fields}
+
+    def _html_facts(self) -> Mapping[str, object]:
+        """Return what the table says, by name."""
+        return self._brief_fields()
+
+    def _repr_html_(self) -> str:
+        from sparsebody.html_tables import html_facts
+
+        return html_facts(type(self).__name__, self._html_facts())
+
+
+class BriefRepr(HtmlRepr):
     """Print the fields of a dataclass: large arrays and collections by their sizes."""
 
     def __repr__(self) -> str:
-        fields = (field.name for field in dataclasses.fields(self) if field.repr)  # type: ignore[arg-type]
-        listed = ", ".join(f"{name}={_brief(getattr(self, name))}" for name in fields)
+        listed = ", ".join(f"{name}={value}" for name, value in self._brief_fields().items())
         return f"{type(self).__name__}({listed})"
 
 
@@ -93,8 +109,8 @@ def leading_shape(**leading: tuple[int, ...]) -> tuple[int, ...]:
 def numbers(value: ArrayLike, what: str, remedy: str = "numbers") -> FloatArray:
     """Return a copy as a float array of any shape, or raise ModelError that begins with `what`."""
     try:
-        if value is None:
-            raise TypeError  # NumPy makes it NaN
+        if value is None or (isinstance(value, np.ndarray) and np.iscomplexobj(value)):
+            raise TypeError  # NumPy makes it NaN, or takes the real part
         return np.array(value, dtype=float)
     except (OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{what} is {repr(value)[:1000]}; give {remedy}") from error

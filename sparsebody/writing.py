@@ -13,6 +13,8 @@ def write_errors(path: Path) -> Iterator[None]:
     """Raise OutputError, naming `path` and the reason, where it cannot be written."""
     try:
         yield
+    except OutputError:  # which says so already
+        raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise OutputError(f"cannot write {str(path)!r}: {reason}") from error

@@ -2,10 +2,15 @@
 
 import gc
 import importlib
+import importlib.util
 import os
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from sparsebody.errors import MissingDependencyError
+from sparsebody.viewer.browser import find_browser
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -25,18 +30,35 @@ def can_import(*modules):
     return True
 
 
-OPTIONAL = {  # marker: whether it is there, the package, the extra
-    "cholmod": (can_import("sksparse.cholmod"), "scikit-sparse", "CHOLMOD"),
-    "mpi": (can_import("mumps", "mpi4py"), "pymumps or mpi4py", "MPI"),
+def has_browser():
+    try:
+        found = find_browser()
+    except MissingDependencyError:
+        return False
+    return can_import("selenium") and found is not None and shutil.which("chromedriver") is not None
+
+
+OPTIONAL = {  # marker: whether it is there, what it needs, how to get it
+    "cholmod": (
+        can_import("sksparse.cholmod"),
+        "scikit-sparse",
+        "pip install 'sparsebody[cholmod]'",
+    ),
+    "mpi": (can_import("mumps", "mpi4py"), "pymumps and mpi4py", "pip install 'sparsebody[mpi]'"),
+    "browser": (has_browser(), "chromium, chromedriver and selenium", "make setup"),
+    "vtk": (
+        importlib.util.find_spec("vtkmodules") is not None,
+        "vtk",
+        "pip install 'sparsebody[vtk]'",
+    ),
 }
 
 
 def pytest_configure(config):
-    for is_there, package, name in OPTIONAL.values():
-        if os.environ.get(f"SPARSEBODY_REQUIRE_{name}") == "1" and not is_there:
-            raise pytest.UsageError(
-                f"SPARSEBODY_REQUIRE_{name}=1, but {package} cannot be imported; run 'make setup'"
-            )
+    for marker, (is_there, needed, remedy) in OPTIONAL.items():
+        variable = f"SPARSEBODY_REQUIRE_{marker.upper()}"
+        if os.environ.get(variable) == "1" and not is_there:
+            raise pytest.UsageError(f"{variable}=1, but there is no {needed}: {remedy}")
 
 
 def pytest_collection_finish():
@@ -50,6 +72,6 @@ def pytest_unconfigure():
 
 
 def pytest_runtest_setup(item):
-    for marker, (is_there, package, _) in OPTIONAL.items():
+    for marker, (is_there, needed, remedy) in OPTIONAL.items():
         if item.get_closest_marker(marker) and not is_there:
-            pytest.skip(f"needs {package}: pip install 'sparsebody[{marker}]'")
+            pytest.skip(f"needs {needed}: {remedy}")

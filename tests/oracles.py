@@ -2,9 +2,9 @@
 
 import numpy as np
 from textbook import assemble
+from world_view import WorldView, applied_loads, joint_loads
 
 from sparsebody.kinematics.joint_motion import prescribed_motion
-from sparsebody.spatial import rotation_from_quaternion
 from sparsebody.tree.loop_constraints import loop_rows
 from sparsebody.tree.recursions import link_accelerations, powers
 
@@ -48,86 +48,6 @@ def null_multipliers(system, state):
     return U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
 
 
-class WorldView:
-    """Poses, velocities and joint frames in world axes, one body and one joint at a time."""
-
-    def __init__(self, system, state):
-        self.system = system
-        orientation = [*state.orientation, [1.0, 0.0, 0.0, 0.0]]  # the last one is the world
-        self.rotation = [rotation_from_quaternion(np.array(q)) for q in orientation]
-        self.center, velocity = (
-            [*x, np.zeros(x.shape[1])] for x in (state.position, state.velocity)
-        )
-        self.spin = [R @ v[:3] for R, v in zip(self.rotation, velocity, strict=True)]
-        self.speed = [R @ v[3:] for R, v in zip(self.rotation, velocity, strict=True)]
-
-    def place(self, body, point):
-        """Where a point of a body is."""
-        return self.center[body] + self.rotation[body] @ point
-
-    def joint_frame(self, j, side):
-        """Axes (columns) and origin of P or S."""
-        name = {"P": "predecessor", "S": "successor"}[side]
-        body, R, x = (getattr(self.system, name + of)[j] for of in ("", "_rotation", "_point"))
-        return self.rotation[body] @ R, self.place(body, x)
-
-    def point_velocity(self, body, place):
-        """Velocity of the point of a body that is at `place`."""
-        return self.speed[body] + np.cross(self.spin[body], place - self.center[body])
-
-    def relative_pose(self, j):
-        """(E, r) of S seen from P."""
-        (R_P, x_P), (R_S, x_S) = self.joint_frame(j, "P"), self.joint_frame(j, "S")
-        return R_S.T @ R_P, R_P.T @ (x_S - x_P)
-
-    def joint_velocity(self, j):
-        """v_J in S coordinates."""
-        R, place = self.joint_frame(j, "S")
-        p, s = self.system.predecessor[j], self.system.successor[j]
-        speed = self.point_velocity(s, place) - self.point_velocity(p, place)
-        return np.concatenate([R.T @ (self.spin[s] - self.spin[p]), R.T @ speed])
-
-
-def active_wrenches(system, state):
-    """T_a tau (n_joints, 6) in S, of springs, dampers and efforts on joint coordinates."""
-    view, forces, tracked = WorldView(system, state), system.joint_forces, system.coordinates
-    wrench = np.zeros((system.n_joints, 6))
-    for k, item in enumerate(forces.item):
-        j, i = tracked.joint[item], tracked.index[item]
-        joint_type = system.joint_types[j]
-        q = joint_type.coordinates(*view.relative_pose(j))
-        T_a = joint_type.active_force_subspace(q)[:, i]
-        tau = forces.effort[k](state.time)[0]
-        tau -= forces.damping[k] * (T_a @ view.joint_velocity(j))
-        if forces.stiffness[k]:  # a quaternion, if any, comes before the scalars
-            value = q[i + joint_type.n_positions - joint_type.n_velocities]
-            tau -= forces.stiffness[k] * (value - forces.rest[k])
-        wrench[j] += T_a * tau
-    return wrench
-
-
-def point_pulls(system, state):
-    """(body, place), (body, place) and the force on the first, of forces between points."""
-    view, forces = WorldView(system, state), system.point_forces
-    pulls = []
-    for k in range(len(forces.first)):
-        ends = [
-            (int(body[k]), view.place(body[k], point[k]))
-            for body, point in (
-                (forces.first, forces.first_point),
-                (forces.second, forces.second_point),
-            )
-        ]
-        line = ends[1][1] - ends[0][1]
-        length = float(np.linalg.norm(line))
-        speeds = [view.point_velocity(*end) for end in ends]
-        pull = forces.stiffness[k] * (length - forces.rest_length[k])
-        pull += forces.damping[k] * ((speeds[1] - speeds[0]) @ line / length)
-        pull -= forces.effort[k](state.time)[0]
-        pulls.append((ends[0], ends[1], pull * line / length))
-    return pulls
-
-
 def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force=None):
     """Largest violation of Newton's and Euler's laws of any body, relative to the largest term.
 
@@ -147,24 +67,10 @@ def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force
         change_of_spin = R @ (I_c @ a[:3] + np.cross(w, I_c @ w))
         change_of_speed = R @ (a[3:] + np.cross(w, v[3:]))
         terms[i].append(-np.concatenate([change_of_spin, system.mass[i] * change_of_speed]))
-        act(i, view.center[i], np.zeros(3), system.mass[i] * system.gravity)
         if body_force is not None:
             act(i, view.center[i], R @ body_force[i, :3], R @ body_force[i, 3:])
-    loads = system.external_forces
-    for i, wrench, point, in_world in zip(
-        loads.body, loads.wrench, loads.point, loads.in_world, strict=True
-    ):
-        axes = np.eye(3) if in_world else view.rotation[i]
-        act(i, view.place(i, point), *(wrench.reshape(2, 3) @ axes.T))
-    for first, second, force in point_pulls(system, state):
-        act(*first, np.zeros(3), force)
-        act(*second, np.zeros(3), -force)
-    total = joint_wrench + active_wrenches(system, state)
-    for j in range(system.n_joints):
-        R, place = view.joint_frame(j, "S")
-        wrench = total[j].reshape(2, 3) @ R.T
-        act(system.successor[j], place, *wrench)
-        act(system.predecessor[j], place, *-wrench)
+    for load in (*applied_loads(system, state), *joint_loads(view, joint_wrench)):
+        act(*load)
     largest = max(np.abs(term).max() for of_body in terms[:-1] for term in of_body)
     return max(float(np.abs(sum(of_body)).max()) for of_body in terms[:-1]) / largest
 

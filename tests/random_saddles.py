@@ -68,8 +68,8 @@ def dense_solution(matrix, rhs):
     dense, scale = scaled_dense(matrix)
     scaled = dense * np.outer(scale, scale)
     x = scale[:, None] * np.linalg.solve(scaled, scale[:, None] * rhs)
-    rest = rhs - dense @ x
-    return x + scale[:, None] * np.linalg.solve(scaled, scale[:, None] * rest)
+    residual = rhs - dense @ x
+    return x + scale[:, None] * np.linalg.solve(scaled, scale[:, None] * residual)
 
 
 def scaled_error(matrix, x, exact):

@@ -1,9 +1,10 @@
-"""Large arrays lie where they are read fast."""
+"""Large arrays lie where they are read fast; complex ones are no numbers."""
 
 import numpy as np
 import pytest
 
-from sparsebody.arrays import LARGE, LINE, large_zeros
+from sparsebody.arrays import LARGE, LINE, large_zeros, numbers
+from sparsebody.errors import ModelError
 
 
 @pytest.mark.parametrize("shape", [0, 1, 7, (5, 3), LARGE // 8 - 1, LARGE // 8 + 1])
@@ -15,3 +16,9 @@ def test_arrays_are_zero_and_begin_with_a_cache_line(shape, dtype):
         assert found.dtype == dtype
         assert found.ctypes.data % LINE == 0
         assert not found.any()
+
+
+@pytest.mark.parametrize("value", [np.array([1j]), [1j], None, "x", [[1.0], [1.0, 2.0]]])
+def test_what_is_no_array_of_real_numbers_is_refused(value):
+    with pytest.raises(ModelError, match=r"^mass is .*give numbers"):
+        numbers(value, "mass")

@@ -22,6 +22,17 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex15_waves": (0.0, 1e-6),  # relative difference of speeds of sound
     "ex16_gradient": (0.0, 1e-8),  # error of an arrival [m, rad/s]
     "ex17_sensitivities": (0.0, 1e-10),  # of Euler's theorem on homogeneous functions, relative
+    "ex18_stewart": (0.0, 1e-9),  # relative error of the forces, by virtual work
+    "ex19_andrews": (0.0, 1e-6),  # error of an angle of 15.8 rad
+    "ex20_door": (0.0, 1e-9),  # relative error of the shares of the weight
+    "ex21_latch": (0.0, 1e-12),  # relative error of the speed after the impact
+    "ex22_control_in_c": (0.0, 1e-6),  # relative error of the speed
+    "ex23_robot": (0.0, 1e-7),  # distance from MuJoCo's hand [m]
+    "ex24_large_ladder": (0.0, 1e-9),  # relative error of the balance of forces
+    "ex25_certificates": (15, 15),  # width of a ladder's fronts
+    "ex26_atlas": (0, 0),  # mobilities that differ from the known ones
+    "ex27_arch": (0.0, 1e-9),  # relative error of the limit load
+    "ex28_free_body": (0.0, 1e-4),  # error of an angular velocity of 4 rad/s
 }
 
 

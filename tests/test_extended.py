@@ -52,9 +52,9 @@ def relative(result, exact):
 
 @pytest.mark.parametrize("pairs", [1, 3, 50, 400])
 def test_a_scissor_moves_as_its_one_equation_says_to_28_digits(pairs):
-    given = problem("scissor", 2 * pairs)
-    result = extended_reference(given.system, given.state)
-    exact = scissor_accelerations(given.system, given.state, *result.exact[:2])
+    lift = problem("scissor", 2 * pairs)
+    result = extended_reference(lift.system, lift.state)
+    exact = scissor_accelerations(lift.system, lift.state, *result.exact[:2])
     assert relative(result.exact[2], exact) < DIGITS * max(1.0, (pairs / 50) ** 2)
     assert result.closure < 1e-29 * pairs
     assert result.violation < 1e-30 * pairs
@@ -87,11 +87,11 @@ def test_rows_left_out_hold_to_as_many_digits(name, parameters):
 
 
 def test_a_row_too_few_is_betrayed_by_a_violation():
-    given = problem("scissor", 6)
-    exact = extended_reference(given.system, given.state)
+    lift = problem("scissor", 6)
+    exact = extended_reference(lift.system, lift.state)
     assert exact.violation < DIGITS
-    is_middle = np.char.startswith(given.system.joint_names, "middle")[given.system.row_joint]
-    assert extended_reference(given.system, given.state, is_middle).violation > 1e-3
+    is_middle = np.char.startswith(lift.system.joint_names, "middle")[lift.system.row_joint]
+    assert extended_reference(lift.system, lift.state, is_middle).violation > 1e-3
 
 
 def test_what_the_reference_does_not_know_is_refused():

@@ -9,6 +9,7 @@ import pytest
 import sparsebody as sb
 
 OPTIONAL = ("exudyn", "hypothesis", "jax", "mujoco", "pinocchio", "pydrake", "pytest", "sksparse")
+OPTIONAL += ("sympy",)
 
 IMPORT_WITHOUT_OPTIONAL = f"""
 import importlib, pkgutil, sys

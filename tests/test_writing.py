@@ -42,3 +42,10 @@ def test_a_full_disk_is_the_reason_given(tmp_path):
         open("/dev/full", "wb", buffering=0) as full,
     ):
         full.write(b"0")
+
+
+def test_an_error_that_names_a_file_already_stays_as_it_is(tmp_path):
+    error = OutputError("cannot write 'a.h5': disk full")
+    with pytest.raises(OutputError) as caught, write_errors(tmp_path / "draft"):
+        raise error
+    assert caught.value is error

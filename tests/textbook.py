@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import block_array, block_diag, csc_array, kron
+from world_view import WorldView, applied_loads
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import add_joint_wrenches, elastic_motion
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.spatial import force_cross, plucker_transform
@@ -64,7 +65,7 @@ def assemble(system, state):
 
     velocity = np.zeros((n + 1, 6))  # in world coordinates
     velocity[:n] = np.einsum("nij,nj->ni", np.linalg.inv(X[:n]), state.velocity)
-    applied = applied_forces(system, state, motion, coordinates)
+    applied = applied_forces(system, state)
     force = [
         X[i].T @ applied[i] - force_cross(velocity[i]) @ world_inertia[i] @ velocity[i]
         for i in range(n)
@@ -83,48 +84,13 @@ def assemble(system, state):
     )
 
 
-def applied_forces(system, state, motion, coordinates):
+def applied_forces(system, state):
     """P T_a tau + f_x (n_bodies, 6) in body coordinates, load by load: the oracle of kernels."""
-    force = model_loads(system, state, motion, coordinates)
-    rotation = body_rotations(state)
-    force[:, 3:] += system.mass[:, None] * np.einsum("nij,i->nj", rotation, system.gravity)
-    return force
-
-
-def model_loads(system, state, motion, coordinates):
-    """The same without gravity."""
-    force, rotation = np.zeros((system.n_bodies, 6)), body_rotations(state)
-    loads, springs, lines = system.external_forces, system.joint_forces, system.point_forces
-    if len(loads.body):
-        parts = loads.wrench.reshape(-1, 2, 3)  # moments and forces
-        in_body = np.einsum("nij,npi->npj", rotation[loads.body], parts)
-        wrench = np.where(loads.in_world[:, None, None], in_body, parts)
-        wrench[:, 0] += np.cross(loads.point, wrench[:, 1])
-        np.add.at(force, loads.body, wrench.reshape(-1, 6))
-    if len(springs.item):  # tau = u - k (q - q_0) - d qd
-        q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
-        effort = springs.efforts(state.time)
-        tau = effort - springs.stiffness * (q - springs.rest) - springs.damping * qd
-        wrench = coordinates.active_force[springs.item] * tau[:, None]
-        add_joint_wrenches(system, motion, system.coordinates.joint[springs.item], wrench, force)
-    if len(lines.first):
-        R = np.append(rotation, [np.eye(3)], axis=0)  # the world last
-        x = np.append(state.position, np.zeros((1, 3)), axis=0)
-        v = np.append(state.velocity, np.zeros((1, 6)), axis=0)
-        for k, effort in enumerate(lines.efforts(state.time)):
-            bodies = lines.first[k], lines.second[k]
-            arms = lines.first_point[k], lines.second_point[k]
-            ends = zip(bodies, arms, strict=True)
-            at = [(x[i] + R[i] @ p, R[i] @ (v[i, 3:] + np.cross(v[i, :3], p))) for i, p in ends]
-            gap, rate = (second - first for first, second in zip(*at, strict=True))
-            length = np.linalg.norm(gap)
-            along = gap / length
-            pull = lines.stiffness[k] * (length - lines.rest_length[k]) - effort
-            pull += lines.damping[k] * along @ rate
-            for i, p, sign in zip(bodies, arms, (1.0, -1.0), strict=True):
-                if i >= 0:
-                    on_body = R[i].T @ (sign * pull * along)
-                    force[i] += [*np.cross(p, on_body), *on_body]
+    view, force = WorldView(system, state), np.zeros((system.n_bodies, 6))
+    for body, place, moment, push in applied_loads(system, state):
+        if body >= 0:
+            about_com = moment + np.cross(place - view.center[body], push)
+            force[body] += (np.array([about_com, push]) @ view.rotation[body]).ravel()
     if len(system.elastic):
         stretch, elastic = elastic_motion(system, state), system.elastic
         on_sides = -np.einsum("ni,nisa->sna", stretch.force, stretch.rows)

@@ -1,4 +1,4 @@
-// Functions of time with their first two derivatives: those that are numbers alone.
+// Functions of time with their first two derivatives: polynomials, sinusoids and smooth steps.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ struct TimeFunctions {
   View<const Index> kind, first;
   View<const double> parameter;
 
-  // Fills value and derivatives (n, 3) of all functions but `other` ones.
+  // Fills values and derivatives (n, 3) of all functions of these kinds, not of `other` ones.
   void fill(double t, View<double, 2> values) const {
     for (Index k = 0; k < kind.size(); ++k) {
       const double* const c = parameter.data() + first[k];

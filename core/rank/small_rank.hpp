@@ -13,7 +13,7 @@ struct DenseRows {
   double* operator[](Index i) { return values.data() + i * width; }
 };
 
-// The rows of joints begin .. end - 1 as a dense matrix; label (n_bodies,) is -1 throughout, before and after.
+// The rows of joints begin .. end - 1 as a dense matrix; label (n_bodies,): work, all -1 before and after.
 inline void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& label, DenseRows& dense) {
   const auto& [rows, ends, first_row, sizes] = part;
   const Index width = rows.shape(2), start = first_row[begin];

@@ -87,6 +87,51 @@ void Equations::assemble(Triplets& out, bool exact_rows) {
   }
 }
 
+void Equations::set_joint_rows() {
+  joint_rows_.resize(of_.joints.size());
+  ConnectionTerms<Directions> terms;
+  visit_joints(of_.joints.kind, of_.joints.parameter, [&]<class J>(Index j, const J& joint) {
+    const Index p = connections_[j].body[0], s = connections_[j].body[1];
+    JointRows& of = joint_rows_[j];
+    of.X_s = of_.joints.frames.X_S(j);
+    const auto at = model::joint_motion(of_.joints.frames.X_P(j), of.X_s, motions_[p], motions_[s]);
+    of.X_p = at.X_p;
+    const Transform<Directions> X = model::with_rates(at.X);
+    joint.error(X, terms.delta);
+    const auto columns = joint.constraint_force_subspace(X);
+    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].store(terms.rows[k]);
+    if (first_item_[j + 1] > first_item_[j]) add_coordinates(j, X, false, terms);
+    for (Index k = 0; k < connections_[j].n_rows; ++k) {
+      double row[6];
+      for (int e = 0; e < 6; ++e) row[e] = terms.rows[k][e].value;
+      of.rows[k] = Force<double>::load(row);
+      of.error_rates[k] = Force<double>::load(terms.delta[k].rate.data());
+    }
+  });
+}
+
+void Equations::row_products(View<const double, 2> motion, View<double> row) const {
+  for (Index j = 0; j < Index(joint_rows_.size()); ++j) {
+    const auto& [body, first, n_rows, first_entry] = connections_[j];
+    const JointRows& of = joint_rows_[j];
+    Motion<double> x;
+    if (body[1] >= 0) x += of.X_s * Motion<double>::load(&motion(body[1], 0));
+    if (body[0] >= 0) x -= of.X_p * Motion<double>::load(&motion(body[0], 0));
+    for (Index k = 0; k < n_rows; ++k) row[first + k] = dot(x, of.rows[k]);
+  }
+}
+
+void Equations::add_error_forces(View<const double> u, View<double, 2> force) const {
+  for (Index j = 0; j < Index(joint_rows_.size()); ++j) {
+    const auto& [body, first, n_rows, first_entry] = connections_[j];
+    const JointRows& of = joint_rows_[j];
+    Force<double> f;
+    for (Index k = 0; k < n_rows; ++k) f += u[first + k] * of.error_rates[k];
+    if (body[1] >= 0) of.X_s.transpose(f).add_to(&force(body[1], 0));
+    if (body[0] >= 0) (-of.X_p.transpose(f)).add_to(&force(body[0], 0));
+  }
+}
+
 void Equations::assemble_acceleration_errors(Triplets& out, View<double> error) {
   std::fill(error.begin(), error.end(), 0.0);
   visit_joints(of_.joints.kind, of_.joints.parameter, [&]<class J>(Index j, const J& joint) {

@@ -125,7 +125,13 @@ class Equations {
   // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals, and of joints
   // as well if they are to be exact where joints are open.
   void assemble(Triplets& out, bool exact_rows);
-  // The same of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
+  // Sets the rows A of joints and the rates E of their errors by twists, which are A where joints are closed.
+  void set_joint_rows();
+  // Fills A m (n_rows,) of motions m (n, 6) by the newest rows.
+  void row_products(View<const double, 2> motion, View<double> row) const;
+  // Adds E' u (n, 6).
+  void add_error_forces(View<const double> u, View<double, 2> force) const;
+  // What `assemble` adds, of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
   void assemble_acceleration_errors(Triplets& out, View<double> error);
   // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.
   void velocity_errors(View<const double> prescribed_rate, View<double> error);
@@ -134,6 +140,10 @@ class Equations {
   struct Shear {                    // G (rows, 12) and Y (12, rows) of a connection
     double G[2][6][6], Y[2][6][6];  // [side][row][component]
     bool is_two_sided;              // else G of the predecessor and Y of the successor are zero
+  };
+  struct JointRows {        // on the twist X_s m_s - X_p m_p
+    Transform<double> X_s, X_p;
+    Force<double> rows[6], error_rates[6];
   };
   struct BodyMatrices {  // of M dv/dt + v x* M v - f, by dv/dt, v and twists of the pose
     Matrix6 M, D, K;
@@ -173,6 +183,7 @@ class Equations {
   std::vector<Matrix6> rest_;           // what the blocks are besides H
   std::vector<double> row_root_;        // Cholesky factors of C, at the first entries of the connections
   std::vector<Shear> shear_;
+  std::vector<JointRows> joint_rows_;
 };
 
 }  // namespace sparsebody::implicit

@@ -101,7 +101,6 @@ class VariationalSteps : public ExplicitSteps<E> {
   }
   bool substep(StageState& s, const BodyInertias& bodies, double h) {
     if (!factorize(e_, this->input(s))) return false;
-    s.pivot = this->smallest();
     for (Index i = 0; i < Index(push_.size()); ++i)
       momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * push_[i];
     if (!drift(s, bodies, h)) return false;
@@ -115,6 +114,7 @@ class VariationalSteps : public ExplicitSteps<E> {
     }
     this->put_back(s);
     if (!this->fill_acceleration(s)) return false;
+    s.pivot = this->smallest();  // of the end: the start is the end of the step before
     fill_push(s, bodies);
     for (Index i = 0; i < Index(push_.size()); ++i)
       bodies.velocity(i, momentum_[i] + 0.5 * h * push_[i]).store(&s.velocity(i, 0));

@@ -49,7 +49,7 @@ struct LinkConstants {
 inline auto range(Index lo, Index hi) { return std::views::iota(lo, std::max(lo, hi)); }
 
 struct Links {
-  View<const LinkIndices> indices;  // (n + 1), the last ends the offsets
+  View<const LinkIndices> indices;  // (n + 1), the last for the ends of link n - 1
   View<const LinkConstants> constants;
   View<const double> gravity_;
 
@@ -68,7 +68,7 @@ struct Links {
 // World axes make every transform between neighbours a shift of the origin, without rotations; no vector is taken
 // about the world's origin, which would lose digits on long mechanisms.
 
-// R m, a vector in the axes that R leads to, about the same origin; and R' m.
+// R m, the vector m turned to the axes that R leads to, its origin kept; and R' m.
 template <class Vector>
 Vector rotate(const Mat3& R, const Vector& m) {
   return {R * m.angular, R * m.linear};

@@ -15,13 +15,13 @@ inline Motion link_acceleration(const Links& links, const TreeMotion& motion, Vi
   return a_i;
 }
 
-// Accelerations of all links about their origins; those of the velocity products, (dJ/dt) qd, where qdd = 0.
+// Accelerations of all links about their origins; with qdd = 0 they are the velocity products (dJ/dt) qd.
 inline void link_accelerations(const Links& links, const TreeMotion& motion, View<const double> qdd, View<Motion> a) {
   for (Index i = 0; i < links.size(); ++i) a[i] = link_acceleration(links, motion, qdd, a, i);
 }
 
 // tau = H qdd + C; the accelerations a of the links, and the forces f transmitted by their joints.
-// external: forces on the links besides gravity, or empty. a is true, without the fictitious one of gravity.
+// external: forces on the links besides gravity, or empty. a is the acceleration itself: a_g enters f alone.
 inline void recursive_newton_euler(const Links& links, const TreeMotion& motion, View<const double> qdd,
                                    View<const Force> external, View<Motion> a, View<Force> f, View<double> tau) {
   const Index n = links.size();

@@ -4,28 +4,11 @@ Wheels for x86-64 hold three builds, of which the best that this processor can r
 a build from source holds one. SPARSEBODY_LEVEL chooses another one by name.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os
-from typing import TYPE_CHECKING
 
 from sparsebody._core import _cpu
-
-if TYPE_CHECKING:
-    from sparsebody._core.native import (
-        dynamics,
-        factorization,
-        graph,
-        joints,
-        linearization,
-        model,
-        ordering,
-        rank,
-        simulation,
-        tree,
-    )
 
 LEVELS = ("x86_64_v4", "x86_64_v3", "x86_64_v2")
 PARTS = (
@@ -56,27 +39,12 @@ def _chosen_level() -> str:
             "sparsebody's native kernels are missing or need a newer processor (x86-64-v2); "
             "install sparsebody from source: pip install --no-binary sparsebody sparsebody"
         )
-    wanted = os.environ.get("SPARSEBODY_LEVEL", levels[0])
-    if wanted not in (*levels, "sanitized"):
-        raise ImportError(f"SPARSEBODY_LEVEL is {wanted!r}; available here: {', '.join(levels)}")
-    return wanted
+    name = os.environ.get("SPARSEBODY_LEVEL", levels[0])
+    if name not in (*levels, "sanitized"):
+        raise ImportError(f"SPARSEBODY_LEVEL is {name!r}; available here: {', '.join(levels)}")
+    return name
 
 
 level = _chosen_level()
 _native = importlib.import_module(f"{__name__}.{level}")
 globals().update({part: getattr(_native, part) for part in PARTS})
-
-__all__ = [
-    "available_levels",
-    "dynamics",
-    "factorization",
-    "graph",
-    "joints",
-    "level",
-    "linearization",
-    "model",
-    "ordering",
-    "rank",
-    "simulation",
-    "tree",
-]

@@ -342,24 +342,24 @@ def choose_in_cluster(
         flat = wrench.reshape(-1, n_vectors)  # the same memory
         for n_removed in range(6, 0, -1):
             waiting = [
-                (-1.0, place, k, Choice(j, relaxation))
-                for place, j in enumerate(joints[order].tolist())
+                (-1.0, slot, k, Choice(j, relaxation))
+                for slot, j in enumerate(joints[order].tolist())
                 for k, relaxation in enumerate(relaxations(system.joint_types[j]))
                 if free[j]
                 and relaxation.n_removed == n_removed
                 and (may_remove or relaxation.new is not None)
             ]
             while waiting and n_removed <= remaining:
-                _, place, k, choice = heappop(waiting)
+                _, slot, k, choice = heappop(waiting)
                 if choice.joint in taken:
                     continue
                 work = (
-                    pose.extra(system, choice, float(lengths[choice.joint])) @ wrench[order[place]]
+                    pose.extra(system, choice, float(lengths[choice.joint])) @ wrench[order[slot]]
                 )
                 clear = clearness(work)
                 if clear < FAINT:
                     continue
-                again = (-round(clear, 2), place, k, choice)
+                again = (-round(clear, 2), slot, k, choice)
                 if waiting and again[:3] > waiting[0][:3]:
                     heappush(waiting, again)
                     continue

@@ -149,13 +149,13 @@ def null_wrenches(
     system, structure = dynamics.system, kkt_structure(dynamics.system)
     keep = np.ones(system.n_rows, dtype=bool)
     keep[dynamics.redundant_rows] = False
-    place = np.full(system.n_joints, -1, dtype=np.intp)
-    place[joints] = np.arange(len(joints))
-    duals = np.flatnonzero(place[structure.joints] >= 0)
+    slot = np.full(system.n_joints, -1, dtype=np.intp)
+    slot[joints] = np.arange(len(joints))
+    duals = np.flatnonzero(slot[structure.joints] >= 0)
     rows, multiplier = null_vectors(structure.matrix(constraint), keep, duals, weights)
     wrench = np.zeros((len(joints), 6, multiplier.shape[1]))
     terms = constraint.subspace[rows][:, :, None] * multiplier[:, None, :]
-    np.add.at(wrench, place[system.row_joint[rows]], terms)
+    np.add.at(wrench, slot[system.row_joint[rows]], terms)
     wrench[:, :3] /= joint_sizes(system)[joints][:, None, None]
     return wrench
 
@@ -198,17 +198,17 @@ def _least_squares(
     order = choose_solver(reduced, "auto", "block-qr").order
     factor = analyze_qr(reduced, order).factorize(SaddleMatrix(reduced, ones, ones, rows))
     y = np.zeros((len(rows), force.shape[1]))
-    rest, before = force, np.inf
+    residual, before = force, np.inf
     for _ in range(MOST_STEPS):
-        size_of_rest = float(np.abs(rest).max(initial=0.0))
-        if not 0.0 < size_of_rest < FEWER * before:
+        size_of_residual = float(np.abs(residual).max(initial=0.0))
+        if not 0.0 < size_of_residual < FEWER * before:
             break
-        right = np.concatenate([rest, np.zeros((len(rows), force.shape[1]))])
+        right = np.concatenate([residual, np.zeros((len(rows), force.shape[1]))])
         trial = y + factor.solve(right)[reduced.n_primal_rows :]
-        trial_rest = force - columns @ trial
-        if float(np.abs(trial_rest).max(initial=0.0)) >= size_of_rest:
+        trial_residual = force - columns @ trial
+        if float(np.abs(trial_residual).max(initial=0.0)) >= size_of_residual:
             break
-        y, rest, before = trial, trial_rest, size_of_rest
+        y, residual, before = trial, trial_residual, size_of_residual
     return y
 
 

@@ -26,6 +26,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
+from sparsebody.progress import Report, no_report
 from sparsebody.tree.loop_constraints import loop_clusters
 from sparsebody.tree.loop_properties import (
     assemblies,
@@ -81,12 +82,22 @@ class Inspection:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
+PARTS = (
+    "consistent pose",
+    "rank and elimination order",
+    "accelerations and their condition",
+    "determined reactions",
+    "mobility and loops",
+)
+
+
 def inspect_mechanism(
     mechanism: Mechanism | System,
     *,
     ordering: str = "auto",
     factorization: str = "auto",
     reduction: str = "auto",
+    report: Report = no_report,
 ) -> Inspection:
     """Return the counts of a mechanism, its redundancy, and how it would be solved.
 
@@ -98,6 +109,8 @@ def inspect_mechanism(
         Names from ORDERINGS and FACTORIZATIONS, or "auto".
     reduction : {"auto", "none"}
         Whether displacement subgroups are looked for.
+    report : callable, optional
+        report(text, done, all), called before each part of the computation.
 
     Raises
     ------
@@ -108,8 +121,15 @@ def inspect_mechanism(
     UnknownNameError, MissingDependencyError
         For an ordering or a factorization that is not there.
     """
+    parts = iter(range(len(PARTS)))
+
+    def begin() -> None:
+        report(PARTS[k := next(parts)], k, len(PARTS))
+
+    begin()
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system)
+    begin()
     dynamics = ForwardDynamics(
         system,
         state,
@@ -119,7 +139,11 @@ def inspect_mechanism(
         formulation=Formulation(reduction=reduction),
     )
     counts = count_mobility(system, dynamics)
+    begin()
     solution, condition = dynamics(state), dynamics.condition(state)
+    begin()
+    reactions = determined_reactions(system, state, dynamics=dynamics)
+    begin()
     explained: dict[str, Any] = dynamics.explain()
     gap = np.abs(SystemMotion(system, system.initial_state).position_error)
     worst = int(np.argmax(gap)) if len(gap) else None
@@ -150,7 +174,7 @@ def inspect_mechanism(
         predicted_seconds=float(explained["predicted_seconds"]),
         orderings=ordering_lines(dynamics.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
-        reactions=determined_reactions(system, state, dynamics=dynamics),
+        reactions=reactions,
         megabytes=explained.get("megabytes", {}),
     )
 

@@ -44,7 +44,7 @@ class ElasticMotion:
 
 
 def elastic_motion(system: System, state: State) -> ElasticMotion:
-    """Return what elastic elements are stretched by, and what they resist with."""
+    """Return the stretches of elastic elements, their rates, and the forces that resist them."""
     value, rate, rows = model.elastic_motion(system.elastic.arrays, body_arrays(system, state))
     damping = np.einsum("nij,nj->ni", system.elastic.damping, rate)
     return ElasticMotion(value, rate, value + damping, rows)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.certificates.proofs import Proof
+from sparsebody.html_tables import html_facts, html_lines, html_table
 from sparsebody.sparse.elimination_tree import pivot_flops
 from sparsebody.study.fits import Growth, growth
 
@@ -104,8 +105,24 @@ class Measured:
         return pivot_flops(float(self.front_bound or 0))
 
 
+class CertificateTable:
+    """The lines and the sizes of a certificate as a table in notebooks."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the certificate for people, but for its table of sizes."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return header and rows of its sizes."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        title, *lines = self.lines()
+        return html_facts(title, {"why": html_lines(lines), "sizes": html_table(*self.table())})
+
+
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(CertificateTable):
     """How a family grows in one elimination order.
 
     `growth` has the power laws of `largest_front`, `nnz_l`, `flops`, and `front_bound` and
@@ -258,7 +275,7 @@ class InertiaSize:
 
 
 @dataclass(frozen=True, eq=False)
-class InertiaCertificate:
+class InertiaCertificate(CertificateTable):
     """How H grows on every spanning tree."""
 
     family: str

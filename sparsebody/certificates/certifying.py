@@ -20,6 +20,7 @@ from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
 from sparsebody.plots.curves import Line
+from sparsebody.progress import Report, no_report
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
@@ -48,6 +49,7 @@ def certify(
     tree: Tree = "minimum-fronts",
     largest: int | None = None,
     time: bool = False,
+    report: Report = no_report,
 ) -> Certificate:
     """Return how the elimination of a family grows, with a proof where fronts stay bounded.
 
@@ -70,6 +72,8 @@ def certify(
         Bodies of the largest member; default 4096, or 1024 with "loops-aba".
     time : bool
         Measure the accelerations, too.
+    report : callable, optional
+        report(text, done, all), called on the way; counts bodies.
 
     Raises
     ------
@@ -101,23 +105,34 @@ def certify(
         automatic = tuple(one.ordering for one in taken)
         choice = automatic[-1]
     eliminate = partial(METHODS[method], choice=choice)
-    eliminated = [eliminate(member) for member in members]
+    n_bodies, total = 0, 2 * sum(member.n_bodies for member in members)
+    eliminated = []
+    for member in members:
+        report(f"elimination of {member.n_bodies} bodies", n_bodies, total)
+        eliminated.append(eliminate(member))
+        n_bodies += member.n_bodies
+    report("proof of bounded fronts", n_bodies, total)
     seconds = timer(method, choice) if time else lambda member: None
     proof = proof_of_bounded_fronts(
         lambda value: eliminate(grown.member(value)), eliminations.FIRST, eliminated
     )
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
-    sizes = tuple(_measured(one, most, seconds) for one in eliminated)
+    sizes = []
+    for one in eliminated:
+        report(f"bounds of {one.member.n_bodies} bodies", n_bodies, total)
+        sizes.append(_measured(one, most, seconds))
+        n_bodies += one.member.n_bodies
+    report("", n_bodies, total)
     columns = {name: certificate.column(sizes, name) for name in ("n_bodies", *FITTED)}
-    n_bodies = columns.pop("n_bodies")
+    bodies = columns.pop("n_bodies")
     return Certificate(
         family=grown.name,
         method=method,
         ordering=_name(choice),
         requested=requested,
-        sizes=sizes,
-        growth=certificate.power_laws(n_bodies, columns),
-        fill=certificate.logarithmic_growth(n_bodies, columns["nnz_l"]),
+        sizes=tuple(sizes),
+        growth=certificate.power_laws(bodies, columns),
+        fill=certificate.logarithmic_growth(bodies, columns["nnz_l"]),
         proof=proof,
         bound_is_for="admissible order" if _is_admissible(eliminated[-1]) else "order",
         automatic=automatic,
@@ -154,7 +169,9 @@ def _measured(one: Eliminated, most: int, seconds: Timer) -> certificate.Measure
     return certificate.Measured(member.n_bodies, *cost, bound, seconds(member))
 
 
-def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> InertiaCertificate:
+def certify_inertia(
+    family: FamilyLike, *, largest: int | None = None, report: Report = no_report
+) -> InertiaCertificate:
     """Return how the nonzeros of H grow on every spanning tree of a family, as of `certify`.
 
     The largest member has up to 2,000 bodies, between all of which distances are looked at; default
@@ -168,11 +185,15 @@ def certify_inertia(family: FamilyLike, *, largest: int | None = None) -> Inerti
         )
     grown = eliminations.as_growing(family)
     values = eliminations.measured_values(grown, largest)
-    sizes = tuple(_inertia_size(grown.member(value)) for value in values)
+    sizes = []
+    for k, value in enumerate(values):
+        report(f"size {k + 1} of {len(values)}", sum(values[:k]), sum(values))
+        sizes.append(_inertia_size(grown.member(value)))
+    report("", sum(values), sum(values))
     columns = {"every_tree": certificate.column(sizes, "every_tree")}
     columns |= {name: np.array([one.nonzeros[name] for one in sizes], float) for name in TREES}
     laws = certificate.power_laws(certificate.column(sizes, "n_bodies"), columns)
-    return InertiaCertificate(grown.name, sizes, laws)
+    return InertiaCertificate(grown.name, tuple(sizes), laws)
 
 
 def _inertia_size(member: Member) -> InertiaSize:

@@ -4,7 +4,6 @@ An algorithm is a file with a kernel that takes `Links` and a `Motion`, and a li
 The same kernel runs compiled on floats and, by `counting.interpreted`, on numbers that count.
 """
 
-from sparsebody.classical.algorithms import ALGORITHMS, Algorithm, algorithm
-from sparsebody.classical.arm import Arm
+import lazy_loader
 
-__all__ = ["ALGORITHMS", "Algorithm", "Arm", "algorithm"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,13 +6,8 @@ printed with the length L1 and for bodies numbered from the tip; the symbols her
 print, where body k has the length with the number k - 1.
 """
 
-from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +15,10 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, numbers
 from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.arm_links import Links, Motion, link_transforms
+from sparsebody.classical.arm_links import Motion, link_transforms
 from sparsebody.classical.counting import lifted
 from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
-from sparsebody.errors import ModelError, check_name
+from sparsebody.errors import MissingDependencyError, ModelError, check_name
 from sparsebody.spatial import rod_inertia
 
 N = 6
@@ -70,43 +65,59 @@ def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 
 
 
 def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
-    """Return the operators of the arm with point masses in symbols.
+    """Return the operators of the arm with point masses, of polynomials in symbols, by SymPy.
 
     L0, L1, ... are lengths, m(1), ... masses, c(1), s(1), ... cosines and sines of the joint
-    angles, body by body from the tip; where it is straight they are 1 and 0.
+    angles, body by body from the tip; where it is straight they are 1 and 0. Raises
+    MissingDependencyError without SymPy.
     """
-    links = _symbolic_links(six_revolute_arm())
-    if straight:
-        cosine, sine = array_of([1] * N, (N,)), array_of([0] * N, (N,))
-    else:
-        cosine, sine = (array_of(_named(name), (N,)) for name in ("c({})", "s({})"))
-    nothing = array_of([0] * N, (N,))
-    transforms = link_transforms(links, cosine, sine, nothing)
-    others = (np.full(shape, nothing[0]) for shape in ((N, 4), N, N, (N, 6), 3))
-    tip = shift_operators(array_of([symbol("L0"), 0, 0], (1, 3)))[0]
-    return SpatialOperators(links, Motion(*transforms, *others), N - 1, tip)
+    try:
+        from sympy import QQ, Symbol
+        from sympy import ring as polynomial_ring
+    except ImportError as error:
+        raise MissingDependencyError(
+            "operators in symbols need SymPy: pip install 'sparsebody[classical]'"
+        ) from error
+    numbered = [f"{letter}({k})" for letter in "mcs" for k in range(1, N + 1)]
+    names = [*(f"L{k}" for k in range(N)), *numbered]
+    ring, *generators = polynomial_ring([Symbol(name) for name in names], QQ)
+    symbols = dict(zip(names, generators, strict=True))
 
+    def constant(value: float) -> Any:
+        return ring(QQ(*value.as_integer_ratio()))
 
-def _symbolic_links(arm: Arm) -> Links:
-    """Return the constants of the links with symbols for lengths and masses."""
-    names = _named("L{}")[1:]  # of links between joints; link i is the body N - i
-    mass, length = array_of(_named("m({})"), (N,)), array_of([0, *names], (N,))
-    ends = [x for name in (*names, symbol("L0")) for x in (name, 0, 0)]
-    com, inertia = array_of(ends, (N, 3)), array_of([0] * 9 * N, (N, 3, 3))
-    links = lifted(arm.links, constant)
-    return links._replace(
+    def from_the_base(letter: str) -> list[Any]:
+        return [symbols[f"{letter}({k})"] for k in range(N, 0, -1)]
+
+    links = lifted(six_revolute_arm().links, constant)  # link i is the body N - i
+    lengths = [symbols[f"L{k}"] for k in range(N - 1, -1, -1)]  # the last is that of the tip
+    mass = _objects(from_the_base("m"))
+    com = _objects([x for length in lengths for x in (length, ring.zero, ring.zero)]).reshape(N, 3)
+    inertia = np.full((N, 3, 3), ring.zero)
+    links = links._replace(
         mass=mass,
         com=com,
-        length=length,
+        length=_objects([ring.zero, *lengths[:-1]]),
         inertia=inertia,
         moment=mass[:, None] * com,
         spatial_inertia=body_masses(mass, com, inertia),
     )
+    nothing = np.full(N, ring.zero)
+    if straight:
+        cosine, sine = np.full(N, ring.one), nothing
+    else:
+        cosine, sine = (_objects(from_the_base(letter)) for letter in "cs")
+    transforms = link_transforms(links, cosine, sine, nothing)
+    others = (np.full(shape, ring.zero) for shape in ((N, 4), N, N, (N, 6), 3))
+    tip = shift_operators(com[-1:])[0]
+    return SpatialOperators(links, Motion(*transforms, *others), N - 1, tip)
 
 
-def _named(pattern: str) -> list[object]:
-    """Return symbols numbered from body N at the base to body 1 at the tip."""
-    return [symbol(pattern.format(k)) for k in range(N, 0, -1)]
+def _objects(values: Sequence[Any]) -> FloatArray:
+    """Return numbers of any kind as an array of objects."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def sine_torques(arm: Arm, times: ArrayLike, algorithm: Algorithm) -> FloatArray:
@@ -116,121 +127,3 @@ def sine_torques(arm: Arm, times: ArrayLike, algorithm: Algorithm) -> FloatArray
     t = np.atleast_1d(numbers(times, "arm: times"))
     motions = np.stack([np.sin(t), np.cos(t), -np.sin(t)], axis=1)
     return np.array([algorithm(arm, *np.tile(at[:, None], arm.n)) for at in motions])
-
-
-# ---- polynomials in named symbols: numbers on which formulas run to be read ----------------------
-
-Monomial = tuple[tuple[str, int], ...]  # symbols with their powers, by name
-
-
-class Expression:
-    """A polynomial in symbols with exact coefficients; `terms` has (("L", 2), ("m", 1)) for L^2 m.
-
-    Examples
-    --------
-    >>> L, m = symbol("L"), symbol("m")
-    >>> L * L * m - 2 * m + 1
-    L^2 m - 2 m + 1
-    >>> ((L + m) * (L - m))({"L": 3.0, "m": 1.0})
-    8.0
-    """
-
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Mapping[Monomial, Any]) -> None:
-        self.terms = {monomial: c for monomial, c in terms.items() if c != 0}
-
-    def __call__(self, values: Mapping[str, float]) -> float:
-        """Return the value where the symbols have these; ModelError if one is missing."""
-        for name in sorted({name for monomial in self.terms for name, _ in monomial}):
-            if name not in values:
-                raise ModelError(f"symbol {name!r} has no value; give it a number")
-        return sum(
-            (float(c) * prod(values[name] ** power for name, power in monomial))
-            for monomial, c in self.terms.items()
-        )
-
-    def __repr__(self) -> str:
-        text = ""
-        for monomial, c in sorted(self.terms.items(), key=_by_degree):
-            powers = (name if power == 1 else f"{name}^{power}" for name, power in monomial)
-            size, letters = abs(c), " ".join(powers)
-            sign = " - " if c < 0 else " + "
-            text += sign + " ".join(
-                x for x in ("" if size == 1 and letters else str(size), letters) if x
-            )
-        first = text[:3].replace(" ", "").replace("+", "")
-        return first + text[3:] if text else "0"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Expression | int | float | Fraction) and not (self - other).terms
-
-    def __hash__(self) -> int:
-        is_number = self.terms.keys() <= {()}
-        return hash(self.terms.get((), 0) if is_number else frozenset(self.terms.items()))
-
-    def __bool__(self) -> bool:
-        return bool(self.terms)
-
-    def __neg__(self) -> Expression:
-        return Expression({monomial: -c for monomial, c in self.terms.items()})
-
-    def __add__(self, other: Any) -> Expression:
-        terms = dict(self.terms)
-        for monomial, c in _expression(other).terms.items():
-            terms[monomial] = terms.get(monomial, 0) + c
-        return Expression(terms)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Expression:
-        return self + -_expression(other)
-
-    def __rsub__(self, other: Any) -> Expression:
-        return _expression(other) - self
-
-    def __mul__(self, other: Any) -> Expression:
-        terms: dict[Monomial, Any] = {}
-        for left, c in self.terms.items():
-            for right, d in _expression(other).terms.items():
-                monomial = tuple(sorted((Counter(dict(left)) + Counter(dict(right))).items()))
-                terms[monomial] = terms.get(monomial, 0) + c * d
-        return Expression(terms)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, number: Any) -> Expression:
-        if isinstance(number, Expression):
-            return NotImplemented  # no polynomial
-        return self * (1 / Fraction(number))
-
-    def __pow__(self, power: int) -> Expression:
-        if not isinstance(power, int) or power < 0:
-            return NotImplemented
-        return prod([self] * power, start=constant(1))
-
-
-def symbol(name: str) -> Expression:
-    """Return the expression that is one symbol."""
-    return Expression({((name, 1),): 1})
-
-
-def constant(value: float) -> Expression:
-    """Return a number as an expression; a float becomes the fraction that it is."""
-    exact = Fraction(value)
-    return Expression({(): int(exact) if exact.denominator == 1 else exact})
-
-
-def array_of(values: Iterable[Any], shape: tuple[int, ...]) -> FloatArray:
-    """Return expressions and numbers as an array of objects."""
-    expressions = np.empty(shape, dtype=object)
-    expressions.ravel()[:] = [_expression(value) for value in values]
-    return expressions
-
-
-def _expression(value: Any) -> Expression:
-    return value if isinstance(value, Expression) else constant(value)
-
-
-def _by_degree(term: tuple[Monomial, Any]) -> tuple[int, Monomial]:
-    return -sum(power for _, power in term[0]), term[0]

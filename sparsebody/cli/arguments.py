@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 import sparsebody as sb
+from sparsebody.cli import completion
 from sparsebody.writing import check_writable, write_errors
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -108,11 +109,24 @@ def _source(ctx: click.Context, _: click.Parameter, name: str) -> Source:
     return Source(name, dict(pairs))
 
 
-def source_argument(name: str = "mechanism", **attributes: Any) -> Callable[[C], C]:
-    """Return what adds an argument and -p key=value, and gives the command both as its Source."""
-    argument = click.argument("source", metavar=name.upper(), callback=_source, **attributes)
+def source_argument(
+    name: str = "mechanism", suffixes: tuple[str, ...] = FILE_SUFFIXES, **attributes: Any
+) -> Callable[[C], C]:
+    """Return what adds an argument and -p key=value, and gives the command both as its Source.
+
+    Files with one of the suffixes are completed.
+    """
+    attributes |= {"callback": _source, "shell_complete": completion.sources(suffixes)}
+    argument = click.argument("source", metavar=name.upper(), **attributes)
     text = "Parameter of a gallery mechanism; may be repeated."
-    option = eager_option("-p", "--parameter", multiple=True, type=ASSIGNMENT, help=text)
+    option = eager_option(
+        "-p",
+        "--parameter",
+        multiple=True,
+        type=ASSIGNMENT,
+        help=text,
+        shell_complete=completion.assignments,
+    )
     return lambda command: argument(option(command))
 
 
@@ -129,6 +143,7 @@ reduction_option = click.option(
     "--reduction",
     default="auto",
     metavar="NAME",
+    shell_complete=completion.names(more=("auto", "none")),
     help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
 )
 
@@ -137,8 +152,9 @@ def solver_options(command: C) -> C:
     """Add --ordering and --factorization."""
     known = "auto: the least predicted time. An unknown name lists them."
     for name, what in (("factorization", "Factorization"), ("ordering", "Elimination order")):
-        option = click.option(f"--{name}", default="auto", metavar="NAME", help=f"{what}; {known}")
-        command = option(command)
+        complete = completion.names((name, f"{name.upper()}S"), more=("auto",))
+        option = partial(click.option, default="auto", metavar="NAME", shell_complete=complete)
+        command = option(f"--{name}", help=f"{what}; {known}")(command)
     return command
 
 

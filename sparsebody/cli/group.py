@@ -15,18 +15,22 @@ from typing import Any, NoReturn
 import click
 
 from sparsebody import __version__, errors, ranks
+from sparsebody.cli.completion import completion
+from sparsebody.cli.doctor_command import doctor
+from sparsebody.cli.export_command import export
 from sparsebody.cli.growth_commands import certify, classical
 from sparsebody.cli.mechanism_commands import gallery, inspect, plot
 from sparsebody.cli.modes_command import modes
 from sparsebody.cli.order_commands import algorithms, loop_bases, order
 from sparsebody.cli.simulate_command import simulate
-from sparsebody.cli.study_commands import corpus, doctor, report, study
+from sparsebody.cli.study_commands import corpus, report, study
+from sparsebody.cli.view_command import view
 
 BAD_INPUTS: tuple[type[Exception], ...] = (errors.ModelError, errors.ShapeError, errors.StudyError)
 BAD_INPUTS += (errors.SimulationOptionError, errors.UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, gallery, study]
-COMMANDS += [report, corpus, classical, doctor]
+COMMANDS = [simulate, modes, inspect, order, algorithms, loop_bases, certify, plot, view, gallery]
+COMMANDS += [study, report, corpus, classical, export, doctor, completion]
 
 
 class Group(click.Group):

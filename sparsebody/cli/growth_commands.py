@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sparsebody import plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
+from sparsebody.cli.completion import names
 
 if TYPE_CHECKING:
     from sparsebody.classical.costs import Cost
@@ -25,8 +26,18 @@ if TYPE_CHECKING:
     default="sparse",
     help="The whole graph; the recursion with loops on a tree; nonzeros of H on every tree.",
 )
-@click.option("--ordering", metavar="NAME", help="Of method sparse.  [default: auto]")
-@click.option("--tree", metavar="NAME", help="Of method loops-aba.  [default: minimum-fronts]")
+@click.option(
+    "--ordering",
+    metavar="NAME",
+    shell_complete=names(("ordering", "ORDERINGS"), more=("auto",)),
+    help="Of method sparse.  [default: auto]",
+)
+@click.option(
+    "--tree",
+    metavar="NAME",
+    shell_complete=names(("tree.tree_choice", "TREE_CHOICES")),
+    help="Of method loops-aba.  [default: minimum-fronts]",
+)
 @click.option("--largest", type=click.IntRange(1), help="Bodies of the largest member.")
 @arg.flag("--time", help="Measure the accelerations, too.")
 @arg.json_option
@@ -65,12 +76,14 @@ def certify(
     from sparsebody.study.families import Family
 
     family = Family(source.name, source.name, source.parameters)
-    options = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
-    certificate = (
-        certifying.certify_inertia(family, largest=largest)
-        if method == "crba"
-        else certifying.certify(family, method=method, largest=largest, time=time, **options)
-    )
+    options: dict[str, Any] = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
+    with out.reports(as_json) as report:
+        size: dict[str, Any] = {"largest": largest, "report": report}
+        certificate = (
+            certifying.certify_inertia(family, **size)
+            if method == "crba"
+            else certifying.certify(family, method=method, time=time, **options, **size)
+        )
     if as_json:
         out.print_json(certificate.to_dict())
         return

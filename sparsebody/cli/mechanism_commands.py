@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from sparsebody.dynamics.mobility import GenericMobility
 
 MOST_LINES = 8  # of subgroups, reactions and advice
+LARGE = 1000  # bodies, from which on progress is shown
 FEW_BODIES = 60  # for which advice is given by default
 _TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
 _FORMATS = ("png", "svg", "pdf")
 
 
 @click.command()
-@arg.source_argument("name", required=False, default="")
+@arg.source_argument("name", suffixes=(), required=False, default="")
 @arg.new_file_option("--output", help="File (.json) to write it to; its directory is made.")
 @arg.overwrite_option
 @arg.json_option
@@ -102,7 +103,9 @@ def inspect(
 ) -> None:
     """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
     mechanism = source.load()
-    inspection = analysis.inspect_mechanism(mechanism, **options)
+    is_quiet = as_json or mechanism.n_bodies < LARGE
+    with out.reports(is_quiet, steady=False) as report:
+        inspection = analysis.inspect_mechanism(mechanism, report=report, **options)
     is_small = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
     advised = sb.advise(mechanism) if advice or save_advised or is_small else None
     if advised and save_advised and ranks.rank() == 0:
@@ -240,7 +243,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 
 
 @click.command()
-@arg.source_argument("trajectory|mechanism")
+@arg.source_argument("trajectory|mechanism", (*arg.FILE_SUFFIXES, *_TRAJECTORY_SUFFIXES))
 @arg.file_option("--output", default=Path("."), help="Picture, or directory for several.")
 @click.option(
     "--kind",

@@ -11,7 +11,7 @@ import click
 import sparsebody as sb
 from sparsebody import plots
 from sparsebody.cli import arguments as arg
-from sparsebody.cli.output import echo_paths, print_json, print_table
+from sparsebody.cli.output import echo_paths, print_json, print_table, progress_bar
 from sparsebody.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -36,14 +36,20 @@ def modes(
     from sparsebody.model.files import mechanism_document
 
     paths = [] if output is None else _paths(output, count, overwrite)
-    result = _modes(mechanism.compile(), count, near)
+    with progress_bar(1, as_json, steady=False) as moved:
+        moved("vibrations", 0)
+        result = _modes(mechanism.compile(), count, near)
+        moved("", 1)
     paths = paths[: len(result.eigenvalue)]
     if paths:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
-    for k, path in enumerate(paths):
-        result.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
-        subject = plots.trajectory_subject(path, plots.Options())
-        plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
+    with progress_bar(len(paths), as_json or not paths) as moved:
+        for k, path in enumerate(paths):
+            moved(f"mode {k + 1}: motion and picture", k)
+            result.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
+            subject = plots.trajectory_subject(path, plots.Options())
+            plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
+        moved("", len(paths))
     if as_json:
         rows = zip(result.frequency.tolist(), result.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]

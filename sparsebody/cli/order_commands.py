@@ -11,17 +11,24 @@ import sparsebody as sb
 from sparsebody import analysis, plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
+from sparsebody.cli.completion import names as complete_names
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
 
 @click.command()
-@arg.source_argument()
+@arg.source_argument(suffixes=(*arg.FILE_SUFFIXES, *PATTERN_SUFFIXES))
 @arg.names_option(
-    "--ordering", help="Compare this one; may be repeated.  [default: all that are quick]"
+    "--ordering",
+    shell_complete=complete_names(("ordering", "ORDERINGS")),
+    help="Compare this one; may be repeated.  [default: all that are quick]",
 )
 @click.option(
-    "--factorization", default="auto", metavar="NAME", help="Of predicted times; auto: the least."
+    "--factorization",
+    default="auto",
+    metavar="NAME",
+    shell_complete=complete_names(("factorization", "FACTORIZATIONS"), more=("auto",)),
+    help="Of predicted times; auto: the least.",
 )
 @arg.file_option(
     "--blocks", help="Blocks of a matrix (.json of the corpus, or sizes).  [default: rows]"
@@ -53,7 +60,7 @@ def order(
     """Compare elimination orders of MECHANISM: operations, fill-in, bands, trees, fronts.
 
     The one with the fewest operations comes first; nothing is factorized. MECHANISM may also be a
-    symmetric matrix of anybody's (.mtx) or a METIS graph (.graph).
+    symmetric matrix from elsewhere (.mtx) or a METIS graph (.graph).
     """
     is_matrix = source.name.lower().endswith(PATTERN_SUFFIXES)
     if is_matrix and (source.parameters or factorization != "auto"):
@@ -85,7 +92,7 @@ def order(
     if spy is not None:
         if not isinstance(comparison.pattern, sb.BlockPattern):
             raise click.UsageError(
-                f"--spy draws matrices of bodies and joints, but {source.name} is none; give "
+                f"--spy draws matrices of bodies and joints, but {source.name} has neither; give "
                 "--blocks that tell them"
             )
         figure = plots.plot_spy(comparison.pattern, best_order, best, source.name)
@@ -105,7 +112,11 @@ def order(
 
 @click.command()
 @arg.source_argument()
-@arg.names_option("--algorithm", help="Run this one; may be repeated.  [default: all]")
+@arg.names_option(
+    "--algorithm",
+    shell_complete=complete_names(("ordering.literature_orders", "ALGORITHMS")),
+    help="Run this one; may be repeated.  [default: all]",
+)
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
 @arg.sizes_option(
     "bodies", "64,256,1024", "Fit the growth of the flops over these numbers of bodies."

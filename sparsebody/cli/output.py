@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from sparsebody import progress as bars
+from sparsebody.progress import Report, no_report
 
 if TYPE_CHECKING:
     from sparsebody.analysis.order_comparison import OrderingLine
@@ -108,20 +112,37 @@ def print_orderings(lines: Sequence[OrderingLine]) -> None:
             click.echo(f"{line.name}: {line.remark}")
 
 
-Moved = Callable[[str, int], None]
+Moved = Callable[[str, float], None]
 
 
 @contextmanager
-def progress_bar(total: int, quiet: bool = False) -> Iterator[Moved]:
-    """Yield moved(text, done), which shows on stderr how much of all is done, unless quiet."""
-    if quiet:
-        yield lambda text, done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iterator[Moved]:
+    """Yield moved(text, done), which shows how much of all is done, and the time left.
 
-    text = TextColumn("{task.fields[text]}")
-    columns = (MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), text)
-    with Progress(*columns, console=Console(stderr=True, markup=False)) as bar:
-        task = bar.add_task("", total=total, text="")
-        yield lambda text, done: bar.update(task, completed=done, total=total, text=text)
+    On stderr if that is a terminal, unless quiet; `steady` as of `sparsebody.progress`.
+    """
+    with _reported(total, quiet, steady) as report:
+        yield lambda text, done: report(text, done, total)
+
+
+@contextmanager
+def _reported(total: float, quiet: bool, steady: bool) -> Iterator[Report]:
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield no_report
+        return
+    with bars.progress_bar(total, steady=steady) as moved:
+        yield lambda text, done, _: moved(done, text)
+
+
+@contextmanager
+def reports(quiet: bool = False, steady: bool = True) -> Iterator[Report]:
+    """Yield report(text, done, all), the same where all is known at the first report only."""
+    with ExitStack() as stack:
+        bar: list[Report] = []
+
+        def report(text: str, done: float, total: float) -> None:
+            if not bar:
+                bar.append(stack.enter_context(_reported(total, quiet, steady)))
+            bar[0](text, done, total)
+
+        yield report

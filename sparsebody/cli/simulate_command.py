@@ -14,6 +14,7 @@ import sparsebody as sb
 from sparsebody import ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
+from sparsebody.cli.completion import names
 from sparsebody.errors import EnergyWarning, InterruptionWarning
 
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
@@ -30,10 +31,16 @@ _INTERRUPTED = 130
     "--method",
     default="auto",
     metavar="NAME",
+    shell_complete=names(("simulation.integrators", "INTEGRATORS"), more=("auto",)),
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
     "generalized-alpha-2, radau-iia, or auto: rk4 where it does.",
 )
-@click.option("--stabilization", default="projection", help="projection, baumgarte or none.")
+@click.option(
+    "--stabilization",
+    default="projection",
+    shell_complete=names(("simulation.stabilization", "STABILIZATIONS")),
+    help="projection, baumgarte or none.",
+)
 @click.option("--time-constant", type=float, help="Of baumgarte [s].  [default: ten steps]")
 @click.option("--compliance", type=float, help="Of joints in generalized-alpha [m/N].")
 @click.option(

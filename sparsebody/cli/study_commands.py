@@ -1,14 +1,11 @@
-"""sparsebody study, report, corpus, doctor: measurements, matrices, and the machine for them."""
+"""sparsebody study, report, corpus: measurements and matrices."""
 
 from __future__ import annotations
 
 import math
 import os
-import platform
 from collections import Counter
-from contextlib import suppress
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +15,6 @@ import sparsebody as sb
 from sparsebody import ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-
-OPTIONAL = {  # package: what it is for
-    "scikit-sparse": "CHOLMOD: factorizations and orderings of lattices",
-    "pymumps": "MUMPS: factorizations over the ranks of mpiexec",
-    "mujoco": "MJCF and URDF files",
-    "distributed": "studies on a Dask cluster",
-    "pyarrow": "studies as Parquet tables",
-    "pin": "Pinocchio as a peer in studies",
-}
 
 
 @click.command()
@@ -178,49 +166,3 @@ def _verify(directory: Path, as_json: bool) -> None:
             f"{len(broken)} of {n_files} files are missing or changed, such as {broken[0]}; write "
             "the corpus again with --overwrite"
         )
-
-
-# ---- this machine -----------------------------------------------------------------------------
-
-
-@click.command()
-@arg.json_option
-def doctor(as_json: bool) -> None:
-    """Show the build of the native kernels in use, the BLAS, and optional packages."""
-    from sparsebody import _core
-    from sparsebody._core import _cpu
-    from sparsebody.study import machine
-
-    with suppress(ImportError):
-        import_module("sksparse.cholmod")  # for its BLAS
-    import_module("scipy.linalg")
-    names = ("numpy", "scipy", "networkx", "h5py", "matplotlib", *OPTIONAL)
-    versions = {name: machine.package_versions(name).partition(" ")[2] for name in names}
-    level = _cpu.level()
-    processor_level = f"x86-64-v{level}" if level else platform.machine()
-    report = {
-        "version": sb.__version__,
-        "python": platform.python_version(),
-        "kernels": {
-            "in_use": _core.level,
-            "available": _core.available_levels(),
-            "processor_level": processor_level,
-        },
-        "processor": machine.machine(),
-        "blas": machine.loaded_blas(),
-        "packages": versions,
-    }
-    if as_json:
-        out.print_json(report)
-        return
-    others = ", ".join(name for name in _core.available_levels() if name != _core.level)
-    also = f" (also installed: {others}; SPARSEBODY_LEVEL=NAME chooses)" if others else ""
-    click.echo(f"sparsebody {report['version']}, Python {report['python']}")
-    click.echo(f"native kernels: {_core.level}{also}")
-    click.echo(f"processor: {report['processor']}, {processor_level}")
-    click.echo(f"BLAS in use: {report['blas']}\n")
-    rows = [
-        (name, version or "not installed", OPTIONAL.get(name, "required"))
-        for name, version in versions.items()
-    ]
-    out.print_table(("package", "version", "what it is for"), rows)

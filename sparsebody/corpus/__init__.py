@@ -1,1 +1,5 @@
 """Families of matrices with everything known about them, for authors of sparse solvers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,6 +11,7 @@ from .compliant_reactions import (
     joint_compliances as joint_compliances,
     uniform_compliance as uniform_compliance,
 )
+from .kkt_matrix import KKTMatrix as KKTMatrix, kkt_matrix as kkt_matrix
 
 # Inverse
 from .inverse_dynamics import (

@@ -23,6 +23,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
+from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.subgroups import Subgroup, describe, redundant_subgroups
 from sparsebody.model.system import State, System, check_state
@@ -121,6 +122,20 @@ class ForwardDynamics:
     def __repr__(self) -> str:
         solver = f"{self.ordering}, {self.factorization}"
         return f"ForwardDynamics({self.system.name!r}: {solver}, {self.rank} independent rows)"
+
+    def _repr_html_(self) -> str:
+        facts = self._decisions() | self.choice.explain()
+        orders = [
+            (name, f"{one.flops:.3g}", one.nnz_l, one.largest_front, one.etree_height)
+            for name, one in self.choice.metrics.items()
+        ]
+        facts["orderings"] = html_table(("ordering", "flops", "nnz(L)", "front", "height"), orders)
+        for name in ("predictions", "predicted_seconds"):
+            del facts[name]  # "why" tells the least
+        if self.rank_decision is not None:
+            facts["redundancy_gap"] = f"{self.rank_decision.gap:.1e}"
+        told = {name: value for name, value in facts.items() if value not in ("", {}, [], None)}
+        return html_facts(repr(self), told)
 
     @property
     def evaluator(self) -> Evaluator:
@@ -254,11 +269,16 @@ class ForwardDynamics:
 
     def explain(self) -> dict[str, object]:
         """Say what was chosen, and why: rank decision, ordering, factorization, predictions."""
+        subgroups = {"subgroups": describe(self.subgroups)}
+        of_factors = self.evaluator.explain()
+        return self._decisions() | subgroups | self.choice.explain() | of_factors
+
+    def _decisions(self) -> dict[str, object]:
+        """Return freedoms, rows and rank, without what has to be computed first."""
         decision = self.rank_decision
         undecided = "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
         return {
             "planar": self.is_planar,
-            "subgroups": describe(self.subgroups),
             "residuals": self.residuals,
             "reduced_bodies": dict(self.reduced_bodies),
             "constraint_rows": self.system.n_rows,
@@ -268,8 +288,6 @@ class ForwardDynamics:
             "redundancy_doubt": "" if decision is None else decision.doubt,
             "redundancy_method": undecided if decision is None else decision.method,
             "history": [*self._prepared.own.history],
-            **self.choice.explain(),
-            **self.evaluator.explain(),
         }
 
     def __call__(self, state: State, *, body_force: FloatArray | None = None) -> Accelerations:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody._core import model
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import HtmlRepr, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.reductions import PlanarRows
 from sparsebody.equations.initial_state import consistent_state
@@ -15,7 +14,7 @@ from sparsebody.sparse.row_choices import generic_bars
 
 
 @dataclass(frozen=True)
-class Mobility:
+class Mobility(HtmlRepr):
     """Counts of a mechanism at one pose. Featherstone (2008), sec. 8.10."""
 
     bodies: int
@@ -45,14 +44,11 @@ def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> M
 
 def count_loops(system: System) -> int:
     """Return edges - nodes + components of the graph of bodies and joints that have rows."""
-    edges = np.flatnonzero(np.diff(system.first_row) > 0)
-    n = system.n_bodies + 1  # the world is the last node, which -1 means
-    ends = system.predecessor[edges] % n, system.successor[edges] % n
-    return int(model.spanning_forest(n, *ends)[1].sum())
+    return system.n_loops
 
 
 @dataclass(frozen=True)
-class GenericMobility:
+class GenericMobility(HtmlRepr):
     """Counts for joints in general position: a bound of the constraints' rank."""
 
     freedoms: int  # of a body: 6, or 3 in a plane

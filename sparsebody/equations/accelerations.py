@@ -1,6 +1,7 @@
 """Accelerations and constraint forces; the smallest ones where constraints are redundant."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning, ModelError
 from sparsebody.factorization.krylov import least_norm
+from sparsebody.html_tables import largest_norm
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
@@ -36,6 +38,18 @@ class Accelerations(BriefRepr):
     residual: float  # relative residual of the kept rows and the bodies' equations
     dropped_residual: float  # the left-out rows' largest violation, relative to free motion
     solver: SolveReport | None = None  # of an iterative solve
+
+    def _html_facts(self) -> Mapping[str, object]:
+        angular, linear = (largest_norm(part) for part in np.split(self.acceleration, 2, axis=1))
+        moment, force = (largest_norm(part) for part in np.split(self.joint_wrench, 2, axis=1))
+        facts: dict[str, object] = {
+            "bodies": len(self.acceleration),
+            "largest acceleration": f"{linear:.4g} m/s^2, {angular:.4g} rad/s^2, spatial",
+            "constraint rows": len(self.multiplier),
+            "largest joint reaction": f"{force:.4g} N, {moment:.4g} N m",
+            "residual": f"{self.residual:.1e}, of left-out rows {self.dropped_residual:.1e}",
+        }
+        return facts if self.solver is None else facts | {"solver": self.solver}
 
 
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique

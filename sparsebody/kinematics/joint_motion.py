@@ -2,13 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from sparsebody._core import joints, model
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.system import State, System, body_arrays
+from sparsebody.spatial import rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,27 +131,52 @@ def joint_velocities(system: System, state: State) -> dict[str, FloatArray]:
     }
 
 
-def world_wrenches(system: System, state: State, joint_wrench: FloatArray) -> FloatArray:
-    """Return joint wrenches (n_joints, 6) on the successors in world axes, moment first [N m, N].
+class BodyMotion(Protocol):
+    """A State, or a Trajectory, whose arrays begin with an axis of records."""
 
-    About the origins of the successors' joint frames; `joint_wrench` is that of `Accelerations`.
+    @property
+    def position(self) -> FloatArray:
+        """(..., n_bodies, 3)."""
+
+    @property
+    def orientation(self) -> FloatArray:
+        """(..., n_bodies, 4)."""
+
+    @property
+    def velocity(self) -> FloatArray:
+        """(..., n_bodies, 6)."""
+
+
+def world_wrenches(system: System, motion: BodyMotion, joint_wrench: FloatArray) -> FloatArray:
+    """Return joint wrenches (..., n_joints, 6) on successors in world axes, moment first [N m, N].
+
+    About the origins of the successors' joint frames, at a state or all records of a trajectory;
+    `joint_wrench` is that of `Accelerations`, or the trajectory's.
     """
-    R = np.concatenate([body_rotations(state), np.eye(3)[None]])
-    turn = R[system.successor] @ system.successor_rotation
-    return np.einsum("nab,nkb->nka", turn, joint_wrench.reshape(-1, 2, 3)).reshape(-1, 6)
+    R = rotation_from_quaternion(motion.orientation)
+    world = np.broadcast_to(np.eye(3), (*R.shape[:-3], 1, 3, 3))
+    turn = np.concatenate([R, world], axis=-3)[..., system.successor, :, :]
+    parts = joint_wrench.reshape(*joint_wrench.shape[:-1], 2, 3)
+    of_world = np.einsum("...nab,nbc,...nkc->...nka", turn, system.successor_rotation, parts)
+    return np.asarray(of_world.reshape(joint_wrench.shape))
 
 
-def point_position(system: System, state: State, body: str, point: FloatArray) -> FloatArray:
-    """Return the world position (3,) of a point given in the user's frame of a body [m]."""
+def point_position(system: System, motion: BodyMotion, body: str, point: ArrayLike) -> FloatArray:
+    """Return the world position (3,) of a point in the user's frame of a body [m].
+
+    Of a trajectory, its path (n_records, 3).
+    """
     i, arm = _arm(system, body, point)
-    return np.asarray(state.position[i] + body_rotations(state)[i] @ arm)
+    R = rotation_from_quaternion(motion.orientation[..., i, :])
+    return np.asarray(motion.position[..., i, :] + R @ arm)
 
 
-def point_velocity(system: System, state: State, body: str, point: FloatArray) -> FloatArray:
-    """Return the world velocity (3,) of a point given in the user's frame of a body [m/s]."""
+def point_velocity(system: System, motion: BodyMotion, body: str, point: ArrayLike) -> FloatArray:
+    """Return the world velocity (3,), or (n_records, 3), of a point, as of `point_position`."""
     i, arm = _arm(system, body, point)
-    w, u = state.velocity[i, :3], state.velocity[i, 3:]
-    return np.asarray(body_rotations(state)[i] @ (u + np.cross(w, arm)))
+    R = rotation_from_quaternion(motion.orientation[..., i, :])
+    w, u = np.split(motion.velocity[..., i, :], 2, axis=-1)
+    return np.asarray(np.einsum("...ab,...b->...a", R, u + np.cross(w, arm)))
 
 
 def linear_accelerations(state: State, acceleration: FloatArray) -> FloatArray:
@@ -163,7 +190,7 @@ def linear_accelerations(state: State, acceleration: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("nij,nj->ni", body_rotations(state), local))
 
 
-def _arm(system: System, body: str, point: FloatArray) -> tuple[int, FloatArray]:
+def _arm(system: System, body: str, point: ArrayLike) -> tuple[int, FloatArray]:
     """Return the index of a body, and a point of its user's frame from the center of mass."""
     i = system.body(body)
     return i, np.asarray(point, dtype=float) - system.center_of_mass[i]

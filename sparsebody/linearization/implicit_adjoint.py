@@ -7,9 +7,10 @@ accelerations of the bodies, and
     dv_1 = dv_0 + h ((1 - gamma) da_0 + gamma da_1),
     (1 - alpha_m) da_1 + alpha_m da_0 = (1 - alpha_f) d(dv_1/dt) + alpha_f d(dv_0/dt).
 
-So K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes of
-the end, and its transpose gradients by the end into weights of these. Of starting values, changes
-of K / b are left out, of the order h^2 where steps resolve springs and elements.
+So S = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
+of the end, and its transpose gradients by the end into weights of these: by Newton's factors, whose
+solutions are refined with products by S'. Of starting values, changes of K / b are left out, of the
+order h^2 where steps resolve springs and elements.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from sparsebody.linearization.state_gradients import (
     LinearDynamics,
     StateGradient,
     force_cross,
+    momenta,
 )
-from sparsebody.model.system import State
+from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.implicit.generalized_alpha import (
     DIFFERENCE_SHARE,
@@ -45,6 +47,10 @@ from sparsebody.simulation.implicit.generalized_alpha import (
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
 from sparsebody.simulation.stepper import carried
+
+_MOST_REFINEMENTS = 30
+_REFINED, _ROUNDED = 1e-13, 1e-9  # errors of a solution, relative, and changes that are rounding
+_SLOW = 0.5  # contraction at which the whole matrix is factorized
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +65,11 @@ class ImplicitStep:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Accelerations of compliant joints at a state, and [b M + K A'; A -C] there."""
+    """Accelerations of compliant joints, of starting values."""
 
-    state: State
+    at: RowMotion
     acceleration: FloatArray
     multiplier: FloatArray
-    b: float
-    matrix: csc_array
-
-    def solve(
-        self, force: FloatArray, row: FloatArray, transposed: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return twists (n_bodies, 6) and multipliers of the matrix, or of its transpose."""
-        matrix, size = self.matrix.T if transposed else self.matrix, force.size
-        rhs = np.concatenate([force.ravel(), row])
-        x = np.asarray(scaled_lu(matrix.tocsc(), size)(rhs), dtype=float)
-        return x[:size].reshape(-1, 6), x[size:]
 
 
 class ImplicitTape(ImplicitStepper):
@@ -111,19 +106,53 @@ class ImplicitTape(ImplicitStepper):
         """Those of the method."""
         return self._method.coefficients
 
-    def accelerations(self, rows: RowMotion, error: FloatArray) -> Solution:
+    def accelerations(self, rows: RowMotion, b: float, error: FloatArray) -> Solution:
         """Return those of starting values, at a state with rows that err so."""
-        b, equations = self.coefficients.of_newton(self.nominal)[0], self._equations
-        solution = self._starting.accelerations(rows, b, error)
-        return Solution(rows.state, *solution, b, equations.matrix(1.0, 0.0, b))
+        return Solution(rows, *self._starting.accelerations(rows, b, error))
 
-    def matrices(self, end: AlphaState) -> tuple[csc_array, csc_array, csc_array]:
-        """Return K, with all rows, D and M at the end of a step."""
+    def factorize_start(self, state: State, b: float) -> None:
+        """Factorize the matrix of starting values, [b M + K A'; A -C], symmetric as it is used."""
+        self._equations.begin(state)
+        self._equations.evaluate()
+        self._matrix.factorize(b, 0.0)
+
+    @property
+    def compliances(self) -> FloatArray:
+        """(n_rows,) those of the rows of joints."""
+        return self._equations.compliance.diagonal
+
+    @property
+    def native(self) -> simulation.ImplicitEquations:
+        """The equations at the point of the newest factors."""
+        return self._equations.native
+
+    def factorize(self, end: AlphaState, b: float, c: float) -> None:
+        """Factorize Newton's matrix at the end of a step."""
         equations = self._equations
         equations.begin(end.state, velocity=end.state.velocity, multiplier=end.multiplier)
         equations.acceleration[:] = end.acceleration
         equations.evaluate()
-        return equations.parts(exact_rows=True)
+        self._matrix.factorize(b, c)
+        equations.native.set_joint_rows()
+
+    def solve(self, force: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return twists (n_bodies, 6) and multipliers by the newest factors.
+
+        `row` are those of joints, or of elastic elements as well, which else are zero.
+        """
+        equations = self._equations
+        equations.force_residual[:], equations.row_residual[:] = -force, 0.0
+        equations.row_residual[: len(row)] = -row
+        self._matrix.solve()
+        return self._matrix.twist.copy(), self._matrix.multiplier.copy()
+
+    def whole_transpose(self, tangent: FloatArray, b: float, c: float) -> csc_array:
+        """Return S' at the point of the newest factors, with elastic elements as rows."""
+        K, D, M = self._equations.parts(exact_rows=True)
+        n, n_rows = len(tangent), K.shape[0] - 6 * len(tangent)
+        bodies = bsr_array((tangent, np.arange(n), np.arange(n + 1)))
+        S = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
+        return S.T.tocsc()
 
 
 class ImplicitAdjoint(Adjoint):
@@ -157,22 +186,23 @@ class ImplicitAdjoint(Adjoint):
         """
         tape = self._tape
         method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
-        share, rows = 1.0 / 6.0 - method.beta - 0.5 * method.shift, row_motion(self.system, state)
-        here = tape.accelerations(rows, rows.error)
+        b, rows = method.of_newton(h)[0], row_motion(self.system, state)
+        share = 1.0 / 6.0 - method.beta - 0.5 * method.shift
+        here = tape.accelerations(rows, b, rows.error)
         across = rows.product(here.acceleration) - rows.acceleration
         near: list[tuple[float, Solution]] = []
         for dt in (t, -t):
             moved = row_motion(self.system, carried(state, here.acceleration, dt))
             error = rows.error + dt * rows.velocity + 0.5 * dt * dt * across
-            near.append((dt, tape.accelerations(moved, error)))
+            near.append((dt, tape.accelerations(moved, b, error)))
         jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
         change = share * jerk + cross_products(state.velocity, here.acceleration) / 12.0
-        n, size = self.system.n_rows, change.size
-        rows_of_bodies = here.matrix[size:, :size]
-        shift, nu = here.solve(np.zeros(size), h * h * (rows_of_bodies @ change.ravel()))
-        w, w_row = here.solve(g.velocity, np.zeros(len(nu)), transposed=True)
-        by_change = h * h * (rows_of_bodies.T @ w_row).reshape(change.shape)
-        self.add_inertial(here.b * w, shift)
+        n = self.system.n_rows
+        tape.factorize_start(state, b)
+        shift, nu = tape.solve(np.zeros_like(change), h * h * rows.product(change))
+        w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
+        by_change = h * h * rows.forces(w_row)
+        self.add_inertial(b * w, shift)
         g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
         g.twist[:] += self.of_rows(state, -nu[:n], w)
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
@@ -181,48 +211,41 @@ class ImplicitAdjoint(Adjoint):
         for dt, there in near:
             by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
-            self._accelerated(there, by)
-            g.twist[:] += _transported(state, there.state, by.twist)
+            self._accelerated(there, b, by)
+            g.twist[:] += _transported(state, there.at.state, by.twist)
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
-        self._accelerated(here, g)
+        self._accelerated(here, b, g)
 
-    def _accelerated(self, at: Solution, g: StateGradient) -> None:
+    def _accelerated(self, of: Solution, b: float, g: StateGradient) -> None:
         """Add gradients by accelerations of compliant joints to those by the state."""
-        n = self.system.n_rows
-        p, pi = at.solve(at.b * g.acceleration, np.zeros(len(at.multiplier)), transposed=True)
-        residuals = Residuals(self.system, at.state, at.acceleration, -at.multiplier[:n])
-        by = residuals.vjp(-p, -pi[:n] / at.b)
+        n, state = self.system.n_rows, of.at.state
+        self._tape.factorize_start(state, b)
+        p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
+        residuals = Residuals(self.system, state, of.acceleration, -of.multiplier[:n])
+        by = residuals.vjp(-p, -pi[:n] / b)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
-        self.add_parameters(at.state.time, by)
+        self.add_parameters(state.time, by)
 
     def _step(
         self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray
     ) -> tuple[StateGradient, FloatArray]:
         """Return the gradients by the start of a step, of its state and of a."""
         alpha_m, alpha_f, beta, gamma = method = self._tape.coefficients
-        start, end, h, shape = step.start, step.end, step.h, g.twist.shape
+        start, end, h = step.start, step.end, step.h
         mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
         y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
-        b, c = method.of_newton(h)
-        K, D, M = self._tape.matrices(end)
-        tangent = _inverse_tangents(y)
-        n_rows, n = K.shape[0] - g.twist.size, len(g.twist)
-        bodies = bsr_array((tangent, np.arange(n), np.arange(n + 1)))
-        S = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
+        transposed = TransposedStep(
+            self._tape, self.system, end, _inverse_tangents(y), method.of_newton(h)
+        )
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
         by_end = by_mean + h * gamma * g.velocity + share * g.acceleration
-        known = g.twist + np.einsum("nji,nj->ni", tangent, by_end) / (h * h * beta)
-        rhs = np.append(known.ravel(), np.zeros(n_rows))
-        w = np.asarray(scaled_lu(S.T.tocsc(), g.twist.size)(rhs), dtype=float)
-        by_pose, by_velocity, by_rate = (
-            of - (matrix.T @ w)[: of.size].reshape(shape)
-            for of, matrix in zip(g, (K, D, M), strict=True)
-        )
-        at = end.state, end.acceleration, np.zeros(self.system.n_rows)
-        by = Residuals(self.system, *at).vjp(-w[: g.twist.size].reshape(shape), at[2])
-        self.add_parameters(end.state.time, by)
+        w, u = transposed.solve(g.twist + transposed.carried(by_end) / (h * h * beta))
+        by, by_twist = transposed.gradients(w, u)
+        by_pose, by_velocity = g.twist - by_twist, g.velocity - by["velocity"]
+        by_rate = g.acceleration - momenta(self.system, w)
+        self.add_parameters(end.state.time, {name: -by[name] for name in self.by_parameters})
         by_end = by_mean + h * gamma * by_velocity + share * by_rate
         by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
@@ -230,6 +253,80 @@ class ImplicitAdjoint(Adjoint):
         velocity = by_velocity - by_end / (h * beta)
         twist = _transported(start.state, end.state, by_pose)
         return StateGradient(twist, velocity, acceleration), step.ratio * by_start
+
+
+class TransposedStep:
+    """S' of a step with the rows of its joints, [S_F' E'; A -C], at the step's end.
+
+    E are the rates of the errors of joints by twists, A but for what joints are open.
+
+    Elastic elements are forces here. Newton's factors leave little of S out; where what they leave
+    out decides, the whole matrix is factorized.
+    """
+
+    def __init__(
+        self,
+        tape: ImplicitTape,
+        system: System,
+        end: AlphaState,
+        tangent: FloatArray,
+        b_and_c: tuple[float, float],
+    ) -> None:
+        self._tape, self._system = tape, system
+        self._tangent, (self._b, self._c) = tangent, b_and_c
+        self._compliance = tape.compliances
+        self._unit = np.repeat([system.typical_length, 1.0], 3)  # makes an angle a distance
+        n_rows = len(self._compliance)
+        at = end.state, end.acceleration, -end.multiplier[:n_rows]
+        self._residuals, self._no_rows = Residuals(self._system, *at), np.zeros(n_rows)
+        tape.factorize(end, *b_and_c)
+
+    def carried(self, gradient: FloatArray) -> FloatArray:
+        """Return T^-1' of gradients (n_bodies, 6) by displacements."""
+        return np.asarray(np.einsum("nji,nj->ni", self._tangent, gradient))
+
+    def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
+        """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
+        by = self._residuals.vjp(w, self._no_rows)
+        by_twist = by["position"]
+        self._tape.native.add_error_forces(u, by_twist)
+        return by, by_twist
+
+    def _product(self, w: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        by, by_twist = self.gradients(w, u)
+        by_rates = self._c * by["velocity"] + self._b * momenta(self._system, w)
+        rows = np.zeros_like(u)
+        self._tape.native.row_products(w, rows)
+        return by_twist + self.carried(by_rates), rows - self._compliance * u
+
+    def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return w (n_bodies, 6) and u (n_rows,) of S' [w; u] = [force; 0]."""
+        w, u = np.zeros_like(force), np.zeros_like(self._compliance)
+        residual, size = (force, u), np.inf
+        for _ in range(_MOST_REFINEMENTS):
+            change, multiplier = self._tape.solve(*residual)
+            w, u = w + change, u + multiplier[: len(u)]
+            last, size = size, self._size(change)
+            contraction, relative = size / last, size / (self._size(w) or 1.0)
+            if not contraction < _SLOW:
+                if relative <= _ROUNDED:
+                    return w, u
+                break
+            if relative * max(contraction, relative) <= _REFINED:
+                return w, u
+            product = self._product(w, u)
+            residual = force - product[0], -product[1]
+        return self._by_whole_matrix(force)
+
+    def _size(self, twist: FloatArray) -> float:
+        return float(np.abs(twist * self._unit).max(initial=0.0))
+
+    def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+        matrix = self._tape.whole_transpose(self._tangent, self._b, self._c)
+        rhs = np.append(force.ravel(), np.zeros(matrix.shape[0] - force.size))
+        x = np.asarray(scaled_lu(matrix, force.size)(rhs), dtype=float)
+        n = force.size
+        return x[:n].reshape(force.shape), x[n : n + len(self._compliance)]
 
 
 def _inverse_tangents(y: FloatArray) -> FloatArray:

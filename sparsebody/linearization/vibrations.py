@@ -10,9 +10,10 @@ Arnoldi steps with the factors of this matrix. Parlett (1998), The Symmetric Eig
 ch. 13; Tisseur and Meerbergen (2001), SIAM Review 43:235, on s D; Meirovitch (1997), ch. 7.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from scipy.linalg import eig, eigh, null_space
 from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, eigsh
 
-from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.arrays import FEW, BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, SimulationError
+from sparsebody.html_tables import html_table
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.linearization.linearize import Linearization, Port
 from sparsebody.model.system import State, System
@@ -58,6 +60,13 @@ class Modes(BriefRepr):
     eigenvalue: ComplexArray  # (n,) s [1/s], imaginary without damping
     shape: ComplexArray | FloatArray  # (n, n_bodies, 6) twists x in body coordinates, x' M x = 1
     n_mechanisms: int  # how many of them have s = 0: motions that nothing resists
+
+    def _html_facts(self) -> Mapping[str, object]:
+        listed = enumerate(zip(self.frequency, self.damping_ratio, strict=True))
+        rows = [(k + 1, f"{f:.6g}", f"{ratio:.4g}") for k, (f, ratio) in islice(listed, FEW)]
+        table = html_table(("mode", "frequency [Hz]", "damping ratio"), rows)
+        count = f"{len(self.eigenvalue)}, {self.n_mechanisms} of them without resistance"
+        return {"mechanism": self.system.name, "modes": count, "the first": table}
 
     @property
     def frequency(self) -> FloatArray:
@@ -151,11 +160,14 @@ class SmallMotions:
         multiplier = equations.multiplier
         inertial = (equations.mass @ equations.acceleration.ravel()).reshape(-1, 2, 3)
         self.unbalanced = np.linalg.norm(inertial, axis=2)  # (n_bodies, 2) moments and forces
-        acting = np.linalg.norm(equations.applied[:, 3:], axis=1).max(initial=0.0)
-        acting += np.abs(multiplier).max(initial=0.0)
-        unbalanced = float(self.unbalanced[:, 1].max(initial=0.0))
-        stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 6)[:, 3:].max(initial=0.0)
-        acting += 1e-5 * float(stiff) * system.typical_length  # rounding of stretches
+        length = system.typical_length  # [m], that makes a moment a force
+        reactions = (abs(equations.rows.T) @ np.abs(multiplier)).reshape(-1, 2, 3)
+        applied = equations.applied.reshape(-1, 2, 3)
+        acting = _largest_force(applied, length) + _largest_force(reactions, length)
+        stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 2, 3).max(initial=0.0, axis=0)
+        turning, moving = stiff.max(axis=1)
+        acting += 1e-5 * float(moving * length + turning / length)  # rounding of stretches
+        unbalanced = _largest_force(inertial, length)
         if unbalanced > _BALANCE_TOLERANCE * acting:
             raise SimulationError(
                 f"forces of up to {unbalanced:.3g} N do not balance at this state; give one that "
@@ -245,6 +257,12 @@ class SmallMotions:
         geometric = np.sum(turn * (force * (move + length * turn) + moment * turn), axis=0)
         own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate
         return np.asarray(own + geometric)
+
+
+def _largest_force(wrench: FloatArray, length: float) -> float:
+    """Return the largest force of wrenches (n, 2, 3), moments over a length among them [N]."""
+    moment, force = np.linalg.norm(wrench, axis=2).max(axis=0, initial=0.0)
+    return float(force + moment / length)
 
 
 def modes(system: System, state: State | None = None, n: int = 6, *, near: float = 0.0) -> Modes:

@@ -75,6 +75,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         external_forces=_external_forces(all_of(ExternalForce), body_names, center),
         elastic=_elements(mechanism, of_compliant, center),
         initial_state=_initial_state(bodies, center, len(coordinates.joint)),
+        shapes=bodies.shape,
     )
 
 

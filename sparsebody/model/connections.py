@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations, trusted
@@ -160,6 +161,12 @@ def distinct_types(
             )
     number = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
     return tuple(number), np.array([number[kind] for kind in kinds], dtype=np.intp)
+
+
+def count_cycles(n_bodies: int, predecessor: IntArray, successor: IntArray) -> int:
+    """Return edges - nodes + components of bodies and joints, the world (-1) being one node."""
+    n = n_bodies + 1  # the world is the last node
+    return int(model.spanning_forest(n, predecessor % n, successor % n)[1].sum())
 
 
 # ---- bodies and frames ----------------------------------------------------------------------

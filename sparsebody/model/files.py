@@ -33,7 +33,7 @@ from sparsebody.writing import replaced
 FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
 ENCODER = json.JSONEncoder(allow_nan=False)
-NOTHING = object()
+NO_ENTRY = object()
 _hints = cache(get_type_hints)
 
 Document = dict[str, Any]
@@ -346,7 +346,7 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
     _check_entries(nodes, {"id", "shape", *BODY_ENTRIES})
     bodies = [node for node in nodes if node["id"] != WORLD or len(node) > 1]
     if bodies:
-        shapes = [node.get("shape", NOTHING) for node in bodies]
+        shapes = [node.get("shape", NO_ENTRY) for node in bodies]
         mechanism.add_bodies(
             [node["id"] for node in bodies],
             **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
@@ -420,10 +420,10 @@ def _add_force(mechanism: Mechanism, documents: Sequence[Document]) -> None:
 
 
 def _made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any]:
-    """Return what `make` makes of each document, the same object of equal ones; None of NOTHING."""
+    """Return what `make` makes of each document, one object of equal ones; None of NO_ENTRY."""
     keys = list(map(repr, documents))
     distinct = dict(zip(keys, documents, strict=True))
-    made = {key: None if one is NOTHING else make(one) for key, one in distinct.items()}
+    made = {key: None if one is NO_ENTRY else make(one) for key, one in distinct.items()}
     return [made[key] for key in keys]
 
 

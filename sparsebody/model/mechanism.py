@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.html_tables import counted, few, html_facts, lengths
 from sparsebody.model import connections
 from sparsebody.model.bodies import (
     BODY_NUMBERS,
@@ -137,6 +139,29 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}: {self.n_bodies} bodies, {self.n_joints} joints)"
+
+    def _repr_html_(self) -> str:
+        bodies, joints = self._bodies.columns(), self._joints.columns()
+        count = np.bincount(joints.type_index, minlength=len(joints.types)).tolist()
+        types: Counter[str] = Counter()
+        for kind, n in zip(joints.types, count, strict=True):
+            types[kind.name] += n
+        holds = np.array([kind.n_velocities < 6 for kind in joints.types], bool)[joints.type_index]
+        facts: dict[str, object] = {
+            "bodies": f"{self.n_bodies}: {few(self.body_names)}",
+            "joints": f"{self.n_joints}: {few(self.joint_names)}",
+            "joint types": counted(types),
+            "loops": connections.count_cycles(
+                self.n_bodies, joints.predecessor[holds], joints.successor[holds]
+            ),
+        }
+        if self.forces:
+            facts["springs, loads, elements"] = f"{len(self.forces)}: {few(self.forces)}"
+        if self.n_bodies:
+            facts["mass"] = f"{bodies.mass.sum():.6g} kg"
+            facts["extent of the body origins"] = lengths(np.ptp(bodies.position, axis=0))
+        facts["gravity"] = f"{self.gravity.tolist()} m/s^2"
+        return html_facts(f"Mechanism {self.name!r}", facts)
 
     # ---- bodies and joints ------------------------------------------------------------------
 

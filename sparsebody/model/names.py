@@ -71,8 +71,8 @@ def numbered(template: str, *numbers: Any) -> Sequence[str]:
     >>> numbered("bar-{}-{}", [0, 0, 1], 7)
     ['bar-0-7', 'bar-0-7', 'bar-1-7']
     """
-    rest = template.replace(FIELD, "")
-    if FIELD not in template or "{" in rest or "}" in rest:
+    remainder = template.replace(FIELD, "")
+    if FIELD not in template or "{" in remainder or "}" in remainder:
         raise ModelError(
             f"names {template!r}: give a template with fields {{}} for numbers, such as 'bar-{{}}'"
         )

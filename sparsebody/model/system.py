@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
+from sparsebody.html_tables import counted, few, html_facts, largest_norm, lengths
+from sparsebody.model.columns import ObjectArray
+from sparsebody.model.connections import count_cycles
 from sparsebody.model.elasticity import FRAMES, ElasticElements
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
@@ -32,6 +36,16 @@ class State(BriefRepr):
     velocity: FloatArray  # (n_bodies, 6) spatial, in body coordinates, angular first [rad/s, m/s]
     coordinate: FloatArray  # (n_coordinates,) tracked joint coordinates, whole turns included
     time: float = 0.0  # [s]
+
+    def _html_facts(self) -> Mapping[str, object]:
+        turn, speed = (largest_norm(part) for part in np.split(self.velocity, 2, axis=1))
+        facts: dict[str, object] = {"bodies": len(self.position), "time": f"{self.time:.6g} s"}
+        if len(self.position):
+            facts["extent of the centers of mass"] = lengths(np.ptp(self.position, axis=0))
+        return facts | {
+            "fastest body": f"{speed:.3g} m/s, {turn:.3g} rad/s",
+            "tracked coordinates": len(self.coordinate),
+        }
 
     def with_(self, **changes: Any) -> State:
         """Return a copy with some fields replaced."""
@@ -56,8 +70,8 @@ class TrackedCoordinates:
     @cached_property
     def motions(self) -> TimeFunctions:
         """These functions."""
-        given = [self.motion[item] for item in self.prescribed]
-        return TimeFunctions([motion for motion in given if motion is not None])
+        motions = [self.motion[item] for item in self.prescribed]
+        return TimeFunctions([motion for motion in motions if motion is not None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +172,29 @@ class System:
     external_forces: ExternalForces
     elastic: ElasticElements
     initial_state: State
+    shapes: ObjectArray  # (n_bodies,) Shape or None, in the user's body frames, for pictures only
 
     def __repr__(self) -> str:
         counts = f"{self.n_bodies} bodies, {self.n_joints} joints, {self.n_rows} constraint rows"
         return f"System({self.name!r}: {counts})"
+
+    def _repr_html_(self) -> str:
+        names = {kind.kind: kind.name for kind in JOINT_TYPES.values()}
+        count = np.bincount(self.joint_kind).tolist()
+        facts: dict[str, object] = {
+            "bodies": f"{self.n_bodies}: {few(self.body_names)}",
+            "joints": f"{self.n_joints}: {few(self.joint_names)}",
+            "joint types": counted({names[kind]: n for kind, n in enumerate(count)}),
+            "loops": self.n_loops,
+            "constraint rows": self.n_rows,
+            "mobility": f"{6 * self.n_bodies - self.n_rows} at least: freedoms less rows",
+            "prescribed coordinates": len(self.coordinates.prescribed),
+        }
+        if self.n_bodies:
+            facts["mass"] = f"{self.mass.sum():.6g} kg"
+            extent = np.ptp(self.initial_state.position, axis=0)
+            facts["extent of the centers of mass"] = lengths(extent)
+        return html_facts(f"System {self.name!r}", facts)
 
     @property
     def n_bodies(self) -> int:
@@ -212,6 +245,12 @@ class System:
         """Whether there are forces besides gravity: loads, springs, dampers, efforts, elements."""
         loads = self.external_forces.body, self.joint_forces.item, self.point_forces.first
         return any(map(len, (*loads, self.elastic.kind)))
+
+    @cached_property
+    def n_loops(self) -> int:
+        """Independent cycles of the graph of bodies and joints that have rows."""
+        edges = np.flatnonzero(np.diff(self.first_row) > 0)
+        return count_cycles(self.n_bodies, self.predecessor[edges], self.successor[edges])
 
     @cached_property
     def varying_joints(self) -> IntArray:
@@ -321,13 +360,13 @@ def with_joints(system: System, joints: IntArray) -> System:
     """
     if np.array_equal(joints, np.arange(system.n_joints)):
         return system
-    place = np.full(system.n_joints, -1, dtype=np.intp)
-    place[joints] = np.arange(len(joints))
+    index = np.full(system.n_joints, -1, dtype=np.intp)
+    index[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
     first_row = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows = np.repeat(system.first_row[joints] - first_row[:-1], sizes) + np.arange(first_row[-1])
     tracked, elastic = system.coordinates, system.elastic
-    joint = place[tracked.joint]
+    joint = index[tracked.joint]
     row = np.where(
         tracked.row >= 0, tracked.row - system.first_row[tracked.joint] + first_row[joint], -1
     )
@@ -340,5 +379,5 @@ def with_joints(system: System, joints: IntArray) -> System:
         first_row=first_row,
         subspace_index=system.subspace_index[rows],
         coordinates=replace(tracked, joint=joint, row=row),
-        elastic=replace(elastic, joint=np.where(elastic.joint < 0, -1, place[elastic.joint])),
+        elastic=replace(elastic, joint=np.where(elastic.joint < 0, -1, index[elastic.joint])),
     )

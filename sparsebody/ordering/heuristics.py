@@ -36,8 +36,8 @@ CoreOrdering: TypeAlias = Callable[Concatenate[BlockPattern, P], IntArray]
 def leaves_then(order_core: CoreOrdering[P]) -> CoreOrdering[P]:
     """Strip tree parts from the leaves, each outer body and then its joint; then order the core.
 
-    Makes an ordering of whole patterns from one of cores, admissible if that is. Baraff (1996);
-    Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    Makes an ordering of whole patterns from one of their cores, and is admissible if that one is.
+    Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
     """
 
     @wraps(order_core)
@@ -118,7 +118,7 @@ def leaves_first(pattern: BlockPattern) -> IntArray:
     return minimum_degree(pattern)
 
 
-# ---- sweeps: small bandwidth, small profile, few rows in flight, slowest modes -------------------
+# ---- sweeps: small bandwidth, small profile, narrow cuts, slowest modes --------------------------
 
 
 def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:
@@ -142,15 +142,15 @@ def fewest_flops(pattern: BlockPattern, *orders: IntArray) -> IntArray:
 def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
     """Reverse the breadth-first order of the bodies, each joint after its bodies. Admissible.
 
-    The search goes from the periphery towards the world, so that elimination begins there: what
-    stands on the ground loses fewer digits than what hangs from nothing. Cuthill and McKee (1969);
+    The search goes from the periphery towards the world, so that elimination begins there: bodies
+    joined to the world lose fewer digits than floating ones. Cuthill and McKee (1969);
     George (1971).
     """
     return with_joints(pattern, cuthill_mckee(pattern, towards_world=True)[::-1])
 
 
 def sloan(pattern: BlockPattern) -> IntArray:
-    """Take next, of the bodies near those taken, one that is far from the end and adds little.
+    """Number next the body, near those numbered, that is far from the end and adds few rows.
 
     Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23:239.
     """
@@ -163,9 +163,9 @@ _STARTS = 4  # bodies to start from in each connected part
 def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     """Take next the body, of those next to the ones taken, after which the fewest rows are cut.
 
-    A front holds the joints between bodies taken and not yet taken: their most rows are the
-    weighted cut width, and bound the vertex separation of the graph of joints (its pathwidth). Each
-    joint follows its bodies: admissible. Kinnersley (1992) for pathwidth as vertex separation;
+    A front holds the joints between bodies taken and not yet taken: the most rows of any are the
+    weighted cut width, which bounds the vertex separation of the graph of joints (its pathwidth).
+    Each joint follows its bodies: admissible. Kinnersley (1992) for pathwidth as vertex separation;
     Diaz, Petit and Serna (2002) for surveys of layouts; the greedy rule is King's (1970), for rows.
     """
     joints = pattern.ends, pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
@@ -193,9 +193,10 @@ _EQUAL = 1e-4  # relative gap below which eigenvalues count as one
 def spectral(pattern: BlockPattern) -> IntArray:
     """Sort the bodies of each connected part by the Fiedler vector of its Laplacian. Admissible.
 
-    Edges weigh as many as the joint has rows. Of a multiple eigenvalue, taken is the vector nearest
-    to the distances from a body at the periphery. Each joint follows its bodies, in the better
-    direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2:317; Fiedler (1973).
+    Edges weigh as many as the joint has rows. For a multiple eigenvalue the vector is taken
+    that is nearest to the distances from a body at the periphery. Each joint follows its bodies, in
+    the better direction. Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2:317;
+    Fiedler (1973).
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)
@@ -232,10 +233,10 @@ def _fiedler_vector(weight: csc_array, distance: FloatArray) -> FloatArray:
         values, modes = values[sequence], modes[:, sequence]
     same = np.flatnonzero(values[1:] < values[1] * (1 + _EQUAL)) + 1
     centered = distance - distance.mean()
-    share = modes[:, same].T @ centered
-    if np.linalg.norm(share) < 1e-6 * np.linalg.norm(centered):  # like none of them
-        share = np.eye(len(same))[0]
-    vector: FloatArray = modes[:, same] @ share
+    projection = modes[:, same].T @ centered
+    if np.linalg.norm(projection) < 1e-6 * np.linalg.norm(centered):  # orthogonal to all of them
+        projection = np.eye(len(same))[0]
+    vector: FloatArray = modes[:, same] @ projection
     return vector / np.abs(vector).max()
 
 
@@ -246,8 +247,8 @@ def _fiedler_vector(weight: csc_array, distance: FloatArray) -> FloatArray:
 def minimum_fill(pattern: BlockPattern) -> IntArray:
     """Eliminate next the joint that couples the fewest entries anew, tree parts leaves first.
 
-    Admissible: a body comes right before its first joint. Among equals the one comes first after
-    which a neighbour fills in least, then the one of the smallest front, then the one whose bodies
+    Admissible: a body comes right before its first joint. Ties go to the joint after which a
+    neighbour fills in least, then the one of the smallest front, then the one whose bodies
     are nearest to landmarks. Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998),
     SIAM J. Matrix Anal. 19:682.
     """
@@ -300,9 +301,9 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
     """Cut the bodies in two, again and again; eliminate the joints of a cut after both. Admissible.
 
     Every part is cut across the one of `coordinates` (n_primal, k) along which the fewest rows of
-    joints are cut, against the size of the halves; minimum degree decides within. George (1973);
-    Heath and Raghavan (1995), SIAM J. Matrix Anal. 16:235, for cuts by coordinates; Fiduccia and
-    Mattheyses (1982) for moves of bodies at the cut.
+    joints are cut, relative to the size of the halves; minimum degree decides within.
+    George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16:235, for cuts by coordinates;
+    Fiduccia and Mattheyses (1982) for moves of bodies at the cut.
     """
     joint_sizes = pattern.block_sizes[pattern.n_primal :]
     cut_depth = kernels.dissection(pattern.ends, joint_sizes, coordinates)
@@ -363,7 +364,7 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
 
 @leaves_then
 def quotient_metis(pattern: BlockPattern) -> IntArray:
-    """Dissect the graph of bodies and joints by METIS, then see that bodies precede their joints.
+    """Dissect the graph of bodies and joints by METIS, then make bodies precede their joints.
 
     Admissible. Joints move back to the later of their bodies, or bodies forward to their first
     joint, whichever predicts less work. Karypis and Kumar (1998).
@@ -376,7 +377,7 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
 
 
 def quotient_ordered_by(pattern: Blocks, method: str) -> IntArray:
-    """Order blocks, as heavy as their rows, as CHOLMOD would eliminate them."""
+    """Order blocks, weighted by their rows, as CHOLMOD would eliminate them."""
     whole = csc_matrix(quotient_graph(pattern) + identity(pattern.n_blocks, format="csr"))
     block = _repeated(pattern.block_sizes)
     return blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
@@ -390,7 +391,7 @@ def quotient_graph(pattern: Blocks) -> csr_array:
 
 
 def _repeated(sizes: IntArray) -> IntArray:
-    """Return each block as often as it is larger than what divides all of them."""
+    """Return each block as often as its size contains the greatest common divisor of all."""
     return np.repeat(np.arange(len(sizes)), sizes // np.gcd.reduce(sizes))
 
 

@@ -18,14 +18,14 @@ from sparsebody.plots.style import BLUE, FAINT, INK, ORANGE, TIME_COLORS, styled
 from sparsebody.sparse.elimination_tree import elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
 
-_MOST_NUMBERS = 80  # blocks up to which their places in the order are written beside them
+_MOST_NUMBERS = 80  # blocks up to which their positions in the order are written beside them
 
 
 @styled
 def plot_elimination(
     pattern: BlockPattern, order: IntArray, place: FloatArray, title: str = ""
 ) -> Figure:
-    """Return the graph with bodies (circles) and joints (squares) coloured by when they go.
+    """Return the graph: bodies (circles) and joints (squares), colored by position in the order.
 
     `order` (n_blocks,): elimination order. `place` (n_blocks, 2 or 3): where the blocks are, see
     `graph_places`.
@@ -42,10 +42,10 @@ def plot_elimination(
     size = float(np.clip(6000.0 / max(n, 1), 8.0, 160.0))
     shades = Normalize(0, max(n - 1, 1))
     bodies, joints = np.split(np.arange(n), [pattern.n_primal])
-    for blocks, marker, share in ((bodies, "o", 1.0), (joints, "s", 0.6)):
+    for blocks, marker, relative_size in ((bodies, "o", 1.0), (joints, "s", 0.6)):
         colors: dict[str, Any] = {"c": position[blocks], "cmap": TIME_COLORS, "norm": shades}
         x, y = flat[blocks].T
-        axes.scatter(x, y, s=share * size, marker=marker, zorder=2, **colors)
+        axes.scatter(x, y, s=relative_size * size, marker=marker, zorder=2, **colors)
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5}
     for block in range(n if n <= _MOST_NUMBERS else 0):
         style["color"] = "white" if position[block] > 0.45 * n else "black"
@@ -60,7 +60,8 @@ def plot_elimination(
 def graph_places(structure: KKTStructure, state: State) -> FloatArray:
     """Return where blocks are drawn (n_blocks, 3): bodies at their centers of mass.
 
-    A joint is drawn half way from where it is to the middle of its bodies: some lie upon a center.
+    A joint is drawn half way between its own point, which may be a center of mass, and the middle
+    of its bodies.
     """
     system, joints = structure.system, structure.joints
     joint = joint_points(system).at(state)[joints]
@@ -74,12 +75,12 @@ def _flattened(place: FloatArray) -> FloatArray:
     """Return the two directions in which the points extend most, the longer one across."""
     if place.shape[1] == 2:
         return place
-    centred = place - place.mean(axis=0)
-    extent = np.ptp(centred, axis=0)
+    centered = place - place.mean(axis=0)
+    extent = np.ptp(centered, axis=0)
     least, *most = np.argsort(extent)
-    flat = centred[:, sorted(most)]
-    if extent[least] > 0.2 * extent.max():  # a solid: seen from aside
-        flat = flat + centred[:, [least]] * np.array([0.45, 0.3])
+    flat = centered[:, sorted(most)]
+    if extent[least] > 0.2 * extent.max():  # extended in space: an oblique view
+        flat = flat + centered[:, [least]] * np.array([0.45, 0.3])
     return np.asarray(flat)
 
 

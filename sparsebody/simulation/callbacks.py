@@ -26,8 +26,6 @@ from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from scipy.optimize import brentq
 
 from sparsebody.arrays import FloatArray
@@ -35,6 +33,7 @@ from sparsebody.dynamics.assembler import is_plain
 from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SimulationOptionError
 from sparsebody.model.system import State, System
+from sparsebody.progress import progress_bar
 from sparsebody.simulation.integrators import interpolated
 
 Control = Callable[[float, State], FloatArray]
@@ -256,13 +255,10 @@ def progress_report(progress: bool | Report, end: float) -> Iterator[Report]:
         report = progress
         yield rarely
         return
-    text = TextColumn("{task.completed:.3f} of {task.total:.3f} s")
-    columns = text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=end)
+    with progress_bar(end, "s") as moved:
 
         def report(now: float, end: float) -> None:
-            bar.update(task, completed=now)
+            moved(now, "")
 
         yield rarely
 

@@ -16,7 +16,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors, joint_ends, padded
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
@@ -28,6 +28,7 @@ from sparsebody.simulation.stabilization import (
     closed_by_all_rows,
     largest,
     projected,
+    row_sizes,
     smallest_pivot,
 )
 from sparsebody.simulation.stepper import LONG_STEP, Stepper, carried, moved_on
@@ -252,6 +253,7 @@ class AdaptiveStepper(OuterStepper):
         assert options.rtol is not None
         assert options.atol is not None
         self._size, self._rtol, self._atol = system.typical_length, options.rtol, options.atol
+        self._tolerance = self._atol + self._rtol * row_sizes(system, problem.state)  # of joints
         self._note, self._n_noted = problem.note, 0
         self._inner = make_inner(replace(problem, note=self._take_note))
         self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
@@ -308,9 +310,12 @@ class AdaptiveStepper(OuterStepper):
             self._step()
         if self.state.time == time or self._before is None:
             return self.state
+        return self._between(*self._before, time)
+
+    def _between(self, before: State, acceleration: FloatArray, time: float) -> State:
+        """Return the state at a time since that before the newest step."""
         if isinstance(self._inner, CollocationStepper) and self._has_springs:
             return self._inner.between(time)  # stiff ones have accelerations full of rounding
-        before, acceleration = self._before
         between = interpolated(before, self.state, (acceleration, self.acceleration), time)
         between = self._inner.closed(between)
         if len(between.coordinate):
@@ -338,6 +343,7 @@ class AdaptiveStepper(OuterStepper):
                     continue
                 error = inner.local_error()
                 norm = 0.0 if error is None else self._norm(error)
+                norm = max(norm, self._opening(*before))
                 factor = self._factor(norm)
                 if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
                     break
@@ -368,6 +374,18 @@ class AdaptiveStepper(OuterStepper):
         sizes = 1.0, self._size, velocity[:, :3].max(), velocity[:, 3:].max()
         shares = [e / (self._atol + self._rtol * s) for e, s in zip(error, sizes, strict=True)]
         return float(max(shares)) if all(map(math.isfinite, shares)) else math.inf
+
+    def _opening(self, before: State, acceleration: FloatArray) -> float:
+        """Return the errors of joints in the newest step, in tolerances.
+
+        They are closed at the nodes of a collocation method, but not between them; local errors,
+        which joints allow, do not tell of motions that are prescribed.
+        """
+        if not isinstance(self._inner, CollocationStepper):
+            return 0.0
+        time = 0.5 * (before.time + self.state.time)
+        error = constraint_errors(self._system, self._between(before, acceleration, time))[0]
+        return float(np.max(np.abs(error) / self._tolerance, initial=0.0))
 
     def _first_step(self) -> float:
         """Return a step that is short for any motion with these velocities and accelerations."""

@@ -18,6 +18,7 @@ from sparsebody.simulation.integrators import (
     Integrator,
     LocalError,
     Tableau,
+    interpolated,
     moved,
     pose_derivatives,
     weighted,
@@ -333,15 +334,27 @@ class Stepper:
         """Start from a consistent state."""
         self._set_scales()
         self._rows.tell_doubt(state)
+        self._begin(state)
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        try:
+            evaluation = self.evaluate(state)
+            self.state, self.acceleration = state, evaluation.acceleration()
+            if smallest_pivot(evaluation).sine >= self._unsolvable:
+                return
+        except SingularSystemError:
+            pass
+        self._rows.choose(state, "the motion goes on from a singular pose")
+        self._begin(state)
+
+    def _begin(self, state: State) -> None:
+        """Begin with rows that are independent at a state, or just after it."""
         acceleration = self._rows.leave_by_velocity(state)
         if acceleration is None:
             acceleration = self.evaluate(state).acceleration()
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
-
-    def restart(self, state: State) -> None:
-        """Go on from another state."""
-        self.state, self.acceleration = state, self.acceleration_at(state)
 
     def saved(self) -> tuple[State, FloatArray, ForwardDynamics, RankWatch]:
         """Return what `restore` takes to undo steps."""
@@ -357,13 +370,18 @@ class Stepper:
         return None if error is None else LocalError.of_curvature(error, self.nominal)
 
     def closed(self, state: State) -> State:
-        """Return the nearest state that closes the joints, where these are kept closed."""
+        """Return the nearest state that closes the joints, where these are kept closed.
+
+        At a singular pose the state as it is: projections would multiply its errors.
+        """
         if not self._stabilization.closes:
             return state
         try:
-            return projected(self.evaluate, state, self._small).state
+            closed = projected(self.evaluate, state, self._small)
         except SingularSystemError:
             return state
+        is_near = smallest_pivot(closed.evaluation).sine < self._undetermined
+        return state if is_near else closed.state
 
     def acceleration_at(self, state: State) -> FloatArray:
         """Return the accelerations (n_bodies, 6) at a state."""
@@ -458,16 +476,28 @@ class Stepper:
         is_singular = best is None or best.worst_pivot.sine < self._unsolvable
         if lag < _LONGEST_LAG and is_singular and not is_open:
             self._note(Event(time, "passed pose", trouble))
-            if best is not None:
-                return best.end.state
-            rate, curvature = pose_derivatives(self.state, self.acceleration)
-            end = moved(self.state, rate, curvature, curvature, time - self.state.time)
-            return self._with_coordinates(replace(end, time=time))  # nothing is evaluated there
+            return self._passed(time)
         if best is None:
             if failure is not None and is_open and len(self._rows.dynamics.redundant_rows) == 0:
                 raise failure  # no other choice of rows closes what all of them do not
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
+
+    def _passed(self, time: float) -> State:
+        """Return the state at a singular pose, by those before it.
+
+        Projections there multiply rounding by the inverse square of the pivot.
+        """
+        h = time - self.state.time
+        start = _Reached(Solved(self.state, self.acceleration))
+        try:
+            near = self._step(start, self.state.time + _CUTS[1][0] * h)
+            accelerations = self.acceleration, near.end.acceleration
+            here = interpolated(self.state, near.end.state, accelerations, time)
+        except (SingularSystemError, SimulationError):
+            rate, curvature = pose_derivatives(self.state, self.acceleration)
+            here = replace(moved(self.state, rate, curvature, curvature, h), time=time)
+        return self._with_coordinates(here)
 
     def _doubt_about(self, reached: _Reached) -> str:
         """Say what makes a step doubtful; "" for nothing."""

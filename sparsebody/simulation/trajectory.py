@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,8 @@ from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.dynamics.energy import energy_and_momentum
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError
+from sparsebody.html_tables import html_curves, html_facts
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
@@ -63,6 +65,13 @@ class Summary(dict[str, Any]):
     """The numbers that tell how a run went, by name; printed as a table."""
 
     def __str__(self) -> str:
+        return "\n".join(f"{name:<14}  {value}" for name, value in self.facts().items())
+
+    def _repr_html_(self) -> str:
+        return html_facts("Summary", self.facts())
+
+    def facts(self) -> dict[str, str]:
+        """Return the lines of the table by their names."""
         per_step = self["wall_time"] / max(self["steps"], 1)
         drift = self["energy_error"]
         rows = {
@@ -76,8 +85,7 @@ class Summary(dict[str, Any]):
             "velocity error": f"{self['velocity_error']:.1e} at most [m/s, rad/s]",
             "events": str(self["events"]),
         }
-        rows |= {"interrupted": "before its end"} if self["interrupted"] else {}
-        return "\n".join(f"{name:<14}  {value}" for name, value in rows.items())
+        return rows | ({"interrupted": "before its end"} if self["interrupted"] else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,9 +118,18 @@ class Trajectory(BriefRepr):
     wall_time: float  # [s] spent in the time loop
     source: str | None = None  # the mechanism file that it was made from
     path: Path | None = None  # where it is stored
+    system: System | None = field(default=None, repr=False)  # that moved, if simulated just now
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def _html_facts(self) -> Mapping[str, object]:
+        if not len(self):
+            return self._brief_fields()
+        energies = {"energy": self.energy, "kinetic energy": self.kinetic_energy}
+        facts: dict[str, object] = {**self.summary().facts(), "bodies": len(self.body_names)}
+        curves = html_curves(self.time, energies)
+        return facts | ({"energy over time, kinetic dashed": curves} if curves else {})
 
     def state(self, index: int) -> State:
         """Return the recorded state `index` (negative: from the end)."""
@@ -125,6 +142,12 @@ class Trajectory(BriefRepr):
             self.coordinate[index],
             float(self.time[index]),
         )
+
+    def show(self, **options: Any) -> Any:
+        """Show the motion as a 3-D page, in a notebook below the cell; see `sparsebody.show`."""
+        from sparsebody.viewer.showing import show
+
+        return show(self, **options)
 
     def body(self, name: str) -> int:
         """Return the index of a body."""
@@ -172,6 +195,35 @@ class Trajectory(BriefRepr):
             velocity_error=float(self.velocity_error.max()),
             events=len(self.events),
         )
+
+    def to_dataframe(self, table: str = "energies", mechanism: Mechanism | None = None) -> Any:
+        """Return a table as a pandas DataFrame, one row for each record and body or joint.
+
+        Parameters
+        ----------
+        table : {"energies", "bodies", "joints", "reactions"}
+            Energies, momenta and errors of each record; poses and velocities of bodies;
+            coordinates of joints; wrenches of joints, where they were recorded.
+        mechanism : Mechanism, optional
+            What moves, for "joints" where the trajectory has no `source`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns by name; ``attrs["units"]`` has their units.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        SimulationError
+            If the trajectory has no reactions, or no mechanism, and the table needs them.
+        MissingDependencyError
+            Without pandas.
+        """
+        from sparsebody.simulation.trajectory_tables import data_frame
+
+        return data_frame(self, table, mechanism)
 
     @staticmethod
     def load(path: str | Path, *, recover: bool = False) -> Trajectory:
@@ -340,4 +392,5 @@ class MemoryRecorder:
             steps=steps,
             wall_time=wall_time,
             source=header.source,
+            system=header.system,
         )

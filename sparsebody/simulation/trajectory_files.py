@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -154,7 +155,7 @@ class FileRecorder:
     def __init__(self, path: Path, header: Header, checkpoint_size: int | None = None) -> None:
         if checkpoint_size is not None:  # else append to a file that `rewind` has prepared
             create_file(path, header, checkpoint_size)
-        self._path = path
+        self._path, self._system = path, header.system
         with hdf5_errors(path):
             self._file = h5py.File(path, "r+", libver="v110")
             self._file.swmr_mode = True
@@ -206,7 +207,7 @@ class FileRecorder:
             self._file.close()
         with _opened_for_writing(self._path) as file:
             file.attrs.update({"steps": steps, "wall_time": wall_time, "interrupted": interrupted})
-        return load_trajectory(self._path)
+        return replace(load_trajectory(self._path), system=self._system)
 
     def _write_block(self) -> None:
         n = self._filled

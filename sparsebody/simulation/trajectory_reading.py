@@ -57,6 +57,7 @@ RECOVERY: Final = (
     "Trajectory.load(path, recover=True) and `sparsebody plot --recover` read the rest"
 )
 COPY_ROWS = 256  # at a time
+BLOCK_BYTES = 1 << 23  # of records that are read at once
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _SECONDS_TO_OPEN = 10.0
@@ -208,31 +209,62 @@ def _text_fault(dataset: h5py.Dataset | None, dimensions: int) -> str:
 def load_trajectory(path: Path) -> Trajectory:
     """Read a trajectory file; `Trajectory.load` is its public name."""
     with open_trajectory(path) as file:
+        return _records(file, path, 0, _n_whole_records(file))
+
+
+@contextmanager
+def opened_blocks(path: Path) -> Iterator[tuple[int, Iterator[Trajectory]]]:
+    """Yield the number of records of a file, and its records in blocks of a few megabytes.
+
+    SimulationOptionError as for `load_trajectory`; that of a damaged record comes with its block.
+    """
+    with open_trajectory(path) as file:
         n = _n_whole_records(file)
-        channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
-        channels |= {name: file[name][:n] for name in _channel_names(file)}
-        if (damaged := first_damaged(channels)) < n:
-            raise SimulationOptionError(
-                f"{str(path)!r} is damaged: record {damaged} is no state; {RECOVERY}"
-            )
-        attributes = file.attrs
-        steps, wall_time = int(attributes["steps"]), float(attributes["wall_time"])
-        if steps < 0:  # killed: the checkpoint knows more
-            steps, wall_time = _last_checkpoint(file)
-        return Trajectory(
-            **channels,
-            events=_events(file),
-            name=str(attributes["name"]),
-            body_names=tuple(file["body_names"].asstr()[:]),
-            joint_names=tuple(file["joint_names"].asstr()[:]),
-            options=json.loads(attributes["options"]),
-            conservative=bool(attributes["conservative"]),
-            interrupted=bool(attributes["interrupted"]),
-            steps=steps,
-            wall_time=wall_time,
-            source=file["source"].asstr()[()] or None,
-            path=path,
-        )
+        yield n, _blocks(file, path, n)
+
+
+def _blocks(file: h5py.File, path: Path, n: int) -> Iterator[Trajectory]:
+    row = sum(8 * int(np.prod(file[name].shape[1:])) for name in _channel_names(file))
+    size = max(1, BLOCK_BYTES // row)
+    last_time = -np.inf
+    for first in range(0, max(n, 1), size):
+        block = _records(file, path, first, min(n, first + size))
+        if len(block) and not block.time[0] > last_time:
+            raise _damaged(path, first)
+        last_time = block.time[-1] if len(block) else last_time
+        yield block
+
+
+def _damaged(path: Path, record: int) -> SimulationOptionError:
+    return SimulationOptionError(
+        f"{str(path)!r} is damaged: record {record} is no state; {RECOVERY}"
+    )
+
+
+def _records(file: h5py.File, path: Path, first: int, last: int) -> Trajectory:
+    """Return the records from `first` to before `last`."""
+    channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
+    channels |= {name: file[name][first:last] for name in _channel_names(file)}
+    if (damaged := first_damaged(channels)) < last - first:
+        raise _damaged(path, first + damaged)
+    attributes = file.attrs
+    steps, wall_time = int(attributes["steps"]), float(attributes["wall_time"])
+    if steps < 0:  # killed: the checkpoint knows more
+        steps, wall_time = _last_checkpoint(file)
+    return Trajectory(
+        **channels,
+        events=_events(file),
+        name=str(attributes["name"]),
+        body_names=tuple(file["body_names"].asstr()[:]),
+        joint_names=tuple(file["joint_names"].asstr()[:]),
+        options=json.loads(attributes["options"]),
+        conservative=bool(attributes["conservative"]),
+        interrupted=bool(attributes["interrupted"]),
+        steps=steps,
+        wall_time=wall_time,
+        source=file["source"].asstr()[()] or None,
+        path=path,
+    )
 
 
 def recovered_trajectory(path: Path) -> Trajectory:

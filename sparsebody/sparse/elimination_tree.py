@@ -6,7 +6,7 @@ block. A block column of L has the pivot block on top and the blocks that fill i
 An order is admissible when every joint comes after both its bodies or, in a tree part, after its
 outer body, which must have at least as many freedoms as the joint has rows. The mechanism made of
 the bodies eliminated so far, with all others fixed, then has independent constraints whenever the
-complete mechanism has. What takes an order raises ShapeError unless it lists every block once.
+complete mechanism has. Functions of an order raise ShapeError unless it lists every block once.
 """
 
 from dataclasses import dataclass
@@ -115,7 +115,8 @@ def pivot_flops(n: float) -> float:
 def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return `order` with each joint moved to right after the later of its bodies.
 
-    Bodies keep their sequence, and so do joints that follow the same body. ShapeError for no order.
+    Bodies keep their sequence, and so do joints that follow the same body. Raises
+    ShapeError for no order.
     """
     check_order(pattern, order)
     return kernels.joints_after_bodies(order, pattern.ends)
@@ -124,7 +125,7 @@ def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
 def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
     """Return whether every joint comes after both bodies or, in a tree part, after its outer one.
 
-    In a tree that is not fixed to the world any root will do. Raises ShapeError for no order.
+    In a tree that is not fixed to the world, any body may be the root.
     """
     return len(early_joints(pattern, order)) == 0
 

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ MAPS, CPU = Path("/proc/self/maps"), Path("/proc/cpuinfo")
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 ENVIRONMENT = "environment.json"
 _MATH = ("numpy", "scipy", "networkx", "scikit-sparse")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PACKAGES = (*_MATH, "pin", "mujoco", "drake", "exudyn", "distributed")
 BLAS = re.compile(r"lib[a-z_]*(?:openblas|mkl_rt|blis|atlas|cblas|blas)[^/]*\.so[^/\s]*")
 
@@ -38,6 +40,31 @@ def machine() -> str:
     """Return the name of the processor."""
     match = re.search(r"model name\s*:\s*(.+)", CPU.read_text() if CPU.exists() else "")
     return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+def memory_gb() -> dict[str, float | None]:
+    """Return the memory of this machine, and what is free of it [GiB]; None if unknown."""
+    names = {"total": "SC_PHYS_PAGES", "available": "SC_AVPHYS_PAGES"}
+
+    def size(name: str) -> float | None:
+        if name not in os.sysconf_names:  # macOS counts no free pages
+            return None
+        return round(os.sysconf(name) * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
+
+    return {key: size(name) for key, name in names.items()}
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # none on macOS
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def browser() -> str:
+    """Return the program name of the browser that can draw pages, "" if there is none."""
+    chosen = os.environ.get("CHROME_BIN", "")
+    found = (shutil.which(name) for name in filter(None, (chosen, *BROWSERS)))
+    return Path(next(filter(None, found), "")).name
 
 
 def loaded_blas() -> str:

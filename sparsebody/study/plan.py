@@ -125,13 +125,13 @@ class Study:
     def limited(self, time_limit: float | None, memory_limit: float | None) -> Study:
         """Return the study with other limits of all cases [s, MB], where they are given."""
         limits = {"time_limit": time_limit, "memory_limit": memory_limit}
-        given: dict[str, Any] = {name: n for name, n in limits.items() if n is not None}
-        runs = [{k: v for k, v in run.items() if k not in given} for run in self.document["runs"]]
+        changes: dict[str, Any] = {name: n for name, n in limits.items() if n is not None}
+        runs = [{k: v for k, v in run.items() if k not in changes} for run in self.document["runs"]]
         return replace(
             self,
-            settings=replace(self.settings, **given),
+            settings=replace(self.settings, **changes),
             time_limits={} if time_limit else self.time_limits,
-            document={**self.document, **given, "runs": runs},
+            document={**self.document, **changes, "runs": runs},
         )
 
     def time_limit(self, case: Case) -> float:

@@ -38,7 +38,7 @@ def run_study(
     budget: float = math.inf,
     report: Report | None = None,
 ) -> Path:
-    """Run what is missing of a study and return its result file.
+    """Run the cases of a study that have no row yet, and return its result file.
 
     Parameters
     ----------
@@ -49,21 +49,21 @@ def run_study(
     jobs : int
         Cases that run at a time on this machine; under mpiexec, one on each rank but the first.
     scheduler : str, optional
-        Address of a Dask scheduler, whose workers run the cases instead. They must see `folder`,
-        or there are no errors in the results.
+        Address of a Dask scheduler, whose workers run the cases instead. Workers that
+        cannot read `folder` compute no errors.
     file_format : {"csv", "parquet"}
         Of the result file.
     retry : bool
-        Run again what was not measured, with larger limits perhaps.
+        Run the cases again that failed or exceeded a limit.
     budget : float
-        No case begins after so many seconds; small ones run first then.
+        Time [s] after which no case begins; with a finite one, small cases run first.
     report : callable, optional
         See Report.
 
     Raises
     ------
     StudyError
-        If the folder holds the rows of another study, or another process is at it.
+        If the folder holds the rows of another study, or another process runs it.
     OutputError
         If the folder cannot be written.
     MissingDependencyError
@@ -125,8 +125,8 @@ class Progress:
     """Which cases may run: each after its reference, and after the next smaller of its series.
 
     A series ends where a case took too long or too much memory: larger ones are skipped. Series
-    that reach the largest sizes go first, so that short cases are left for the end; but small
-    sizes where there is a deadline.
+    that reach the largest sizes go first, so that short cases are left for the end; with a
+    deadline, small sizes go first.
     """
 
     study: Study
@@ -155,7 +155,7 @@ class Progress:
             self.stopped[case.series] = row
 
     def rows(self, submit: Submit, at_once: int) -> Iterator[tuple[Case, Row]]:
-        """Yield the rows of all cases as they come, having so many jobs submitted at a time."""
+        """Yield the rows of all cases as they come, with `at_once` jobs submitted at a time."""
         running: dict[Future[Row], tuple[str, Case]] = {}
         for series in self.queues:
             yield from self._advance(series)

@@ -13,7 +13,7 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.model.system import State, System
+from sparsebody.model.system import System
 from sparsebody.tree import recursions
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import NO_FORCE, NONE_PRESCRIBED, TreeMotion, checked_coordinates
@@ -120,23 +120,6 @@ class TreeDerivatives:
         """
         tau = checked_coordinates(self.tree, tau, "tau", self.tree.n_velocities)
         return self._forward(self._motion_at(q, qd), tau, np.empty_like(tau))
-
-    def at_state(
-        self, state: State, body_force: FloatArray | None = None
-    ) -> ForwardDynamicsDerivatives:
-        """Return qdd and its derivatives at a state of the mechanism.
-
-        `body_force` (n_bodies, 6), wrenches about the centers of mass in body axes [N m, N], moves
-        with the bodies. Prescribed accelerations do not change. Raises ModelError if the mechanism
-        has forces besides gravity, errors of `forward_dynamics` besides.
-        """
-        if self.system.has_loads:
-            raise ModelError(
-                f"{self.system.name!r} has forces besides gravity; take "
-                "`sparsebody.derivatives(system, state).joint_space`, which differentiates them"
-            )
-        n = self.tree.n_velocities
-        return self.with_loads(TreeProblem(self.tree, state, body_force), *np.zeros((2, n, n)))
 
     def with_loads(
         self, problem: TreeProblem, tau_q: FloatArray, tau_qd: FloatArray

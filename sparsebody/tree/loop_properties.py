@@ -46,11 +46,6 @@ class LoopProperties:
         """Whether r = n^c."""
         return self.overconstraint == 0
 
-    @property
-    def counted_mobility(self) -> int:
-        """n_tot - 6 N_L = n - n^c, the mobility were it properly constrained. (8.53)."""
-        return self.freedoms - self.constraints
-
 
 def loop_properties(clusters: LoopClusters, rank: int) -> LoopProperties:
     """Return the counts, given the rank of K; see loop_rank."""
@@ -137,15 +132,15 @@ class _Configurations:
     """Coordinates that are fixed at a state, and configurations that have them."""
 
     def __init__(
-        self, tree: SpanningTree, state: State, given: list[str | tuple[str, int]]
+        self, tree: SpanningTree, state: State, independent: list[str | tuple[str, int]]
     ) -> None:
-        chosen = LoopsProjection(tree.system, tree, independent=given)
+        chosen = LoopsProjection(tree.system, tree, independent=independent)
         self.tree, self.clusters, self.length = tree, chosen.clusters, tree.system.typical_length
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
         self.is_fixed[chosen.explicit_at(state).independent] = True
         in_loop = self.clusters.layout.local >= 0
         more = np.flatnonzero(self.is_fixed & in_loop & ~chosen.is_given)
-        if given and len(more):
+        if independent and len(more):
             names = ", ".join(tree.velocity_name(int(k)) for k in more)
             raise ModelError(f"the independent coordinates given leave {names} open; give more")
         joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)

@@ -279,9 +279,11 @@ def forward_dynamics_tree(
 ) -> FloatArray:
     """Return qdd (n_velocities,) of the tree, its loop joints exerting nothing. Table 7.1.
 
-    leaves to root   U = I^A S,  D = S' U,  u = tau - S' p^A,  I^a = I^A - U D^-1 U'
-                     I^A_parent += I^a,  p^A_parent += p^A + I^a c + U D^-1 u
-    root to leaves   a' = a_parent + c,  qdd = D^-1 (u - U' a'),  a = a' + S qdd
+    From the leaves to the root, and back::
+
+        U = I^A S,  D = S' U,  u = tau - S' p^A,  I^a = I^A - U D^-1 U'
+        I^A_parent += I^a,  p^A_parent += p^A + I^a c + U D^-1 u
+        a' = a_parent + c,  qdd = D^-1 (u - U' a'),  a = a' + S qdd
 
     `tau` (n_velocities,) are forces of the tree joints [N m, N]; other arguments as of `recursion`.
     """

@@ -41,9 +41,9 @@ def line(comparison, name):
 
 def test_an_admissible_order_is_judged_like_ours():
     pattern = ladder(4)
-    given = order(pattern, "leaves-first")
-    (judged,) = orders.judge_order(pattern, given, "theirs")
-    assert judged.metrics == ordering_metrics(pattern, given)
+    sequence = order(pattern, "leaves-first")
+    (judged,) = orders.judge_order(pattern, sequence, "theirs")
+    assert judged.metrics == ordering_metrics(pattern, sequence)
     assert judged.remark == "admissible"
     ours = line(orders.compared(pattern, ["leaves-first"]), "leaves-first")
     assert judged.factorization == ours.factorization
@@ -51,25 +51,25 @@ def test_an_admissible_order_is_judged_like_ours():
 
 def test_an_order_with_early_joints_is_judged_as_it_is_and_repaired():
     pattern = ladder(4)
-    given = np.arange(pattern.n_blocks)[::-1]
+    sequence = np.arange(pattern.n_blocks)[::-1]
     as_it_is, repaired = orders.judge_order(
-        pattern, given, "theirs", joints=[f"j{k}" for k in range(10)]
+        pattern, sequence, "theirs", joints=[f"j{k}" for k in range(10)]
     )
-    assert not is_admissible(pattern, given)
-    assert as_it_is.metrics == ordering_metrics(pattern, given)
+    assert not is_admissible(pattern, sequence)
+    assert as_it_is.metrics == ordering_metrics(pattern, sequence)
     assert as_it_is.factorization in ("superlu", "banded", "dense")
     assert as_it_is.remark == "10 joints before their bodies, first 'j0': needs pivoting"
-    assert repaired.metrics == ordering_metrics(pattern, repair(pattern, given))
+    assert repaired.metrics == ordering_metrics(pattern, repair(pattern, sequence))
     assert (repaired.name, repaired.remark) == ("theirs, repaired", "admissible")
 
 
 def test_orders_of_a_mechanism_are_those_of_its_blocks_or_rows(scissor, comparison):
     pattern = comparison.structure.pattern
-    given = order(pattern, "leaves-first")
-    blocks = orders.judge_order_of_mechanism(comparison, given, "theirs")
-    rows = orders.judge_order_of_mechanism(comparison, pattern.scalar_order(given), "theirs")
+    sequence = order(pattern, "leaves-first")
+    blocks = orders.judge_order_of_mechanism(comparison, sequence, "theirs")
+    rows = orders.judge_order_of_mechanism(comparison, pattern.scalar_order(sequence), "theirs")
     assert line(blocks, "theirs") == line(rows, "theirs")
-    assert line(blocks, "theirs").metrics == ordering_metrics(pattern, given)
+    assert line(blocks, "theirs").metrics == ordering_metrics(pattern, sequence)
     assert line(blocks, "natural") == line(comparison, "natural")
 
 
@@ -78,8 +78,8 @@ def test_orders_of_all_rows_serve_the_kept_ones_too():
     dynamics = sb.ForwardDynamics(system, formulation=SPATIAL)
     comparison = orders.compare_orderings(system, ["natural"])
     whole = kkt_structure(system).pattern
-    given = np.arange(whole.n_blocks)
-    judged = orders.judge_order_of_mechanism(comparison, whole.scalar_order(given), "theirs")
+    sequence = np.arange(whole.n_blocks)
+    judged = orders.judge_order_of_mechanism(comparison, whole.scalar_order(sequence), "theirs")
     assert line(judged, "theirs").metrics == line(comparison, "natural").metrics
     assert whole.n_rows > dynamics.structure.pattern.n_rows
 

@@ -83,11 +83,11 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
     ],
 )
 def test_an_arm_that_cannot_be_is_an_error_that_names_the_link(change, message):
-    given = {"table": [[0, 0, 1, 0]] * 2, "mass": [1, 1], "com": np.zeros((2, 3))}
-    given |= {"inertia": BALL * 2} | change
-    positional = [given.pop(name) for name in ("table", "mass", "com", "inertia")]
+    arguments = {"table": [[0, 0, 1, 0]] * 2, "mass": [1, 1], "com": np.zeros((2, 3))}
+    arguments |= {"inertia": BALL * 2} | change
+    positional = [arguments.pop(name) for name in ("table", "mass", "com", "inertia")]
     with pytest.raises(ModelError, match=message):
-        Arm.from_dh(*positional, **given)
+        Arm.from_dh(*positional, **arguments)
 
 
 def test_coordinates_that_do_not_fit_are_an_error():

@@ -28,9 +28,9 @@ def moving(system):
     return Problem(system.name, system, in_motion(system))
 
 
-def turned(given):
+def turned(case):
     """The same somewhere else and at an angle, so that no number is round."""
-    system, state = given.system, given.state
+    system, state = case.system, case.state
     q = np.array([0.8, 0.36, -0.3, 0.37])
     q /= np.linalg.norm(q)
     R = rotation_from_quaternion(q)
@@ -41,7 +41,7 @@ def turned(given):
         on_world[:, :, None], R @ system.predecessor_rotation, system.predecessor_rotation
     )
     return Problem(
-        given.mechanism,
+        case.mechanism,
         replace(system, predecessor_point=near, predecessor_rotation=frames),
         state.with_(position=state.position @ R.T, orientation=orientation),
     )
@@ -73,10 +73,10 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_errors_are_about_as_large_as_estimated(name):
     """With 10 kappa eps as a bound where places have no more digits than distances need."""
-    given = CASES[name]()
-    exact = extended_reference(given.system, given.state)
+    case = CASES[name]()
+    exact = extended_reference(case.system, case.state)
     for formulation in (sb.Formulation(), SPATIAL):
-        dynamics = sb.ForwardDynamics(given.system, exact.state, formulation=formulation)
+        dynamics = sb.ForwardDynamics(case.system, exact.state, formulation=formulation)
         result = dynamics.condition(exact.state)
         error = relative_gap(dynamics(exact.state).acceleration, exact.acceleration)
         assert error <= 10.0 * result.forward_error
@@ -105,12 +105,12 @@ def test_condition_numbers_are_those_of_the_singular_values(factorization, name,
 @pytest.mark.parametrize("factorization", sorted(set(available_factorizations()) - {"dense"}))
 def test_every_factorization_is_good_enough_for_a_lift_of_1000_pairs(factorization):
     """LDL' and Cholesky factors are rough by then, and need several corrections."""
-    given = problem("scissor", 2000)
+    case = problem("scissor", 2000)
     dynamics = sb.ForwardDynamics(
-        given.system, given.state, factorization=factorization, formulation=SPATIAL
+        case.system, case.state, factorization=factorization, formulation=SPATIAL
     )
-    exact = scissor_reference(given)
-    result = dynamics.acceleration(given.state)
+    exact = scissor_reference(case)
+    result = dynamics.acceleration(case.state)
     kappa = 1.8e7
     assert np.abs(result - exact).max() <= 10.0 * kappa * MACHINE_EPSILON * np.abs(exact).max()
 
@@ -125,9 +125,9 @@ def test_bodies_without_joints_are_well_conditioned():
 
 
 def test_estimates_do_not_disturb_the_solution():
-    given = problem("scissor", 40)
-    dynamics = sb.ForwardDynamics(given.system, given.state)
-    evaluation = dynamics.evaluate(given.state)
+    case = problem("scissor", 40)
+    dynamics = sb.ForwardDynamics(case.system, case.state)
+    evaluation = dynamics.evaluate(case.state)
     evaluation.accelerations()
     before = evaluation.accelerations()  # with the factors that are there
     assert evaluation.condition() == evaluation.condition()
@@ -143,10 +143,10 @@ def test_neither_masses_nor_which_end_is_the_world_change_pivots_and_condition(
 ):
     """All masses alike times a factor change no row of unit norm, nor does a joint's direction."""
     options = {"formulation": sb.Formulation(reduction), "factorization": factorization}
-    given, result = sb.build("n-four-bar", loops=1), []
+    mechanism, result = sb.build("n-four-bar", loops=1), []
     for mass in (1e-6, 1.0, 1e9):
         for reversed_joints in (False, True):
-            system = copied(given, masses=mass, reversed_joints=reversed_joints).compile()
+            system = copied(mechanism, masses=mass, reversed_joints=reversed_joints).compile()
             dynamics = sb.ForwardDynamics(system, **options)
             dynamics.acceleration(system.initial_state)
             condition = dynamics.condition(system.initial_state)
@@ -161,22 +161,22 @@ EXTENDED_CASES = ("scissor 10", "scissor 100", "scissor 1000", "turned scissor 3
 
 @pytest.mark.parametrize("name", EXTENDED_CASES)
 def test_accelerations_at_a_state_are_exact_to_the_last_digits(name):
-    given = CASES[name]()
-    dynamics = sb.ForwardDynamics(given.system, given.state, formulation=EXTENDED)
+    case = CASES[name]()
+    dynamics = sb.ForwardDynamics(case.system, case.state, formulation=EXTENDED)
     keep = dynamics.rank_decision.keep
-    exact = extended_reference(given.system, given.state, keep, close=False)
-    error = relative_gap(dynamics.acceleration(given.state), exact.acceleration)
+    exact = extended_reference(case.system, case.state, keep, close=False)
+    error = relative_gap(dynamics.acceleration(case.state), exact.acceleration)
     assert error < 10 * MACHINE_EPSILON
-    assert dynamics.condition(given.state).forward_error < 5 * MACHINE_EPSILON
+    assert dynamics.condition(case.state).forward_error < 5 * MACHINE_EPSILON
 
 
 def test_a_lift_of_20000_bars_is_good_to_12_digits_instead_of_8():
-    given = problem("scissor", 20000)
-    exact = scissor_reference(given)
+    case = problem("scissor", 20000)
+    exact = scissor_reference(case)
     errors = []
     for formulation in (sb.Formulation(), EXTENDED):
-        dynamics = sb.ForwardDynamics(given.system, given.state, formulation=formulation)
-        errors.append(relative_gap(dynamics.evaluate(given.state).acceleration(), exact))
+        dynamics = sb.ForwardDynamics(case.system, case.state, formulation=formulation)
+        errors.append(relative_gap(dynamics.evaluate(case.state).acceleration(), exact))
     assert errors[1] < 1e-12 < 1e-9 < errors[0]
 
 

@@ -26,7 +26,7 @@ from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.factorization.pivoted_lu import LUSymbolic
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
 
-NOTHING = np.zeros(0)
+NO_ROWS = np.zeros(0)
 
 
 def random_state(seed):
@@ -54,7 +54,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
     """A I^-1 A', A I^-1 f and f' I^-1 f do not depend on how bodies are numbered or measured."""
     system, state = random_state(seed)
     assembler = sb.ForwardDynamics(system, state, factorization="block-ldl").evaluator.assembler
-    assembler.assemble(state, None, NOTHING)
+    assembler.assemble(state, None, NO_ROWS)
     n = 6 * system.n_bodies
     A, gamma, force = general(system, state)
     root = mass_roots(system)
@@ -72,7 +72,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
 def test_a_wrong_solution_has_the_residual_that_it_should_have():
     system, state = random_state(5)
     assembler = sb.ForwardDynamics(system, state, factorization="block-ldl").evaluator.assembler
-    assembler.assemble(state, None, NOTHING)
+    assembler.assemble(state, None, NO_ROWS)
     x = np.random.default_rng(0).normal(size=len(assembler.right))
     assembler.x[:] = x
     n = 6 * system.n_bodies
@@ -91,24 +91,24 @@ def test_rough_factors_are_made_up_for(seed):
     system, state = at_start(sb.build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)))
     dynamics = sb.ForwardDynamics(system, state, factorization="block-ldl")
     evaluator = dynamics.evaluator
-    evaluator.assembler.assemble(state, None, NOTHING)
+    evaluator.assembler.assemble(state, None, NO_ROWS)
     evaluator.factorize(0.0)
     exact = np.empty((system.n_bodies, 6))
-    evaluator.solve_assembled(state, exact, NOTHING)
+    evaluator.solve_assembled(state, exact, NO_ROWS)
     values = evaluator.assembler.symbolic.factors.values
     values *= 1.0 + 0.01 * np.random.default_rng(seed).uniform(-1.0, 1.0, values.shape)
     result = np.empty_like(exact)
-    dynamics.run(lambda evaluator: evaluator.solve_assembled(state, result, NOTHING))
+    dynamics.run(lambda evaluator: evaluator.solve_assembled(state, result, NO_ROWS))
     np.testing.assert_allclose(result, exact, atol=1e-7 * np.abs(exact).max())
 
 
 def wild_tree(seed, decades):
     """Return a random tree in motion with masses over so many decades."""
     rng = np.random.default_rng(seed)
-    given = random_tree(rng, 12)
-    target = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
-    mass = np.array([body.mass for body in given.bodies.values()])
-    system = copied(given, masses=target / mass).compile()
+    mechanism = random_tree(rng, 12)
+    target = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=mechanism.n_bodies)
+    mass = np.array([body.mass for body in mechanism.bodies.values()])
+    system = copied(mechanism, masses=target / mass).compile()
     return system, sb.consistent_state(system)
 
 
@@ -255,12 +255,12 @@ def test_rows_left_out_are_watched_at_other_states():
 
 @pytest.mark.parametrize("first_question", ["acceleration", "velocity_correction"])
 def test_lifts_too_long_for_ldl_are_as_accurate_by_qr(first_question):
-    given = problem("scissor", 24_000)
-    dynamics = sb.ForwardDynamics(given.system, given.state, reactions="basic", formulation=SPATIAL)
-    evaluation = dynamics.evaluate(given.state)
+    lift = problem("scissor", 24_000)
+    dynamics = sb.ForwardDynamics(lift.system, lift.state, reactions="basic", formulation=SPATIAL)
+    evaluation = dynamics.evaluate(lift.state)
     getattr(evaluation, first_question)()
-    exact = oracle.scissor_reference(given)
-    for result in (evaluation.acceleration(), dynamics.acceleration(given.state)):
+    exact = oracle.scissor_reference(lift)
+    for result in (evaluation.acceleration(), dynamics.acceleration(lift.state)):
         assert np.abs(result - exact).max() < 1e-7 * np.abs(exact).max()
 
 

@@ -11,6 +11,7 @@ from oracles import relative_gap
 from overconstrained import OVERCONSTRAINED, TILTED, n_four_bar_state, state_of
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, copied, random_loops, random_tree
+from world_view import active_wrenches
 
 import sparsebody as sb
 from sparsebody.dynamics import evaluators
@@ -60,7 +61,7 @@ def assert_agrees_with_pinocchio(mechanism, rng):
     system, state = at_start(mechanism)
     body_force = rng.normal(size=(system.n_bodies, 6))
     peer = PinocchioModel(system, state)
-    expected = peer.solve(oracles.active_wrenches(system, state), body_force)
+    expected = peer.solve(active_wrenches(system, state), body_force)
     result = sb.forward_dynamics(system, state, body_force=body_force)
     np.testing.assert_allclose(expected.velocity, state.velocity, atol=1e-11)
     assert relative_gap(result.acceleration, expected.acceleration) < 1e-9

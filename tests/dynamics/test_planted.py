@@ -15,7 +15,7 @@ from sparsebody.sparse.saddle import constraint_matrix
 MECHANISMS, BATCH = 1000, 125
 EPS = float(np.finfo(float).eps)
 HELD = 1e-9  # part of the accelerations without joints that is none: everything is fixed
-NOTHING = 1e-11  # singular values of unit rows that are zeros: all others are beyond 1e-8
+ZERO_TOLERANCE = 1e-11  # singular values of unit rows that are zeros: all others are beyond 1e-8
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def dense(system, state):
     norm = np.linalg.norm(unit, axis=1, keepdims=True)
     unit, gamma = unit / norm, rows.acceleration / norm[:, 0]
     U, size, _ = np.linalg.svd(unit, full_matrices=False)
-    U, size = U[:, size > NOTHING], size[size > NOTHING]
+    U, size = U[:, size > ZERO_TOLERANCE], size[size > ZERO_TOLERANCE]
     a = free
     for _ in range(6):  # and corrections; by forces of constraints, which V is not exactly
         a = a + unit.T @ (U @ (U.T @ (gamma - unit @ a) / size**2))

@@ -34,7 +34,7 @@ def lattice(k, layers=1, disorder=0.2, keep=1.0):
     return sb.build("lattice", rows=k, columns=k, layers=layers, disorder=disorder, keep=keep)
 
 
-def whole(mechanism):
+def all_rows(mechanism):
     matrix = matrix_at_start(mechanism.compile())
     label = np.full(matrix.pattern.n_primal, -1, dtype=np.intp)
     return part_of_rows(matrix, np.arange(matrix.pattern.n_dual), label)
@@ -54,7 +54,7 @@ def only(monkeypatch, backend):
 @pytest.mark.parametrize("mechanism", [lattice(14), lattice(6, layers=6, keep=0.4)])
 def test_it_is_the_least_singular_value(monkeypatch, backend, mechanism):
     only(monkeypatch, backend)
-    part = whole(mechanism)
+    part = all_rows(mechanism)
     assert least_singular_value(part) == pytest.approx(exact(part), rel=1e-3)
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_least_singular_value(monkeypatch, backend, mechanism):
 def test_one_dependent_row_of_many_is_found(monkeypatch, backend, off):
     """A joint is taken twice, but for a little in one of its rows."""
     only(monkeypatch, backend)
-    part = whole(lattice(14))
+    part = all_rows(lattice(14))
     pattern, rng = part.pattern, np.random.default_rng(3)
     again = rng.integers(pattern.n_dual)
     first = pattern.offsets[pattern.n_primal + again] - pattern.n_primal_rows
@@ -91,7 +91,7 @@ def test_wide_parts_with_dependent_rows_are_decided_row_by_row():
 
 def test_what_would_take_minutes_is_not_begun(monkeypatch):
     monkeypatch.setattr(reductions, "LONGEST", 1e-9)
-    assert least_singular_value(whole(lattice(14))) is None
+    assert least_singular_value(all_rows(lattice(14))) is None
     result = independent_rows(matrix_at_start(lattice(16).compile()))
     assert result.keep.all()
     assert rank.SPECTRUM not in result.method

@@ -40,11 +40,11 @@ def test_small_bodies_beside_large_ones_get_their_reactions():
     size = np.repeat([1e-3, 1.0, 100.0], 4)
     A = rng.normal(size=(11, 12))
     A = np.vstack([A, A[:3] + A[3:6]]) * size
-    given = rng.normal(size=14)
-    result = minimum_norm(csc_array(A), given)
-    np.testing.assert_allclose((A / size).T @ result, (A / size).T @ given, atol=1e-11)
+    multiplier = rng.normal(size=14)
+    result = minimum_norm(csc_array(A), multiplier)
+    np.testing.assert_allclose((A / size).T @ result, (A / size).T @ multiplier, atol=1e-11)
     null = np.linalg.svd((A / size).T)[2][11:]
-    np.testing.assert_allclose(result, given - null.T @ (null @ given), atol=1e-11)
+    np.testing.assert_allclose(result, multiplier - null.T @ (null @ multiplier), atol=1e-11)
 
 
 @pytest.mark.parametrize("n", [100, 1000])

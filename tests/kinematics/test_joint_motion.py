@@ -1,12 +1,12 @@
 """Relative motion at the joints against one-by-one arithmetic in world axes; moving bodies."""
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from linkages import one_body
 from random_mechanisms import random_loops, random_tree
+from world_view import WorldView
 
 import sparsebody as sb
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
@@ -28,7 +28,7 @@ def moving(request):
 
 def test_joint_motions_are_differences_of_the_two_bodies_and_the_predecessor_is_seen_from_s(moving):
     system, state = moving
-    motion, view = joint_motion(system, state), oracles.WorldView(system, state)
+    motion, view = joint_motion(system, state), WorldView(system, state)
     for j, p in enumerate(system.predecessor):
         E, r = view.relative_pose(j)
         np.testing.assert_allclose(motion.rotation[j], E, atol=1e-14)
@@ -123,7 +123,7 @@ def test_rates_are_the_rates_of_the_values(seed):
     behind = coordinates_of(system, sb.displaced(state, -h * state.velocity)).value
     now = coordinates_of(system, state)
     np.testing.assert_allclose(now.rate, (ahead - behind) / (2 * h), atol=1e-7)
-    view = oracles.WorldView(system, state)
+    view = WorldView(system, state)
     for item, j in enumerate(system.coordinates.joint):
         assert now.rate[item] == pytest.approx(now.active_force[item] @ view.joint_velocity(int(j)))
 
@@ -217,6 +217,18 @@ def test_the_velocity_of_a_point_is_the_rate_of_its_position(seed):
         behind = sb.point_position(system, sb.displaced(state, -h * state.velocity), name, point)
         rate = sb.point_velocity(system, state, name, point)
         np.testing.assert_allclose(rate, (ahead - behind) / (2 * h), atol=1e-8)
+
+
+def test_points_and_wrenches_of_a_trajectory_are_those_of_its_states():
+    system = sb.build("four-bar", speed=3.0).compile()
+    run = sb.simulate(system, duration=0.1, step=0.01, record=sb.Recording(reactions=True))
+    states, point = [run.state(i) for i in range(len(run))], ("coupler", [0.1, 0.2, 0.3])
+    for function in (sb.point_position, sb.point_velocity):
+        each = [function(system, state, *point) for state in states]
+        np.testing.assert_allclose(function(system, run, *point), each, atol=1e-14)
+    pairs = zip(states, run.joint_wrench, strict=True)
+    each = [sb.world_wrenches(system, state, wrench) for state, wrench in pairs]
+    np.testing.assert_allclose(sb.world_wrenches(system, run, run.joint_wrench), each, atol=1e-12)
 
 
 def free_flight(t):

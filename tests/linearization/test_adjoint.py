@@ -14,7 +14,7 @@ from sparsebody.errors import (
     SingularSystemError,
     UnknownNameError,
 )
-from sparsebody.linearization import simulate_with_pullback
+from sparsebody.linearization import implicit_adjoint, simulate_with_pullback
 from sparsebody.model.gallery import build
 from sparsebody.simulation.implicit import generalized_alpha
 from sparsebody.simulation.stabilization import projected
@@ -143,6 +143,40 @@ def test_gradients_of_implicit_steps_are_differences(seed, tolerance):
         state = sb.consistent_state(system, state)
     method = sb.Method("generalized-alpha", compliance=1e-10)
     check(Case(system, state, 1e-3, 8, method=method), tolerance, floor=0.1)
+
+
+@pytest.mark.parametrize("compliance", [1e-10, 1e-5])  # [m/N]: joints closed, and open
+def test_implicit_gradients_by_refined_factors_are_those_of_the_whole_matrix(
+    compliance, monkeypatch
+):
+    mechanism = build("scissor", pairs=3, angle=0.4)  # dependent rows
+    mechanism.add_joint_force("spring", "base", stiffness=300.0, rest=1.4, damping=2.0)
+    last = list(mechanism.body_names)[-1]
+    mechanism.add_bushing("bush", "world", last, stiffness=5.0 * np.eye(6))
+    system = mechanism.compile()
+    method = sb.Method("generalized-alpha", compliance=compliance)
+    times = {"duration": 0.02, "step": 1e-3, "method": method}
+    pullback = simulate_with_pullback(system, **times)
+    weight = np.random.default_rng(0).normal(size=(system.n_bodies, 3))
+
+    def refuse(*_):
+        raise AssertionError("the whole matrix was factorized")
+
+    of_step = implicit_adjoint.TransposedStep
+    with monkeypatch.context() as patch:
+        patch.setattr(of_step, "_by_whole_matrix", refuse)
+        refined = pullback(position=weight)
+    monkeypatch.setattr(of_step, "solve", of_step._by_whole_matrix)
+    for name, gradient in pullback(position=weight).items():
+        size = np.abs(gradient).max(initial=0.0)
+        np.testing.assert_allclose(refined[name], gradient, rtol=0, atol=1e-8 * size, err_msg=name)
+
+
+def test_implicit_gradients_of_tiny_weights_are_as_accurate():
+    system = build("four-bar").compile()
+    pullback = simulate_with_pullback(system, duration=0.01, method="generalized-alpha")
+    one, tiny = (pullback(position=np.full((3, 3), size))["mass"] for size in (1.0, 2.0**-900))
+    np.testing.assert_allclose(tiny * 2.0**900, one, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("exact_newton")

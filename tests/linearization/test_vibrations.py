@@ -166,6 +166,26 @@ def test_poses_out_of_balance_and_numbers_that_cannot_be_are_refused():
         sb.buckling_loads(oscillator(0.0), load="weight")
 
 
+def turning(effort):
+    """A disk on a revolute joint through its center of mass, with a torsion spring."""
+    mechanism = sb.Mechanism("disk", gravity=(0, 0, 0))
+    mechanism.add_body("disk", mass=1.0, inertia=[0.1, 0.1, 0.2])
+    mechanism.add_joint("axle", sb.Revolute(), "world", "disk")
+    mechanism.add_joint_force("spring", "axle", stiffness=40.0, rest=0.3, effort=effort)
+    return mechanism.compile()
+
+
+def test_moments_balance_as_forces_do():
+    with pytest.raises(SimulationError, match="do not balance"):
+        sb.modes(turning(1.0))
+    found = sb.modes(turning(-12.0))  # k (q - q_0) at q = 0
+    np.testing.assert_allclose(found.frequency, np.sqrt(200.0) / (2 * np.pi), rtol=1e-12)
+    linkage = sb.build("four-bar", gravity=(0, 0, 0))
+    linkage.add_joint_force("spring", next(iter(linkage.joints)), stiffness=40.0)
+    system = linkage.compile()
+    assert len(sb.modes(system, sb.equilibrium(system).state).frequency) == 1
+
+
 def test_stiffness_of_stretches_is_not_lost_to_rounding():
     """x' K x of a rigid motion is zero to the square of rounding."""
     motions = SmallMotions(

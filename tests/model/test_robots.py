@@ -20,7 +20,7 @@ mujoco = pytest.importorskip("mujoco")
 DATA = Path(__file__).parent / "data"
 LEFT_OUT = DATA.with_name("left_out.xml")
 MODELS = sorted(path.name for path in DATA.iterdir())
-OPEN_MODELS = sorted(set(MODELS) - {"four_bar.xml", "loops.xml", "closed_loops.xml"})
+OPEN_MODELS = sorted(set(MODELS) - {"four_bar.xml", "loops.xml", "closed_loops.xml", "screws.xml"})
 
 
 def keyframes(name):
@@ -111,7 +111,8 @@ def test_poses_and_velocities_are_those_of_mujoco(name, keyframe):
 
 
 @pytest.mark.parametrize(
-    ("name", "keyframe"), [*OPEN_STATES, ("four_bar.xml", None), ("closed_loops.xml", None)]
+    ("name", "keyframe"),
+    [*OPEN_STATES, *((f"{name}.xml", None) for name in ("four_bar", "closed_loops", "screws"))],
 )
 def test_accelerations_are_those_of_mujoco_and_keep_its_equality_constraints(name, keyframe):
     """Closed loops are at rest, so that J a = 0 of these constraints."""
@@ -139,6 +140,38 @@ def test_every_tree_joint_is_closed_and_at_zero_at_the_initial_pose(name, keyfra
     n_tree = int(np.sum(model.body_jntnum > 0))  # loop joints follow
     np.testing.assert_allclose(motion.rotation[:n_tree], [np.eye(3)] * n_tree, atol=1e-14)
     np.testing.assert_allclose(motion.translation[:n_tree], 0.0, atol=1e-13)
+
+
+def test_screws_points_on_lines_and_ropes_have_their_types_and_forces():
+    screws, ropes = read_quietly(DATA / "screws.xml"), read_quietly(DATA / "ropes.xml", keyframe=0)
+    pitches = {name: joint.type.parameter for name, joint in screws.joints.items()}
+    assert pitches["nut-turn+nut-travel"] == pytest.approx(0.2)
+    assert pitches["drill-travel+drill-turn"] == pytest.approx(-0.2)
+    rod = screws.joint("pendulum")
+    assert (rod.type.name, rod.predecessor, rod.successor) == ("constant-distance", "world", "bob")
+    assert rod.type.length == pytest.approx(np.linalg.norm([0.5, 0.1, -0.3]))
+    kinds = [joint.type.name for joint in ropes.joints.values()]
+    assert kinds == ["point-on-line", "point-on-plane"] * 2 + ["planar"]
+    ends = {joint.predecessor for joint in ropes.joints.values()}
+    assert ends == {"world", "sleeve", "plate", "swivel"}  # the line is on the body
+    assert {"rope", "winch", "servo", "jet", "wind"} < set(ropes.forces)
+    assert (ropes.forces["jet"].axes, ropes.forces["wind"].axes) == ("body", "world")
+
+
+SITE, INNER = '<site name="s" pos="0.1 0 0"/>', '<site name="r" pos="0.1 0 0"/>'
+
+
+def test_ropes_with_slack_and_loads_that_turn_with_another_body_are_told(tmp_path):
+    body = f'<site name="o"/>{link("<freejoint/>", inner=SITE)}{link("<freejoint/>", "b", INNER)}'
+    pair = '<site site="o"/><site site="s"/>'
+    slack = f'<tendon><spatial name="t" stiffness="1" springlength="0 1">{pair}</spatial></tendon>'
+    motor = '<actuator><motor name="m" site="s" refsite="r" gear="1 0 0 0 0 0"/></actuator>'
+    with pytest.warns(errors.ModelWarning) as told:
+        mechanism = read_robot(write(tmp_path, body, slack + motor))
+    text = "\n".join(str(warning.message) for warning in told)
+    assert "forces and limits of tendons are left out: 't' (stiffness)" in text
+    assert "actuators left out (not an affine force on one joint): 'm'" in text
+    assert mechanism.forces == {}
 
 
 def test_loop_joint_frames_lie_where_the_equality_constraints_have_them():

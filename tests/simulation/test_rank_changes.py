@@ -10,6 +10,7 @@ from closed_stages import close_stages
 from command_line import printed
 from overconstrained import figure_8_2_a
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import sparsebody as sb
 from sparsebody.model.gallery import build
@@ -219,6 +220,21 @@ def test_an_n_four_bar_with_steps_of_any_length_ends_where_it_should(seed):
 def test_the_step_that_lies_worst_at_a_flat_pose_is_as_good_as_others():
     run = simulate(build("n-four-bar", loops=1).compile(), duration=5.0, step=0.0017198449290942)
     assert error_of_n_four_bar(run, 1) < 1e-8
+
+
+@pytest.mark.parametrize("late", [0.0, 1e-7, -1e-6, 1e-5])
+@pytest.mark.parametrize("method", ["rk4", "variational-4"])
+def test_a_step_that_ends_at_a_flat_pose_is_as_good_as_others(method, late):
+    """Projections there would multiply rounding by up to 1e20."""
+    flat, n_steps = brentq(lambda t: crank_angle(4, [t])[-1], 0.5, 0.9, xtol=1e-14), 400
+    step = (flat + late) / n_steps  # [s]
+    system, duration = build("n-four-bar", loops=4).compile(), (n_steps + 4) * step
+    run = sb.simulate(system, duration=duration, step=step, method=method)
+    assert any(abs(event.time - flat) < 2.0 * step for event in run.events)
+    assert error_of_n_four_bar(run, 4) < 1e-9
+    assert np.abs(run.energy - run.energy[0]).max() < 3e-8  # [J], of 67
+    assert run.position_error.max() < 1e-12
+    assert run.velocity_error.max() < 1e-9
 
 
 def test_long_rows_of_four_bars_are_as_accurate_as_short_ones():

@@ -115,7 +115,7 @@ def test_progress_is_reported_to_a_callable_and_to_a_bar(capfd):
     sb.simulate(system, duration=0.1, step=0.01, progress=lambda now, end: seen.append((now, end)))
     assert seen[-1] == pytest.approx((0.1, 0.1))
     sb.simulate(system, duration=0.1, step=0.01, progress=True)
-    assert "0.100 of 0.100 s" in capfd.readouterr().err
+    assert "0.100/0.100 s" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -75,3 +75,23 @@ def test_closed_loops_are_closed_at_events_and_after_changes(method):
     assert run.velocity_error.max() < (1e-12 if method == "rk4" else 1e-2)
     before, after = run.kinetic_energy[12], run.kinetic_energy[13]
     assert after < 0.5 * before
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("method", ["rk4", "variational-4", "radau-iia"])
+def test_events_at_a_singular_pose_keep_the_energy(method, goes_on):
+    """Cranks are level where all bars are in line: projections there would multiply errors."""
+    system = sb.build("n-four-bar", loops=2).compile()
+    crank = system.body_names.index("vertical-0")
+
+    def level(time, state):
+        return float(state.position[crank, 1])
+
+    level.terminal = not goes_on
+    if goes_on:
+        level.change = lambda time, state: state
+    run = sb.simulate(system, duration=0.9, step=0.005, method=method, events=level)
+    (time,) = times(run)
+    assert (run.time[-1] == time) is not goes_on
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-6  # [J], of 38
+    assert run.velocity_error.max() < 1e-8

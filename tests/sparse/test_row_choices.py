@@ -135,13 +135,13 @@ def expected_remainders(pattern, rows):
         for j in np.unique(joint[stage])[::-1]:
             waiting = list(np.flatnonzero(joint == j))
             while waiting:
-                rest = A[waiting].T - basis @ (basis.T @ A[waiting].T)
-                rest -= basis @ (basis.T @ rest)
-                sizes = np.linalg.norm(rest, axis=0)
+                residual = A[waiting].T - basis @ (basis.T @ A[waiting].T)
+                residual -= basis @ (basis.T @ residual)
+                sizes = np.linalg.norm(residual, axis=0)
                 k = int(np.argmax(sizes))
                 remainder[waiting[k]] = sizes[k]
                 if sizes[k] > TOLERANCE:
-                    basis = np.column_stack([basis, rest[:, k] / sizes[k]])
+                    basis = np.column_stack([basis, residual[:, k] / sizes[k]])
                 del waiting[k]
     return remainder
 

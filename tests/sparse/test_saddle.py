@@ -50,8 +50,8 @@ def test_vectors_that_do_not_fit_are_refused():
 
 def measured(matrix, x, rhs):
     """The residual, and its size."""
-    rest = saddle.saddle_residual(matrix, x, rhs)
-    return rest, saddle.residual_size(matrix, rest, saddle.residual_scales(matrix, x, rhs))
+    residual = saddle.saddle_residual(matrix, x, rhs)
+    return residual, saddle.residual_size(matrix, residual, saddle.residual_scales(matrix, x, rhs))
 
 
 def test_the_residual_is_measured_in_the_worst_column():
@@ -61,8 +61,8 @@ def test_the_residual_is_measured_in_the_worst_column():
     rhs = explicit(matrix) @ x
     rhs[3, 1] += 0.5  # a primal row
     rhs[n + 2, 2] += 0.01  # a dual one
-    rest, relative = measured(matrix, x, rhs)
-    np.testing.assert_allclose(rest, rhs - explicit(matrix) @ x, atol=1e-12)
+    residual, relative = measured(matrix, x, rhs)
+    np.testing.assert_allclose(residual, rhs - explicit(matrix) @ x, atol=1e-12)
     inertia = np.abs(explicit(matrix)[:n, :n] @ x[:n, 1]).max()
     assert relative == pytest.approx(0.5 / max(np.abs(rhs[:n, 1]).max(), inertia), rel=1e-9)
 

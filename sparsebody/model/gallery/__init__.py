@@ -98,13 +98,13 @@ def build(name: str, /, **parameters: Any) -> Mechanism:
         known = ", ".join(entry.defaults)
         raise ModelError(f"{name} has no parameter {unknown!r}; it has {known}")
     try:
-        given = checked_parameters(parameters, hints, entry.defaults)
+        checked = checked_parameters(parameters, hints, entry.defaults)
         with np.errstate(over="raise", divide="raise", invalid="raise"):
-            return entry.function(**given)
+            return entry.function(**checked)
     except ModelError as error:
         raise ModelError(f"{name}: {error}") from error
     except ArithmeticError as error:  # lengths whose squares are no numbers, say
-        listed = ", ".join(f"{key} = {value}" for key, value in given.items())
+        listed = ", ".join(f"{key} = {value}" for key, value in checked.items())
         raise ModelError(
             f"{name}: {listed} leads out of the range of numbers ({error.args[-1]}); "
             "give moderate ones"

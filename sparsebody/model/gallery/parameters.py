@@ -61,21 +61,21 @@ def checked_parameters(
 
     ModelError names the parameter, the value and what it should be.
     """
-    given: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     sizes: dict[str, int] = {}
     for name, hint in hints.items():
         kind, *ranges = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         if name in values:
-            given[name] = converted(values[name], kind, name)
+            checked[name] = converted(values[name], kind, name)
             for one in ranges:
-                if not one.contains(given[name]):
-                    raise ModelError(f"{name} is {given[name]}; give {one.remedy}")
+                if not one.contains(checked[name]):
+                    raise ModelError(f"{name} is {checked[name]}; give {one.remedy}")
         if any(one.is_size for one in ranges):
-            sizes[name] = given.get(name, defaults[name])
+            sizes[name] = checked.get(name, defaults[name])
     if math.prod(sizes.values()) > LARGEST:
         listed = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
         raise ModelError(f"{listed}; a mechanism has {LARGEST} bodies at most")
-    return given
+    return checked
 
 
 def converted(value: Any, annotation: Any, name: str) -> Any:

@@ -8,6 +8,8 @@ from sparsebody.errors import FileFormatError, ModelError, ModelWarning, check_n
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots import robot_joints as parts
 from sparsebody.model.robots.robot_file import note_omissions, read_source
+from sparsebody.model.robots.robot_forces import add_forces
+from sparsebody.model.robots.robot_tendons import add_distances
 
 __all__ = ["read_robot"]
 
@@ -22,10 +24,11 @@ def read_robot(
 
     The file is compiled by MuJoCo, whose reading of it holds: the root link of a URDF, for
     instance, is fixed to the world. Bodies without joints become part of their parent. Several
-    joints of one body become one joint (two crossing hinges a universal joint, and so on).
-    Equality constraints `connect` and `weld` become rigid loop joints, linear springs, dampers
-    and actuators on joints become joint forces with constant controls. Every joint is at zero at
-    the initial pose.
+    joints of one body become one joint (two crossing hinges a universal joint, a hinge that drives
+    a slide on its axis a helical one, and so on). Equality constraints `connect` and `weld` become
+    rigid loop joints, straight tendons of constant length distances. Linear springs, dampers and
+    actuators on joints and straight tendons become joint and point forces with constant controls,
+    motors at sites external forces. Every joint is at zero at the initial pose.
 
     Parameters
     ----------
@@ -68,7 +71,8 @@ def read_robot(
         parts.add_bodies(mechanism, source)
         coordinates = parts.add_joints(mechanism, source, constants)
         parts.add_loop_joints(mechanism, source)
-        parts.add_forces(mechanism, source, coordinates)
+        add_distances(mechanism, source)
+        add_forces(mechanism, source, coordinates)
         source.check()
     except FileFormatError:
         raise

@@ -13,6 +13,7 @@ from sparsebody.errors import FileFormatError, MissingDependencyError, UnknownNa
 from sparsebody.model.bodies import Frame
 from sparsebody.model.mechanism import WORLD
 from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
+from sparsebody.tolerances import AXIS_TOLERANCE
 
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 NO_ROTATION = (1.0, 0.0, 0.0, 0.0)
@@ -81,6 +82,52 @@ class RobotSource:
         """The equality constraints that hold in the initial state."""
         is_on = self.is_on("CONSTRAINT", "EQUALITY")
         return np.flatnonzero(self.data.eq_active).tolist() if is_on else []
+
+    @cached_property
+    def two_point_tendons(self) -> dict[int, tuple[int, int]]:
+        """The straight tendons between two sites, without slack, and their sites."""
+        model, tendons = self.model, {}
+        for tendon in range(model.ntendon):
+            first, n = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+            kinds = [self.kind("mjtWrap", kind) for kind in model.wrap_type[first : first + n]]
+            low, high = model.tendon_lengthspring[tendon]
+            if kinds == ["site", "site"] and low == high:
+                tendons[tendon] = (int(model.wrap_objid[first]), int(model.wrap_objid[first + 1]))
+        return tendons
+
+    @cached_property
+    def constant_tendons(self) -> dict[int, int]:
+        """The active equalities that hold the length of a straight tendon, and the tendon."""
+        constant = {}
+        for equality in self.active_equalities:
+            tendon = int(self.model.eq_obj1id[equality])
+            is_alone = self.model.eq_obj2id[equality] < 0
+            is_tendon = self.kind("mjtEq", self.model.eq_type[equality]) == "tendon"
+            if is_tendon and is_alone and tendon in self.two_point_tendons:
+                constant[equality] = tendon
+        return constant
+
+    @cached_property
+    def couplings(self) -> dict[int, tuple[int, int, float]]:
+        """The active equalities that make a hinge and a slide on one line, of one body, a screw.
+
+        Each with its two joints and a ratio: the first moves by the ratio times the other's motion.
+        """
+        model, couplings = self.model, {}
+        for equality in self.active_equalities:
+            if self.kind("mjtEq", model.eq_type[equality]) != "joint":
+                continue
+            one, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+            ratio, *higher = model.eq_data[equality, 1:5].tolist()
+            if other < 0 or ratio == 0.0 or any(higher):
+                continue
+            body = int(model.jnt_bodyid[one])
+            kinds = {self.kind("mjtJoint", model.jnt_type[joint]) for joint in (one, other)}
+            is_alone = model.jnt_bodyid[other] == body and model.body_jntnum[body] == 2
+            across = np.cross(model.jnt_axis[one], model.jnt_axis[other])
+            if is_alone and kinds == {"hinge", "slide"} and (abs(across) <= AXIS_TOLERANCE).all():
+                couplings[equality] = (one, other, float(ratio))
+        return couplings
 
     def is_on(self, *features: str) -> bool:
         """Whether none of these features is switched off by the file's option flags."""
@@ -224,9 +271,10 @@ def _nonlinear(source: RobotSource) -> Iterator[str]:
 
 def _tendons(source: RobotSource) -> Iterator[str]:
     model = source.model
-    parts = ["stiffness", "damping", "stiffnesspoly", "dampingpoly"]
-    parts += ["frictionloss", "armature", "limited"]
+    linear, others = ["stiffness", "damping"], ["stiffnesspoly", "dampingpoly"]
+    others += ["frictionloss", "armature", "limited"]
     for tendon in range(model.ntendon):
+        parts = others if tendon in source.two_point_tendons else linear + others
         used = [part for part in parts if np.any(getattr(model, f"tendon_{part}")[tendon])]
         if used:
             yield f"{source.label('tendon', tendon)!r} ({', '.join(used)})"

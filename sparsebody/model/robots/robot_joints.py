@@ -1,7 +1,7 @@
-"""Bodies, joints and forces of a robot file; welded bodies become one, and so do their joints."""
+"""Bodies and joints of a robot file; welded bodies become one, and so do their joints."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import FileFormatError
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Cylinder, Frame, Frames, Shape, Sphere, all_axes
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias
 from sparsebody.tolerances import AXIS_TOLERANCE
@@ -94,6 +94,8 @@ class Layout:
     """Joint of the file -> the coordinate that it is, and its sign."""
     fixed: tuple[int, ...] = ()
     """Coordinates that no joint of the file moves: prescribed as zero."""
+    is_reversed: bool = False
+    """The body that the joints of the file move is the predecessor."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ def add_joints(
             )
             for joint in range(first, first + int(model.body_jntnum[body]))
         ]
-        layout, name = _layout(source, body, joints), "+".join(joint.name for joint in joints)
+        layout = _screwed(source, _layout(source, body, joints))
+        name = "+".join(joint.name for joint in joints)
         name = name if len(joints) == 1 else unique_name(name, source.joint_names)
         if len(joints) > 1 and not layout.coordinates:
             kind = layout.type.name
@@ -135,7 +138,8 @@ def add_joints(
             source.unsupported.append(f"the constant joint {source.joint_names[j]!r} in {name!r}")
         names.append(name)
         layouts.append(layout)
-        ends.append((source.rigid_name(model.body_parentid[body]), source.body_names[body]))
+        pair = source.rigid_name(model.body_parentid[body]), source.body_names[body]
+        ends.append(pair[::-1] if layout.is_reversed else pair)
         motions.append(dict.fromkeys(layout.fixed, 0.0))
         for j, (index, sign) in layout.coordinates.items():
             coordinates[j] = Coordinate(name, index, sign)
@@ -220,15 +224,32 @@ def _two_hinges(joints: list[FileJoint]) -> Layout | None:
 
 
 def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
-    """Planar; its coordinates are those of the slides where these come before the hinge."""
+    """Planar, in the plane of the parent where the slides come first, else in that of the body."""
     hinge, (first, second) = _of("hinge", joints)[0], _of("slide", joints)
     if joints[1] is hinge or not _perpendicular(joints):
         return None
-    coordinates = {hinge.index: (2, 1.0)}
-    if joints[2] is hinge:
-        side = float(np.sign(np.cross(hinge.axis, first.axis) @ second.axis))
-        coordinates |= {first.index: (0, 1.0), second.index: (1, side)}
-    return Layout(types.Planar(), hinge.anchor, hinge.axis, first.axis, coordinates)
+    sign = -1.0 if joints[0] is hinge else 1.0
+    side = sign * float(np.sign(np.cross(hinge.axis, first.axis) @ second.axis))
+    coordinates = {hinge.index: (2, 1.0), first.index: (0, 1.0), second.index: (1, side)}
+    axes = sign * hinge.axis, sign * first.axis
+    return Layout(types.Planar(), hinge.anchor, *axes, coordinates, is_reversed=sign < 0.0)
+
+
+def _ball_and_slides(joints: list[FileJoint]) -> Layout | None:
+    """A point on a line or a plane, of the parent where the slides come first, else of the body."""
+    (ball,), slides = _of("ball", joints), _of("slide", joints)
+    is_reversed = joints[0] is ball
+    if not (is_reversed or joints[-1] is ball) or not _perpendicular(slides):
+        return None
+    sign = -1.0 if is_reversed else 1.0
+    coordinates = {slide.index: (3 + k, 1.0) for k, slide in enumerate(slides)}
+    axes = [sign * slide.axis for slide in slides]
+    if len(slides) == 1:
+        kind, axis, x_axis = types.PointOnLine(), axes[0], None
+        return Layout(kind, ball.anchor, axis, x_axis, coordinates, is_reversed=is_reversed)
+    normal = np.cross(axes[0], axes[1])
+    on_plane = types.PointOnPlane()
+    return Layout(on_plane, ball.anchor, normal, axes[0], coordinates, is_reversed=is_reversed)
 
 
 def _three_hinges(joints: list[FileJoint]) -> Layout | None:
@@ -251,6 +272,8 @@ COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
     "slide slide": _two_slides,
     "hinge slide slide": _hinge_and_two_slides,
     "hinge hinge hinge": _three_hinges,
+    "ball slide": _ball_and_slides,
+    "ball slide slide": _ball_and_slides,
     "ball slide slide slide": _slides_and_turns,
     "hinge hinge hinge slide slide slide": _slides_and_turns,
 }
@@ -275,6 +298,19 @@ def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     return joints[0].anchor + shift if gaps.max() <= AXIS_TOLERANCE * size else None
 
 
+def _screwed(source: RobotSource, layout: Layout) -> Layout:
+    """Return the layout of a cylindrical joint as helical where its hinge drives its slide."""
+    if not isinstance(layout.type, types.Cylindrical):
+        return layout
+    by_coordinate = {index: (joint, sign) for joint, (index, sign) in layout.coordinates.items()}
+    (hinge, _), (slide, sign) = by_coordinate[0], by_coordinate[1]
+    for one, other, ratio in source.couplings.values():
+        if (one, other) in ((slide, hinge), (hinge, slide)):
+            pitch = sign * (ratio if one == slide else 1.0 / ratio)
+            return replace(layout, type=types.Helical(pitch), coordinates={hinge: (0, 1.0)})
+    return layout
+
+
 def constant_joints(source: RobotSource) -> dict[int, float]:
     """Return the joints held at a constant, as the distance from their initial position.
 
@@ -284,6 +320,8 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
     for equality in source.active_equalities:
         kind = source.kind("mjtEq", model.eq_type[equality])
         if kind in ("connect", "weld"):
+            continue
+        if equality in source.couplings or equality in source.constant_tendons:
             continue
         joint, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
         coefficients = model.eq_data[equality, :5]
@@ -335,150 +373,4 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
             *ends,
             predecessor_frame=first,
             successor_frame=second,
-        )
-
-
-# ---- forces ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class AffineForce:
-    """tau = constant - stiffness (q - rest) - damping qd, on a hinge or slide of the file."""
-
-    constant: float = 0.0
-    stiffness: float = 0.0
-    damping: float = 0.0
-    rest: float = 0.0
-
-
-def add_forces(
-    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
-) -> None:
-    """Add what acts on joints and bodies; what has no counterpart is noted."""
-    for name, joint, force in _forces(mechanism, source, coordinates):
-        # the coordinate is sign times its way from the start
-        start = float(source.data.qpos[source.model.jnt_qposadr[joint]])
-        at = coordinates[joint]
-        mechanism.add_joint_force(
-            unique_name(name, mechanism.forces),
-            at.joint,
-            coordinate=at.index,
-            stiffness=force.stiffness,
-            rest=at.sign * (force.rest - start) if force.stiffness else 0.0,
-            damping=force.damping,
-            effort=at.sign * force.constant,
-        )
-    _add_gravity_compensation(mechanism, source)
-
-
-def _forces(
-    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
-) -> Iterator[tuple[str, int, AffineForce]]:
-    """Yield names, joints of the file and forces on them; add dampers of balls at once."""
-    model = source.model
-    for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
-        name, stiffness = source.joint_names[joint], float(model.jnt_stiffness[joint])
-        if joint in coordinates:
-            rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
-            yield f"spring of {name}", joint, AffineForce(stiffness=stiffness, rest=rest)
-        else:
-            kind = source.kind("mjtJoint", model.jnt_type[joint])
-            source.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
-    dampings = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
-    for joint in np.flatnonzero(dampings).tolist():
-        name, damping = source.joint_names[joint], float(dampings[joint])
-        kind = source.kind("mjtJoint", model.jnt_type[joint])
-        if joint in coordinates:
-            yield f"damper of {name}", joint, AffineForce(damping=damping)
-        elif kind in ("ball", "free") and name in mechanism.joint_names:  # equal in all directions
-            for index in range(mechanism.joint(name).type.n_velocities):
-                label = unique_name(f"damper {index} of {name}", mechanism.forces)
-                mechanism.add_joint_force(label, name, coordinate=index, damping=damping)
-        else:
-            source.note("dampers left out", f"{damping:g} on joint {name!r} ({kind})")
-    for actuator in range(model.nactuator) if source.is_on("ACTUATION") else ():
-        name, joint = source.label("actuator", actuator), int(model.actuator_trnid[actuator, 0])
-        if model.opt.disableactuator >> int(model.actuator_group[actuator]) & 1:
-            source.note("actuators of disabled groups are left out", repr(name))
-        elif not _is_affine(source, actuator) or joint not in coordinates:
-            source.note("actuators left out (not an affine force on one joint)", repr(name))
-        else:
-            index = int(model.actuator_ctrladr[actuator])
-            control = float(source.data.ctrl[index])
-            if model.actuator_ctrllimited[index] and source.is_on("CLAMPCTRL"):
-                control = float(np.clip(control, *model.actuator_ctrlrange[index]))
-            force, limits = _actuator_force(source, actuator, control), []
-            if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
-                limits.append(repr(name))
-            if model.jnt_actfrclimited[joint]:
-                limits.append(f"joint of {name!r}")
-            for limit in limits:
-                source.note("force limits of actuators are left out", limit)
-            source.note("controls stay constant", f"actuator {name!r} at {control:g}")
-            if force != AffineForce():
-                yield name, joint, force
-
-
-def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> FloatArray:
-    """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
-    model = source.model
-    damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])
-    for actuator in np.flatnonzero(model.actuator_damping).tolist():
-        joint = int(model.actuator_trnid[actuator, 0])
-        if _is_on_joint(source, actuator) and joint in coordinates:
-            gear = model.actuator_gear[actuator, 0]
-            damping[joint] += gear**2 * model.actuator_damping[actuator]
-        else:
-            name = source.label("actuator", actuator)
-            source.note("dampers left out", f"that of actuator {name!r}")
-    return damping
-
-
-def _is_on_joint(source: RobotSource, actuator: int) -> bool:
-    transmission = source.kind("mjtTrn", source.model.actuator_trntype[actuator])
-    return transmission in ("joint", "jointinparent")
-
-
-def _is_affine(source: RobotSource, actuator: int) -> bool:
-    """Whether the force is an affine function of position and velocity of one joint."""
-    model = source.model
-    return (
-        _is_on_joint(source, actuator)
-        and source.kind("mjtDyn", model.actuator_dyntype[actuator]) == "none"
-        and source.kind("mjtGain", model.actuator_gaintype[actuator]) in ("fixed", "affine")
-        and source.kind("mjtBias", model.actuator_biastype[actuator]) in ("none", "affine")
-        and int(model.actuator_plugin[actuator]) < 0
-    )
-
-
-def _actuator_force(source: RobotSource, actuator: int, control: float) -> AffineForce:
-    """Return gear (c0 + c1 l + c2 dl/dt) for the length l = gear q."""
-    model = source.model
-    gear = float(model.actuator_gear[actuator, 0])
-    terms = np.zeros(3)
-    for kind, enum, parameters, factor in (
-        (model.actuator_gaintype, "mjtGain", model.actuator_gainprm, control),
-        (model.actuator_biastype, "mjtBias", model.actuator_biasprm, 1.0),
-    ):
-        count = {"none": 0, "fixed": 1, "affine": 3}[source.kind(enum, kind[actuator])]
-        terms[:count] += factor * parameters[actuator, :count]
-    if model.actuator_forcelimited[actuator] and not terms[1:].any():
-        terms[0] = np.clip(terms[0], *model.actuator_forcerange[actuator])
-    constant, along, rate = (float(term) for term in terms)
-    return AffineForce(gear * constant, -(gear**2) * along, -(gear**2) * rate)
-
-
-def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None:
-    """Add the lifts of bodies with `gravcomp` as constant forces."""
-    model, gravity = source.model, source.gravity
-    for body in np.flatnonzero(model.body_gravcomp).tolist() if np.any(gravity) else ():
-        owner = source.rigid_name(body)
-        if owner == WORLD:
-            continue
-        lift: FloatArray = -model.body_gravcomp[body] * model.body_mass[body] * gravity
-        mechanism.add_external_force(
-            unique_name(f"lift of {source.body_names[body]}", mechanism.forces),
-            owner,
-            force=lift,
-            point=source.frame(body, model.body_ipos[body]).origin,
         )

@@ -300,6 +300,12 @@ class RowMotion:
         """Return A twist (n_rows,)."""
         return np.asarray(np.einsum("rsa,rsa->r", self.rows, padded(twist)[self.ends]))
 
+    def forces(self, multiplier: FloatArray) -> FloatArray:
+        """Return A' multiplier (n_bodies, 6)."""
+        forces = np.zeros((len(self.state.position) + 1, 6))  # the last one on the world
+        np.add.at(forces, self.ends, multiplier[:, None, None] * self.rows)
+        return forces[:-1]
+
 
 def row_motion(system: System, state: State) -> RowMotion:
     """Return the motion of all rows, those of elastic elements after those of the joints."""

@@ -175,7 +175,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
-        self._newton, self._size = matrix.native, matrix.length
+        self._matrix, self._newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
         self._work = all_loads(system, state) * self._extent  # [J]
@@ -346,6 +346,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Add to an error which joint bears most."""
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
+        if self._is_rigid:
+            return f'{error}, or method="auto" where rows depend on each other near this pose'
         return (
             f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a "
             "prescribed motion blocks, or a damper is too strong there"

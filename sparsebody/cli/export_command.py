@@ -1,0 +1,124 @@
+"""sparsebody export: trajectories and mechanisms written for other programs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+import sparsebody as sb
+from sparsebody.cli import arguments as arg
+from sparsebody.cli import output as out
+from sparsebody.errors import ModelWarning, check_name
+
+TRAJECTORY_SUFFIXES: Final = (".h5", ".hdf5")
+OF_TRAJECTORIES: Final = {"vtk": (".vtkhdf",), "csv": (".csv",), "parquet": (".parquet",)}
+OF_MECHANISMS: Final = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json",)}
+
+
+@click.command()
+@arg.source_argument("trajectory|mechanism")
+@click.option(
+    "--format",
+    "kind",
+    metavar="NAME",
+    required=True,
+    help="Of a trajectory: vtk (.vtkhdf for ParaView), csv, parquet. Of a mechanism: mjcf (.xml), "
+    "urdf, json.",
+)
+@click.option(
+    "--table",
+    default="all",
+    metavar="NAME",
+    help="For csv and parquet: energies, bodies, joints, reactions, or all that there are.",
+)
+@arg.file_option("--output", default=Path("."), help="File, or directory for several.")
+@arg.flag("--overwrite", help="Replace existing files.")
+@arg.quiet_option
+@arg.json_option
+def export(
+    source: arg.Source,
+    kind: str,
+    table: str,
+    output: Path,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write a trajectory (.h5) or a mechanism for other programs.
+
+    What a format cannot hold is told by name.
+    """
+    path = Path(source.name)
+    is_trajectory = path.suffix.lower() in TRAJECTORY_SUFFIXES
+    known = OF_TRAJECTORIES if is_trajectory else OF_MECHANISMS
+    check_name(kind, known, f"--format of a {'trajectory' if is_trajectory else 'mechanism'}")
+    if source.parameters and is_trajectory:
+        raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
+    if is_trajectory:
+        tables = _tables(path, table) if kind in ("csv", "parquet") else []
+        files = _files(output, path.stem, tables, known[kind])
+    else:
+        tables, files = [], _files(output, path.stem, [], known[kind])
+    for file in files:
+        arg.check_new(file, overwrite)
+    with warnings.catch_warnings(record=True) as left_out:
+        warnings.simplefilter("always", ModelWarning)
+        if is_trajectory:
+            _write_trajectory(path, files, tables, quiet or as_json)
+        else:
+            write = sb.write_mechanism if kind == "json" else sb.write_robot
+            write(source.load(), files[0])
+    messages = [str(warning.message) for warning in left_out]
+    if as_json:
+        out.print_json({"files": [str(file) for file in files], "left_out": messages})
+    else:
+        out.echo_paths(*files)
+    for text in messages:
+        click.echo(f"sparsebody: {text}", err=True)
+
+
+def _tables(path: Path, table: str) -> list[str]:
+    """Return the tables to write, all that the trajectory has or the one asked for."""
+    from sparsebody.simulation.trajectory_reading import open_trajectory
+    from sparsebody.simulation.trajectory_tables import TABLES
+
+    check_name(table, (*TABLES, "all"), "--table")
+    if table != "all":
+        return [table]
+    with open_trajectory(path) as file:
+        absent = {"reactions": "joint_wrench" not in file, "joints": not file["source"].asstr()[()]}
+    return [name for name in TABLES if not absent.get(name, False)]
+
+
+def _files(output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
+    """Return where everything goes."""
+    if not output.suffix or output.is_dir():
+        names = [f"{stem}-{name}" for name in tables] or [stem]
+        return [output / f"{name}{suffixes[0]}" for name in names]
+    if output.suffix.lower() not in suffixes:
+        raise click.UsageError(f"--output {output} must end in {' or '.join(suffixes)}")
+    if len(tables) > 1:
+        raise click.UsageError(
+            f"--output {output} is one file, but there are {len(tables)} tables "
+            f"({', '.join(tables)}); choose one with --table, or give a directory"
+        )
+    return [output]
+
+
+def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: bool) -> None:
+    from sparsebody.simulation.trajectory_reading import opened_blocks
+
+    with opened_blocks(path) as (n, _):
+        total = n * len(files)
+    with out.progress_bar(total, quiet) as moved:
+        chosen: Sequence[str | None] = tables or [None]
+        for k, (file, table) in enumerate(zip(files, chosen, strict=True)):
+
+            def show(done: int, n: int, k: int = k, name: str = file.name) -> None:
+                moved(name, k * n + done)
+
+            sb.export_trajectory(path, file, table=table, progress=show)

@@ -1,0 +1,67 @@
+"""Mechanisms written as robot files, MJCF or URDF, with what these cannot hold told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from xml.etree import ElementTree as xml
+
+from sparsebody.errors import FileFormatError
+from sparsebody.export.body_tree import PosedMechanism
+from sparsebody.export.mjcf import mjcf_document
+from sparsebody.export.urdf import urdf_document
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import State
+from sparsebody.writing import replaced
+
+FORMATS = {".xml": mjcf_document, ".mjcf": mjcf_document, ".urdf": urdf_document}
+
+
+def write_robot(
+    mechanism: Mechanism, path: str | os.PathLike[str], state: State | None = None
+) -> None:
+    """Write a mechanism as MJCF (.xml, .mjcf) or URDF (.urdf), which `load_mechanism` reads.
+
+    Bodies are a tree of joints, loop joints are equality constraints of MJCF. Bodies without
+    inertia of their own are part of the body that they are welded to, as in `compile`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What is written.
+    path : path
+        The file, replaced as a whole or not at all; its suffix is the format.
+    state : State, optional
+        Poses, velocities and controls: in MJCF the reference pose, and the keyframe "initial" with
+        everything; in URDF, which has no velocities, the pose at which all joints are at zero.
+        Default: the consistent initial state.
+
+    Raises
+    ------
+    FileFormatError
+        If the suffix is none of these.
+    ModelError
+        If the format has no joint that a joint of the tree needs (URDF), or bodies are within
+        each other more deeply than its readers take (MJCF); the message names the joint or body.
+    AssemblyError
+        If the mechanism has no consistent initial state.
+    OutputError
+        If the file cannot be written.
+
+    Warns
+    -----
+    ModelWarning
+        For all that the file cannot hold, by name.
+    """
+    target = Path(path)
+    make = FORMATS.get(target.suffix.lower())
+    if make is None:
+        raise FileFormatError(
+            f"{path}: unknown suffix {target.suffix!r}; give a {', '.join(FORMATS)} file, or "
+            "write_mechanism a .json file"
+        )
+    root, notes = make(PosedMechanism.of(mechanism, state))
+    xml.indent(root, space=" ")
+    with replaced(target) as draft:
+        xml.ElementTree(root).write(draft, encoding="utf-8")
+    notes.warn(path)

@@ -1,0 +1,182 @@
+"""Forces of a robot file: springs, dampers, actuators with constant controls, lifts of bodies."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.robots.robot_file import RobotSource, unique_name
+from sparsebody.model.robots.robot_joints import Coordinate
+from sparsebody.model.robots.robot_tendons import (
+    add_load_at_site,
+    add_tendon_force,
+    add_tendon_springs,
+)
+
+
+@dataclass(frozen=True)
+class AffineForce:
+    """tau = constant - stiffness (q - rest) - damping qd, on a hinge or slide of the file."""
+
+    constant: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+
+
+def add_forces(
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
+) -> None:
+    """Add what acts on joints and bodies; what has no counterpart is noted."""
+    for name, joint, force in _forces(mechanism, source, coordinates):
+        # the coordinate is sign times its way from the start
+        start = float(source.data.qpos[source.model.jnt_qposadr[joint]])
+        at = coordinates[joint]
+        mechanism.add_joint_force(
+            unique_name(name, mechanism.forces),
+            at.joint,
+            coordinate=at.index,
+            stiffness=force.stiffness,
+            rest=at.sign * (force.rest - start) if force.stiffness else 0.0,
+            damping=force.damping,
+            effort=at.sign * force.constant,
+        )
+    add_tendon_springs(mechanism, source)
+    _add_gravity_compensation(mechanism, source)
+
+
+def _forces(
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
+) -> Iterator[tuple[str, int, AffineForce]]:
+    """Yield names, joints of the file and forces on them; add dampers of balls at once."""
+    model = source.model
+    for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
+        name, stiffness = source.joint_names[joint], float(model.jnt_stiffness[joint])
+        if joint in coordinates:
+            rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
+            yield f"spring of {name}", joint, AffineForce(stiffness=stiffness, rest=rest)
+        else:
+            kind = source.kind("mjtJoint", model.jnt_type[joint])
+            source.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
+    dampings = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
+    for joint in np.flatnonzero(dampings).tolist():
+        name, damping = source.joint_names[joint], float(dampings[joint])
+        kind = source.kind("mjtJoint", model.jnt_type[joint])
+        if joint in coordinates:
+            yield f"damper of {name}", joint, AffineForce(damping=damping)
+        elif kind in ("ball", "free") and name in mechanism.joint_names:  # equal in all directions
+            for index in range(mechanism.joint(name).type.n_velocities):
+                label = unique_name(f"damper {index} of {name}", mechanism.forces)
+                mechanism.add_joint_force(label, name, coordinate=index, damping=damping)
+        else:
+            source.note("dampers left out", f"{damping:g} on joint {name!r} ({kind})")
+    for actuator in range(model.nactuator) if source.is_on("ACTUATION") else ():
+        name, joint = source.label("actuator", actuator), int(model.actuator_trnid[actuator, 0])
+        if model.opt.disableactuator >> int(model.actuator_group[actuator]) & 1:
+            source.note("actuators of disabled groups are left out", repr(name))
+        elif not _is_affine(source, actuator):
+            source.note("actuators left out (not an affine force on one joint)", repr(name))
+        elif add_load_at_site(mechanism, source, actuator, _control(source, actuator)):
+            note_control(source, actuator)
+        elif _transmission(source, actuator) == "tendon" and joint in source.two_point_tendons:
+            force = _actuator_force(source, actuator, _control(source, actuator))
+            add_tendon_force(mechanism, source, joint, name, **vars(force))
+            note_control(source, actuator)
+        elif not _is_on_joint(source, actuator) or joint not in coordinates:
+            source.note("actuators left out (not an affine force on one joint)", repr(name))
+        else:
+            force, limits = _actuator_force(source, actuator, _control(source, actuator)), []
+            if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
+                limits.append(repr(name))
+            if model.jnt_actfrclimited[joint]:
+                limits.append(f"joint of {name!r}")
+            for limit in limits:
+                source.note("force limits of actuators are left out", limit)
+            note_control(source, actuator)
+            if force != AffineForce():
+                yield name, joint, force
+
+
+def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> FloatArray:
+    """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
+    model = source.model
+    damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])
+    for actuator in np.flatnonzero(model.actuator_damping).tolist():
+        joint = int(model.actuator_trnid[actuator, 0])
+        if _is_on_joint(source, actuator) and joint in coordinates:
+            gear = model.actuator_gear[actuator, 0]
+            damping[joint] += gear**2 * model.actuator_damping[actuator]
+        else:
+            name = source.label("actuator", actuator)
+            source.note("dampers left out", f"that of actuator {name!r}")
+    return damping
+
+
+def _transmission(source: RobotSource, actuator: int) -> str:
+    return source.kind("mjtTrn", source.model.actuator_trntype[actuator])
+
+
+def _is_on_joint(source: RobotSource, actuator: int) -> bool:
+    return _transmission(source, actuator) in ("joint", "jointinparent")
+
+
+def _control(source: RobotSource, actuator: int) -> float:
+    """Return the control at the initial state, within its limits."""
+    model = source.model
+    index = int(model.actuator_ctrladr[actuator])
+    control = float(source.data.ctrl[index])
+    if model.actuator_ctrllimited[index] and source.is_on("CLAMPCTRL"):
+        control = float(np.clip(control, *model.actuator_ctrlrange[index]))
+    return control
+
+
+def note_control(source: RobotSource, actuator: int) -> None:
+    """Note that a control keeps its initial value."""
+    name, control = source.label("actuator", actuator), _control(source, actuator)
+    source.note("controls stay constant", f"actuator {name!r} at {control:g}")
+
+
+def _is_affine(source: RobotSource, actuator: int) -> bool:
+    """Whether the force is an affine function of position and velocity of what it acts on."""
+    model = source.model
+    return (
+        source.kind("mjtDyn", model.actuator_dyntype[actuator]) == "none"
+        and source.kind("mjtGain", model.actuator_gaintype[actuator]) in ("fixed", "affine")
+        and source.kind("mjtBias", model.actuator_biastype[actuator]) in ("none", "affine")
+        and int(model.actuator_plugin[actuator]) < 0
+    )
+
+
+def _actuator_force(source: RobotSource, actuator: int, control: float) -> AffineForce:
+    """Return gear (c0 + c1 l + c2 dl/dt) for the length l = gear q."""
+    model = source.model
+    gear = float(model.actuator_gear[actuator, 0])
+    terms = np.zeros(3)
+    for kind, enum, parameters, factor in (
+        (model.actuator_gaintype, "mjtGain", model.actuator_gainprm, control),
+        (model.actuator_biastype, "mjtBias", model.actuator_biasprm, 1.0),
+    ):
+        count = {"none": 0, "fixed": 1, "affine": 3}[source.kind(enum, kind[actuator])]
+        terms[:count] += factor * parameters[actuator, :count]
+    if model.actuator_forcelimited[actuator] and not terms[1:].any():
+        terms[0] = np.clip(terms[0], *model.actuator_forcerange[actuator])
+    constant, along, rate = (float(term) for term in terms)
+    return AffineForce(gear * constant, -(gear**2) * along, -(gear**2) * rate)
+
+
+def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None:
+    """Add the lifts of bodies with `gravcomp` as constant forces."""
+    model, gravity = source.model, source.gravity
+    for body in np.flatnonzero(model.body_gravcomp).tolist() if np.any(gravity) else ():
+        owner = source.rigid_name(body)
+        if owner == WORLD:
+            continue
+        lift: FloatArray = -model.body_gravcomp[body] * model.body_mass[body] * gravity
+        mechanism.add_external_force(
+            unique_name(f"lift of {source.body_names[body]}", mechanism.forces),
+            owner,
+            force=lift,
+            point=source.frame(body, model.body_ipos[body]).origin,
+        )

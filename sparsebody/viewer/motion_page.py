@@ -1,0 +1,246 @@
+"""Page of a motion or a pose: what moves, where it is at every frame, and what colors show."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import ShapeError, SparsebodyError, UnknownNameError
+from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.viewer.choices import COLORS
+from sparsebody.viewer.packing import document, packed_quaternions, quantized
+from sparsebody.viewer.page_file import Page
+from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, strands
+
+MOST_FRAMES = 400
+_MOST_POSES = 400_000  # bodies times frames
+_Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """n frames of a motion, each field with a leading axis."""
+
+    time: FloatArray  # (n,) [s]
+    position: FloatArray  # (n, n_bodies, 3) [m]
+    orientation: FloatArray  # (n, n_bodies, 4)
+    velocity: FloatArray  # (n, n_bodies, 6)
+    joint_wrench: FloatArray | None  # (n, n_joints, 6)
+
+
+def motion_page(
+    system: System,
+    motion: Trajectory | State,
+    *,
+    color: str | None = None,
+    n_frames: int | None = None,
+    title: str = "",
+) -> Page:
+    """Return the page of a motion, or of a pose.
+
+    Parameters
+    ----------
+    system : System
+        What moves; bodies are drawn by their shapes, or by their joints and inertias.
+    motion : Trajectory or State
+        Where it is. Reactions are shown where the trajectory holds them.
+    color : str, optional
+        What colors show at first, one of COLORS; default: speed of a motion, plain for a pose.
+    n_frames : int, optional
+        Frames at most, equally spaced in time; default: 400, fewer of more than 1000 bodies.
+    title : str
+        Default: the name of the mechanism.
+
+    Raises
+    ------
+    UnknownNameError
+        If `color` is not one of COLORS, or cannot be shown.
+    ShapeError
+        If `motion` is not one of `system`.
+    """
+    frames = _frames(system, motion, n_frames)
+    chosen = color or ("speed" if len(frames.time) > 1 else "plain")
+    if chosen not in COLORS:
+        raise UnknownNameError(f"color is {chosen!r}; give one of {', '.join(COLORS)}")
+    if chosen == "load" and frames.joint_wrench is None:
+        raise UnknownNameError(
+            "color is 'load', but no reactions are recorded; simulate with "
+            "Recording(reactions=True) or --record-reactions"
+        )
+    first = _state(frames, 0, system)
+    order, redundant = _analyzed(system, first)
+    if chosen == "order" and order is None:
+        raise UnknownNameError("color is 'order', but the joints do not close at the first frame")
+    picture, up = Picture(system, first), _up(system, first)
+    parts = Parts.joined([body_parts(picture), joint_parts(picture, redundant, up)])
+    arrays = _moving(frames) | _channels(system, frames) | _drawn(parts, picture)
+    arrays |= {"redundant": redundant} | ({} if order is None else {"order": order})
+    normal = picture.plane_normal
+    header = {
+        "view": "motion",
+        "title": title or system.name,
+        "color": chosen,
+        "up": up.tolist(),
+        "gravity": system.gravity.tolist(),
+        "normal": None if normal is None else normal.tolist(),
+        "size": picture.typical_size,
+        "bodies": list(system.body_names),
+        "joints": list(system.joint_names),
+        "joint_types": _type_names(picture),
+        "n_frames": len(frames.time),
+    }
+    return Page(document(header, arrays), header["title"])
+
+
+def _type_names(picture: Picture) -> list[str]:
+    names = np.array(["?"] * (1 + max(kind.kind for kind in JOINT_TYPES.values())), dtype=object)
+    for name, kind in JOINT_TYPES.items():
+        names[kind.kind] = name
+    return list(names[picture.joint_type])
+
+
+def _frames(system: System, motion: Trajectory | State, n_frames: int | None) -> Frames:
+    """Return some records of a trajectory, or the one state."""
+    if isinstance(motion, State):
+        check_state(system, motion)
+        return Frames(
+            np.array([motion.time]),
+            motion.position[None],
+            motion.orientation[None],
+            motion.velocity[None],
+            None,
+        )
+    for name in ("body_names", "joint_names"):
+        if list(getattr(motion, name)) != list(getattr(system, name)):
+            raise ShapeError(
+                f"the trajectory of {motion.name!r} has other {name.replace('_', ' ')} than the "
+                f"system {system.name!r}; give the system that was simulated"
+            )
+    most = n_frames or max(2, min(MOST_FRAMES, _MOST_POSES // system.n_bodies))
+    time, last = motion.time, len(motion) - 1
+    times = np.linspace(time[0], time[last], min(most, last + 1))
+    index = np.unique(np.clip(np.searchsorted(time, times - 1e-9), 0, last))
+    wrench = None if motion.joint_wrench is None else np.asarray(motion.joint_wrench)[index]
+    return Frames(
+        np.asarray(motion.time)[index],
+        np.asarray(motion.position)[index],
+        np.asarray(motion.orientation)[index],
+        np.asarray(motion.velocity)[index],
+        wrench,
+    )
+
+
+def _state(frames: Frames, index: int, system: System) -> State:
+    return State(
+        frames.position[index].copy(),
+        frames.orientation[index].copy(),
+        frames.velocity[index].copy(),
+        np.zeros(len(system.coordinates.joint)),
+        float(frames.time[index]),
+    )
+
+
+def _up(system: System, state: State) -> FloatArray:
+    """Return the direction against gravity; without it z, or y of a mechanism in the xy plane."""
+    strength = float(np.linalg.norm(system.gravity))
+    if strength > 0.0:
+        return -system.gravity / strength
+    spread = np.ptp(state.position, axis=0)
+    return np.eye(3)[1 if spread[2] < 1e-6 * spread.max() else 2]
+
+
+def _analyzed(system: System, state: State) -> tuple[IntArray | None, IntArray]:
+    """Return the position of every body, then joint, in the elimination order, and redundant rows.
+
+    Joints that are wholly redundant are in no order: -1. None where the joints do not close.
+    """
+    redundant = np.zeros(system.n_joints, dtype=np.intp)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # doubts belong to computations, not to pictures
+            dynamics = ForwardDynamics(system, state)
+    except SparsebodyError:
+        return None, redundant
+    np.add.at(redundant, system.row_joint[dynamics.redundant_rows], 1)
+    structure, order = dynamics.structure, dynamics.choice.order
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    position = np.full(system.n_bodies + system.n_joints, -1, dtype=np.intp)
+    n = structure.pattern.n_primal
+    position[:n] = place[:n]
+    position[system.n_bodies + structure.joints] = place[n:]
+    return position, redundant
+
+
+def _moving(frames: Frames) -> _Arrays:
+    """Return time, poses and, where they are recorded, reactions; from the middle of all."""
+    n = len(frames.time)
+    center = 0.5 * (frames.position.min(axis=(0, 1)) + frames.position.max(axis=(0, 1)))
+    position = quantized((frames.position - center).reshape(n, -1))
+    words = packed_quaternions(frames.orientation)
+    return {
+        "time": frames.time,
+        "center": center,
+        "position": position.level,
+        "position_low": position.low,
+        "position_step": position.step,
+        "orientation": words.reshape(n, -1),
+    }
+
+
+def _channels(system: System, frames: Frames) -> _Arrays:
+    """Return speed and kinetic energy of bodies, reactions of joints and what they are made of."""
+    n = len(frames.time)
+    w, v = frames.velocity[..., :3], frames.velocity[..., 3:]
+    square = np.einsum("tni,tni->tn", v, v)
+    rotational = np.einsum("tni,nij,tnj->tn", w, system.inertia, w, optimize=True)
+    arrays: _Arrays = {
+        "mass": system.mass,
+        "predecessor": system.predecessor,
+        "successor": system.successor,
+        "joint_point": system.successor_point,
+    }
+    for name, values in (
+        ("speed", np.sqrt(square)),
+        ("energy", 0.5 * (system.mass * square + rotational)),
+    ):
+        largest = float(values.max())
+        step = largest / 65535.0
+        level = np.rint(values / (step or 1.0)).astype(np.uint16)
+        arrays |= {name: level, f"{name}_step": np.array([step])}
+    if frames.joint_wrench is None:
+        return arrays
+    wrench = frames.joint_wrench.reshape(n, -1, 2, 3)
+    turned = np.einsum("nij,tnkj->tnki", system.successor_rotation, wrench, optimize=True)
+    coded = quantized(np.nan_to_num(turned).reshape(n, -1))
+    return arrays | {
+        "wrench": coded.level,  # on the successor, in its axes, moment first
+        "wrench_low": coded.low,
+        "wrench_step": coded.step,
+    }
+
+
+def _drawn(parts: Parts, picture: Picture) -> _Arrays:
+    """Return primitives and strands."""
+    hanging = strands(picture)
+    return {
+        "part_kind": parts.kind.astype(np.uint8),
+        "part_role": parts.role.astype(np.uint8),
+        "part_body": parts.body,
+        "part_owner": parts.owner,
+        "part_frame": parts.frame,
+        "tint": picture.layer > 0.0,
+        "joint_radius": np.where(np.isfinite(picture.joint_radius), picture.joint_radius, 0.0),
+        "strand_kind": hanging.kind.astype(np.uint8),
+        "strand_body": hanging.body,
+        "strand_point": hanging.point,
+        "strand_radius": hanging.radius,
+    }

@@ -1,0 +1,129 @@
+"""Show a motion, a pose or a mode: in a notebook below the cell, elsewhere in a file."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import ModelError
+from sparsebody.linearization.vibrations import Modes
+from sparsebody.model.files import mechanism_from_text
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import State, System
+from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.viewer.motion_page import motion_page
+from sparsebody.viewer.page_file import Page
+
+Subject = Mechanism | System | Trajectory | Modes
+
+
+def show(
+    subject: Subject,
+    state: State | None = None,
+    *,
+    system: System | None = None,
+    mode: int = 0,
+    color: str | None = None,
+    n_frames: int | None = None,
+    output: str | Path | None = None,
+) -> Page:
+    """Show something as a 3-D page that can be turned, played and picked from.
+
+    Parameters
+    ----------
+    subject : Mechanism, System, Trajectory or Modes
+        What to show.
+    state : State, optional
+        Pose of a mechanism or a system; default: the consistent one nearest to the initial one.
+    system : System, optional
+        That of a trajectory whose file does not hold its mechanism.
+    mode : int
+        Which of the modes is played.
+    color : str, optional
+        What colors show at first: plain, speed, energy, load (of joints, where reactions are
+        recorded) or order (of elimination).
+    n_frames : int, optional
+        Frames at most; default: 400, fewer of more than 1000 bodies.
+    output : path-like, optional
+        HTML file to write. Default: in a notebook none, else a temporary file; its path is printed.
+
+    Returns
+    -------
+    Page
+        A notebook shows it where it is the last value of a cell; `save` writes it to a file.
+
+    Raises
+    ------
+    ModelError
+        If a trajectory holds no mechanism, and no system is given; for any other kind of subject.
+    UnknownNameError
+        If the color is unknown, or shows what was not recorded.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import sparsebody as sb
+    >>> trajectory = sb.simulate(sb.build("four-bar", speed=2.0).compile(), 0.1)
+    >>> page = trajectory.show(output="four-bar.html")  # doctest: +SKIP
+    """
+    page = page_of(subject, state, system=system, mode=mode, color=color, n_frames=n_frames)
+    if output is not None:
+        page.save(output)
+    elif not _in_notebook():
+        with tempfile.NamedTemporaryFile(
+            prefix="sparsebody-", suffix=".html", delete=False
+        ) as file:
+            path = Path(file.name)
+        print(page.save(path))
+    return page
+
+
+def page_of(
+    subject: Subject,
+    state: State | None = None,
+    *,
+    system: System | None = None,
+    mode: int = 0,
+    **options: Any,
+) -> Page:
+    """Return the page that `show` shows; parameters and errors are its own."""
+    match subject:
+        case Mechanism():
+            compiled = subject.compile()
+            pose = consistent_state(compiled) if state is None else state
+            return motion_page(compiled, pose, **options)
+        case System():
+            pose = consistent_state(subject) if state is None else state
+            return motion_page(subject, pose, **options)
+        case Trajectory():
+            return motion_page(system or _system_of(subject), subject, **options)
+        case Modes():
+            title = f"{subject.system.name}: mode {mode + 1}, {subject.frequency[mode]:.4g} Hz"
+            return motion_page(subject.system, subject.motion(mode), title=title, **options)
+    raise ModelError(
+        f"cannot show {type(subject).__name__}; give a Mechanism, System, Trajectory or Modes"
+    )
+
+
+def _system_of(record: Trajectory) -> System:
+    """Return the system that moves."""
+    if record.system is not None:
+        return record.system
+    where = record.path or record.name
+    if record.source is None:
+        raise ModelError(
+            f"{where}: holds no mechanism; give the system that was simulated, or simulate with a "
+            "source"
+        )
+    return mechanism_from_text(record.source, f"{where}, source").compile()
+
+
+def _in_notebook() -> bool:
+    """Whether a notebook's kernel runs this, which shows what cells return."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"

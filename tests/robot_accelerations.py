@@ -1,0 +1,49 @@
+"""Accelerations of bodies in the world: of a mechanism, and of the file written of it by others."""
+
+import mujoco
+import numpy as np
+
+import sparsebody as sb
+from sparsebody.kinematics.joint_motion import body_rotations
+
+
+def frame_accelerations(system, state):
+    """By the name of each body: angular acceleration, and that of its frame's origin."""
+    a, R, v = sb.forward_dynamics(system, state).acceleration, body_rotations(state), state.velocity
+    w, arm = v[:, :3], -system.center_of_mass
+    linear = a[:, 3:] + np.cross(w, v[:, 3:])  # spatial -> that of a point
+    linear = linear + np.cross(a[:, :3], arm) + np.cross(w, np.cross(w, arm))
+    parts = (np.einsum("nij,nj->ni", R, part) for part in (a[:, :3], linear))
+    return dict(zip(system.body_names, np.concatenate(list(parts), axis=1), strict=True))
+
+
+def mujoco_accelerations(path):
+    """The same of a file at its keyframe; equality constraints are rigid, and at rest."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    qacc = data.qacc_smooth
+    if data.nefc:
+        M = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        J, W = data.efc_J.reshape(-1, model.nv), np.linalg.inv(M)
+        multiplier = np.linalg.lstsq(J @ W @ J.T, -J @ qacc, rcond=1e-11)[0]
+        qacc = qacc + W @ J.T @ multiplier
+    accelerations = {}
+    for body in range(1, model.nbody):
+        jacobian, rate = (np.zeros((2, 3, model.nv)) for _ in range(2))
+        place = data.xpos[body]
+        mujoco.mj_jac(model, data, jacobian[1], jacobian[0], place, body)
+        mujoco.mj_jacDot(model, data, rate[1], rate[0], place, body)
+        accelerations[model.body(body).name] = (jacobian @ qacc + rate @ data.qvel).ravel()
+    return accelerations
+
+
+def largest_difference(some, others):
+    """Of the bodies that both have, relative to the largest acceleration."""
+    names = [name for name in some if name in others]
+    first, second = (np.array([of[name] for name in names]) for of in (some, others))
+    assert len(names) > 0
+    return np.abs(first - second).max() / np.abs(first).max()

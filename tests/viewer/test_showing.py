@@ -1,0 +1,68 @@
+import sys
+from types import SimpleNamespace
+
+import pytest
+from page_documents import unpacked
+
+import sparsebody as sb
+from sparsebody.errors import ModelError
+
+
+@pytest.fixture(scope="module")
+def trajectory():
+    return sb.simulate(sb.build("four-bar", speed=2.0).compile(), duration=0.1, step=0.01)
+
+
+def test_a_motion_just_simulated_shows_itself(trajectory, tmp_path):
+    page = trajectory.show(output=tmp_path / "motion.html", color="energy")
+    header, arrays = unpacked(page.document)
+    assert (header["n_frames"], header["color"]) == (11, "energy")
+    assert len(arrays["part_kind"]) > 0
+    assert (tmp_path / "motion.html").read_text() == page.html
+
+
+def test_a_motion_written_to_a_file_shows_itself(tmp_path):
+    system = sb.build("pendulum").compile()
+    path = tmp_path / "a.h5"
+    written = sb.simulate(system, duration=0.1, step=0.01, output=path)
+    page = written.show(output=tmp_path / "a.html")
+    read = sb.Trajectory.load(path)
+    assert sb.show(read, system=system, output=tmp_path / "b.html").document == page.document
+    with pytest.raises(ModelError, match="give the system that was simulated"):
+        read.show(output=tmp_path / "c.html")
+
+
+def test_systems_are_shown_at_a_state_and_modes_as_motions(tmp_path):
+    system = sb.build("beam", gravity=(0.0, 0.0, 0.0)).compile()
+    state = sb.consistent_state(system)
+    header, arrays = unpacked(sb.show(system, state, output=tmp_path / "a.html").document)
+    assert header["n_frames"] == 1
+    modes = sb.modes(system, n=2)
+    header, arrays = unpacked(sb.show(modes, mode=1, output=tmp_path / "b.html").document)
+    assert header["n_frames"] == 41
+    assert "mode 2" in header["title"]
+    assert arrays["time"][-1] == pytest.approx(1.0 / modes.frequency[1], rel=1e-6)
+
+
+def test_outside_of_a_notebook_the_path_is_printed(trajectory, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    trajectory.show()
+    (path,) = tmp_path.glob("*.html")
+    assert capsys.readouterr().out == f"{path}\n"
+
+
+def test_in_a_notebook_nothing_is_written(trajectory, capsys, monkeypatch, tmp_path):
+    class ZMQInteractiveShell:
+        pass
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kernel = SimpleNamespace(get_ipython=lambda: ZMQInteractiveShell())
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    page = trajectory.show()
+    assert page._repr_html_().startswith("<iframe")
+    assert (capsys.readouterr().out, list(tmp_path.iterdir())) == ("", [])
+
+
+def test_other_things_are_refused():
+    with pytest.raises(ModelError, match="cannot show int"):
+        sb.show(3)
