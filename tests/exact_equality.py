@@ -10,8 +10,10 @@ def assert_same(first, second):
     assert type(first) is type(second)
     if isinstance(first, np.ndarray):
         assert (first.shape, first.dtype) == (second.shape, second.dtype)
-        np.testing.assert_array_equal(first, second)
-        assert first.dtype == object or first.tobytes() == second.tobytes()
+        if first.dtype == object:
+            assert_same(first.tolist(), second.tolist())
+        else:
+            assert first.tobytes() == second.tobytes()
     elif isinstance(first, dict):
         assert list(first) == list(second)
         assert_same(list(first.values()), list(second.values()))

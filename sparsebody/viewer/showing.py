@@ -67,7 +67,8 @@ def show(
     Examples
     --------
     >>> import sparsebody as sb
-    >>> trajectory = sb.simulate(sb.build("four-bar", speed=2.0).compile(), 0.1)
+    >>> swing = sb.build("four-bar").compile()
+    >>> trajectory = sb.simulate(swing, duration=0.1, step=0.01)
     >>> page = trajectory.show(output="four-bar.html")  # doctest: +SKIP
     """
     page = page_of(subject, state, system=system, mode=mode, color=color, n_frames=n_frames)
