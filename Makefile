@@ -7,8 +7,9 @@ BIN := .venv/bin
 JOBS ?= 2
 STUDY := examples/studies/headline.toml
 PYTEST_ARGS ?=
-# With CHOLMOD required, an environment that was made without it does not count.
-STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
+# With CHOLMOD or MPI required, an environment that was made without it does not count.
+BASIC := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
+STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_MPI)),.venv/.mpi,$(BASIC))
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 SANITIZED := tests/core tests/spatial tests/kinematics tests/factorization tests/ordering \
   tests/sparse/test_rank.py tests/sparse/test_row_choices.py tests/sparse/test_saddle.py \
@@ -21,6 +22,9 @@ setup: $(STAMP)  ## make .venv, with CHOLMOD where root or sudo allows
 
 .venv/.setup .venv/.cholmod: pyproject.toml scripts/setup.sh scripts/check_cholmod.py
 	PYTHON="$(PYTHON)" scripts/setup.sh
+
+.venv/.mpi: $(BASIC)
+	scripts/setup.sh mpi
 
 build: $(STAMP)  ## compile what has changed in core/
 	@$(BIN)/ninja -C build/core --quiet

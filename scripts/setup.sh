@@ -3,7 +3,7 @@
 #
 # System packages come by apt where root or passwordless sudo allows. Without CHOLMOD the
 # environment is complete but for that backend; SPARSEBODY_REQUIRE_CHOLMOD=1 makes it an error.
-# PYTHON=/path/to/python chooses the interpreter.
+# PYTHON=/path/to/python chooses the interpreter. `scripts/setup.sh mpi` adds MPI and MUMPS to it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,7 @@ build_tools=('scikit-build-core>=0.11' 'nanobind>=3.1,<4' 'numpy>=2.0' 'cmake>=3
 browser_packages=(chromium chromium-driver)
 require_browser=${SPARSEBODY_REQUIRE_BROWSER:-0}
 cholmod_packages=(gcc libc6-dev libsuitesparse-dev libopenblas-dev)
+mpi_packages=(gcc libc6-dev openmpi-bin libopenmpi-dev libmumps-dev libopenblas-dev)
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() {
@@ -103,8 +104,28 @@ install_package() {
     --editable '.[test,dev,robots,study]'
 }
 
-# Prints what the extra "cholmod" of pyproject.toml asks for.
-cholmod_requirement() { sed -nE 's/^cholmod = \["([^"]+)"\].*/\1/p' pyproject.toml; }
+# Prints what an extra of pyproject.toml asks for, one requirement a line.
+requirements() {
+  $venv/bin/python -c 'import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' "$1"
+}
+
+# Ends with MPI and MUMPS importable, or fails after saying why.
+install_mpi() {
+  local packages=("${mpi_packages[@]}")
+  has_headers $venv/bin/python || packages+=("python$(minor_version $venv/bin/python)-dev")
+  apt_install "${packages[@]}" ||
+    say "no apt or no root rights here: cannot install ${packages[*]}; trying without"
+  say "building mpi4py and pymumps"
+  if ! $venv/bin/python -m pip install --requirement <(requirements mpi) >$venv/mpi.log 2>&1; then
+    tail -n 6 $venv/mpi.log >&2
+    say "they could not be built; the whole story is in $venv/mpi.log"
+    return 1
+  fi
+  $venv/bin/python -c 'import mpi4py.MPI, mumps; mumps.DMumpsContext(comm=mpi4py.MPI.COMM_SELF).destroy()'
+  say "MUMPS $($venv/bin/python -c 'import mumps; print(mumps.__version__)' 2>/dev/null) (pymumps) works over MPI"
+}
 
 # Ends with CHOLMOD importable and checked, or fails after saying why.
 install_cholmod() {
@@ -113,7 +134,7 @@ install_cholmod() {
   apt_install "${packages[@]}" ||
     say "no apt or no root rights here: cannot install ${packages[*]}; trying without"
   say "building scikit-sparse"
-  if ! $venv/bin/python -m pip install --requirement <(cholmod_requirement) >$venv/cholmod.log 2>&1; then
+  if ! $venv/bin/python -m pip install --requirement <(requirements cholmod) >$venv/cholmod.log 2>&1; then
     tail -n 6 $venv/cholmod.log >&2
     say "scikit-sparse could not be built; the whole story is in $venv/cholmod.log"
     return 1
@@ -128,6 +149,12 @@ install_browser() {
   fi
   apt_install "${browser_packages[@]}"
 }
+
+if [ "${1:-}" = mpi ]; then
+  install_mpi || fail "MPI and MUMPS are required (SPARSEBODY_REQUIRE_MPI=1) but could not be set up; see above"
+  touch $venv/.mpi
+  exit
+fi
 
 make_venv
 install_compiler

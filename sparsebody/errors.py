@@ -40,6 +40,10 @@ class SingularSystemError(SparsebodyError, ArithmeticError):
     """A pivot vanished: constraint rows depend on each other in this pose."""
 
 
+class MemoryLimitError(SparsebodyError, MemoryError):
+    """More memory is needed than there is; the message says how much, and what would do."""
+
+
 class AssemblyError(SparsebodyError, ArithmeticError):
     """No consistent pose or velocity was found; the message says which joints do not close."""
 

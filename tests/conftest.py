@@ -1,4 +1,4 @@
-"""The hypothesis profile and the CHOLMOD marker, which all tests share."""
+"""The hypothesis profile and the markers of optional packages, which all tests share."""
 
 import gc
 import importlib
@@ -20,38 +20,49 @@ settings.register_profile(
 )
 settings.load_profile("sparsebody")
 
-try:
-    importlib.import_module("sksparse.cholmod")
-    HAS_CHOLMOD = True
-except ImportError:  # not installed, or SuiteSparse is gone
-    HAS_CHOLMOD = False
-REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
-HAS_VTK = importlib.util.find_spec("vtkmodules") is not None
-REQUIRES_VTK = os.environ.get("SPARSEBODY_REQUIRE_VTK") == "1"
+
+def can_import(*modules):
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except ImportError:  # not installed, or a library that it needs is gone
+        return False
+    return True
 
 
-try:
-    importlib.import_module("selenium")
-    HAS_BROWSER = find_browser() is not None and shutil.which("chromedriver") is not None
-except (ImportError, MissingDependencyError):
-    HAS_BROWSER = False
-REQUIRES_BROWSER = os.environ.get("SPARSEBODY_REQUIRE_BROWSER") == "1"
+def has_browser():
+    try:
+        found = find_browser()
+    except MissingDependencyError:
+        return False
+    return can_import("selenium") and found is not None and shutil.which("chromedriver") is not None
+
+
+OPTIONAL = {  # marker: whether it is there, what it needs, how to get it
+    "cholmod": (
+        can_import("sksparse.cholmod"),
+        "scikit-sparse",
+        "pip install 'sparsebody[cholmod]'",
+    ),
+    "mpi": (
+        None not in map(importlib.util.find_spec, ("mumps", "mpi4py")),
+        "pymumps and mpi4py",
+        "pip install 'sparsebody[mpi]'",
+    ),
+    "browser": (has_browser(), "chromium, chromedriver and selenium", "make setup"),
+    "vtk": (
+        importlib.util.find_spec("vtkmodules") is not None,
+        "vtk",
+        "pip install 'sparsebody[vtk]'",
+    ),
+}
 
 
 def pytest_configure(config):
-    if REQUIRES_BROWSER and not HAS_BROWSER:
-        raise pytest.UsageError(
-            "SPARSEBODY_REQUIRE_BROWSER=1, but Chromium, ChromeDriver or selenium is missing; run "
-            "'make setup'"
-        )
-    if REQUIRES_CHOLMOD and not HAS_CHOLMOD:
-        raise pytest.UsageError(
-            "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
-        )
-    if REQUIRES_VTK and not HAS_VTK:
-        raise pytest.UsageError(
-            "SPARSEBODY_REQUIRE_VTK=1, but vtk is not installed: pip install 'sparsebody[vtk]'"
-        )
+    for marker, (is_there, needed, remedy) in OPTIONAL.items():
+        variable = f"SPARSEBODY_REQUIRE_{marker.upper()}"
+        if os.environ.get(variable) == "1" and not is_there:
+            raise pytest.UsageError(f"{variable}=1, but there is no {needed}: {remedy}")
 
 
 def pytest_collection_finish():
@@ -65,9 +76,6 @@ def pytest_unconfigure():
 
 
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("cholmod") and not HAS_CHOLMOD:
-        pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")
-    if item.get_closest_marker("browser") and not HAS_BROWSER:
-        pytest.skip("needs chromium, chromedriver and selenium")
-    if item.get_closest_marker("vtk") and not HAS_VTK:
-        pytest.skip("needs vtk: pip install 'sparsebody[vtk]'")
+    for marker, (is_there, needed, remedy) in OPTIONAL.items():
+        if item.get_closest_marker(marker) and not is_there:
+            pytest.skip(f"needs {needed}: {remedy}")

@@ -247,7 +247,8 @@ inline Index saddle_scales(const Saddle& K, Blocks inverse, View<double> scale) 
   }
   return -1;
 }
-// Fills `data` with the scaled [D A'; A shift], blocks at (base, stride); what both ends of a dual block share is added.
+// Fills `data` with the scaled [D A'; A shift], blocks at (base, stride), none where base < 0; what both ends of a dual
+// block share is added.
 inline void fill_saddle(const Saddle& K, View<const double> scale, double shift, View<const Index, 2> diagonal_place,
                         View<const Index, 3> below, View<const Index, 3> right, View<double> data) {
   const auto& [offsets, ends, diagonal, rows] = K;
@@ -256,6 +257,7 @@ inline void fill_saddle(const Saddle& K, View<const double> scale, double shift,
   std::fill(data.begin(), data.end(), 0.0);
   for (Index i = 0; i < n_primal; ++i) {
     const Index first = offsets[i], base = diagonal_place(i, 0), stride = diagonal_place(i, 1);
+    if (base < 0) continue;
     for (Index c = 0; c < pattern.size(i); ++c)
       for (Index r = 0; r < pattern.size(i); ++r)
         data[base + c * stride + r] = diagonal(i, r, c) * scale[first + c] * scale[first + r];
@@ -263,7 +265,7 @@ inline void fill_saddle(const Saddle& K, View<const double> scale, double shift,
   for (Index j = 0; j < pattern.n_dual(); ++j) {
     const Index block = n_primal + j, first = offsets[block], first_row = first - pattern.n_primal_rows();
     const Index size = pattern.size(block);
-    if (shift != 0.0)
+    if (shift != 0.0 && diagonal_place(block, 0) >= 0)
       for (Index r = 0; r < size; ++r)
         data[diagonal_place(block, 0) + r * diagonal_place(block, 1) + r] = shift;
     for (Index side = 0; side < 2; ++side) {

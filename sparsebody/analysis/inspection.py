@@ -75,6 +75,7 @@ class Inspection:
     orderings: tuple[OrderingLine, ...]
     closed_loops: ClosedLoops | None  # None for trees
     reactions: ReactionReport  # which reactions are determined
+    megabytes: dict[str, list[int]]  # predicted and used by each rank, if ranks share the factors
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dicts; None for what is not finite."""
@@ -174,6 +175,7 @@ def inspect_mechanism(
         orderings=ordering_lines(dynamics.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=reactions,
+        megabytes=explained.get("megabytes", {}),
     )
 
 

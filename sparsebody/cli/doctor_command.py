@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 REQUIRED = ("click", "h5py", "matplotlib", "networkx", "numpy", "rich", "scipy")
 OPTIONAL = {  # package: what it is for
     "scikit-sparse": "CHOLMOD: factorizations and orderings of lattices",
+    "pymumps": "MUMPS: factorizations over the ranks of mpiexec",
     "mujoco": "MJCF and URDF files",
     "distributed": "studies on a Dask cluster",
     "pyarrow": "studies as Parquet tables",

@@ -7,13 +7,14 @@ import importlib
 import os
 import runpy
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
 
-from sparsebody import __version__, errors
+from sparsebody import __version__, errors, ranks
 from sparsebody.cli.completion import completion
 from sparsebody.cli.doctor_command import doctor
 from sparsebody.cli.export_command import export
@@ -46,6 +47,7 @@ class Group(click.Group):
         extra["standalone_mode"] = False
         arguments = sys.argv[1:] if args is None else list(args)
         try:
+            _share_work(arguments)
             code = super().main(arguments, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
             _say("interrupted")
@@ -71,12 +73,36 @@ class Group(click.Group):
         is_usage = isinstance(error, click.ClickException)
         if "--debug" in arguments and not is_usage:
             raise error
-        _say(f"error: {_message(error)}")
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        code = BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
         if isinstance(error, click.ClickException):
-            sys.exit(error.exit_code)
-        sys.exit(BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED)
+            code = error.exit_code
+        is_alone = ranks.fails_alone()
+        if is_alone or ranks.rank() == 0:
+            _say(f"error: {_message(error)}")
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        if is_alone:
+            ranks.end_all(code)
+        sys.exit(code)
+
+
+BY_MUMPS = {"inspect", "simulate"}  # commands of which ranks share the work, if MUMPS does it
+
+
+def _share_work(arguments: list[str]) -> None:
+    """Under mpiexec let rank 0 alone print, and also work where there is nothing to share."""
+    if ranks.n_ranks() == 1:
+        return
+    with_mumps = any(word.rpartition("=")[2] == "mumps" for word in arguments)
+    if with_mumps and not BY_MUMPS & set(arguments):
+        raise click.UsageError(f"under mpiexec, mumps is for {' and '.join(sorted(BY_MUMPS))}")
+    if with_mumps or "study" in arguments:
+        ranks.communicator()
+    elif ranks.rank() > 0:
+        sys.exit()
+    if ranks.rank() > 0:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+        warnings.simplefilter("ignore")
 
 
 def _say(message: str) -> None:

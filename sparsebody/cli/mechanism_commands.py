@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import analysis, model, plots
+from sparsebody import analysis, model, plots, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.errors import SimulationError
@@ -108,7 +108,7 @@ def inspect(
         inspection = analysis.inspect_mechanism(mechanism, report=report, **options)
     is_small = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
     advised = sb.advise(mechanism) if advice or save_advised or is_small else None
-    if advised and save_advised:
+    if advised and save_advised and ranks.rank() == 0:
         sb.write_mechanism(sb.apply_advice(mechanism, advised), arg.existing_parent(save_advised))
     if as_json:
         further = {"advice": advised.to_dict()} if advised else {}
@@ -163,10 +163,17 @@ def _print_inspection(inspection: Inspection) -> None:
         "ordering": inspection.ordering,
         "factorization": f"{inspection.factorization}, "
         f"{out.seconds(inspection.predicted_seconds)} predicted",
+        **_memory(inspection),
     }
     out.print_facts(facts)
     if len(inspection.orderings) > 0:
         out.print_orderings(inspection.orderings)
+
+
+def _memory(inspection: Inspection) -> dict[str, str]:
+    """Return the memory of the factors on each rank, where ranks share them."""
+    each = {what: ", ".join(map(str, mb)) for what, mb in inspection.megabytes.items()}
+    return {"memory": f"{each['used']} MB by rank; {each['predicted']} predicted"} if each else {}
 
 
 def _freedoms(inspection: Inspection) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import sparsebody as sb
+from sparsebody import ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.cli.completion import names
@@ -69,12 +70,12 @@ def simulate(
     """
     if resume and overwrite:
         raise click.UsageError("give --resume or --overwrite, not both")
-    if output is not None:
+    if output is not None and ranks.rank() == 0:
         if output.exists() and not (resume or overwrite):
             remedy = "give another --output, --resume or --overwrite"
             raise click.UsageError(f"{output} exists; {remedy}")
         arg.existing_parent(output)
-    elif resume:
+    elif output is None and resume:
         raise click.UsageError("--resume needs the --output that was interrupted")
     mechanism = source.load()
     from sparsebody.model.files import mechanism_document

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 import sparsebody as sb
+from sparsebody import ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 
@@ -49,10 +50,13 @@ def study(
 
     Each case has a process of its own, with limits of time and memory; one that exceeds them is a
     row too. A study that was interrupted or killed goes on when it is started again, and nothing
-    that was finished runs twice.
+    that was finished runs twice. Under mpiexec rank 0 writes, and each other rank runs cases.
     """
-    from sparsebody.study import plan, rows, runner
+    from sparsebody.study import plan, processes, rows, runner
 
+    if ranks.rank() > 0:
+        processes.serve()
+        return
     rows.check_format(file_format)
     planned = plan.read_study(file).limited(time_limit, memory_limit)
     options |= {"file_format": file_format, "budget": budget or math.inf}

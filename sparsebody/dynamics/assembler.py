@@ -21,7 +21,7 @@ from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import LoadsAndRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.factorization import Symbolic, analyze, unit_factors
+from sparsebody.factorization import Symbolic, analyze, mumps, unit_factors
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -102,6 +102,7 @@ class Solver(NamedTuple):
     order: IntArray  # (n_blocks,) of elimination
     factorization: str
     threads: int
+    accepts_dependent_rows: bool = False  # where it can; else they are an error
 
 
 class ReductionViolated(Exception):
@@ -199,6 +200,8 @@ class Assembler:
         symbolic = analyze(solver.factorization, self.pattern, own_order)
         if isinstance(symbolic, unit_factors.MultifrontalSymbolic):
             symbolic.factors.threads = solver.threads
+        if isinstance(symbolic, mumps.MumpsSymbolic) and solver.accepts_dependent_rows:
+            symbolic.accept_dependent_rows()
         return symbolic
 
     def assemble(

@@ -17,7 +17,7 @@ from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
 from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
-from sparsebody.factorization import Numeric, refined_solve, unit_factors
+from sparsebody.factorization import Numeric, mumps, refined_solve, unit_factors
 from sparsebody.factorization.krylov import least_norm, quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR, BlockQRSymbolic, UnitSymbolic
 from sparsebody.model.system import State
@@ -137,6 +137,10 @@ class Evaluator(ABC):
     @abstractmethod
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
 
+    def explain(self) -> dict[str, object]:
+        """Return what the factorization tells of itself, for people and for JSON."""
+        return {}
+
     def dropped_residual(self) -> float:
         """Return the largest violation of rows left out, or of all where they contradict."""
         return max(self.assembler.violation(), self.inconsistency)
@@ -219,6 +223,11 @@ class BackendEvaluator(Evaluator):
             self._numeric: Numeric = assembler.symbolic.factorize(assembler.matrix)
         except SingularSystemError as error:
             raise self._lost(error, time) from error
+
+    def explain(self) -> dict[str, object]:
+        """Return the memory of each rank, if ranks share the factors."""
+        symbolic = self.symbolic
+        return symbolic.explain() if isinstance(symbolic, mumps.MumpsSymbolic) else {}
 
     def _solve(self, right: FloatArray, time: float, goal: float) -> float:
         matrix = self.assembler.matrix

@@ -270,7 +270,8 @@ class ForwardDynamics:
     def explain(self) -> dict[str, object]:
         """Say what was chosen, and why: rank decision, ordering, factorization, predictions."""
         subgroups = {"subgroups": describe(self.subgroups)}
-        return self._decisions() | subgroups | self.choice.explain()
+        of_factors = self.evaluator.explain()
+        return self._decisions() | subgroups | self.choice.explain() | of_factors
 
     def _decisions(self) -> dict[str, object]:
         """Return freedoms, rows and rank, without what has to be computed first."""

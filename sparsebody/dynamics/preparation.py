@@ -291,7 +291,9 @@ def prepared_unreduced(
     structure = kkt_structure(system, None if decision is None else decision.keep)
     names = options.ordering, options.factorization
     choice = choose_solver(structure.pattern, *names, state.position)
-    assembler = SpatialAssembler(system, structure, choice.solver(threads))
+    accepts = options.redundancy == "keep"
+    solver = choice.solver(threads)._replace(accepts_dependent_rows=accepts)
+    assembler = SpatialAssembler(system, structure, solver)
     return Preparation(evaluators.direct_evaluator(assembler), choice, structure, decision)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, check_name
-from sparsebody.factorization import cholmod, pivoted_lu, unit_factors
+from sparsebody.factorization import cholmod, mumps, pivoted_lu, unit_factors
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
 from sparsebody.sparse import elimination_tree as trees
@@ -36,7 +36,8 @@ __all__ = [
 PIVOTING = ("superlu", "banded", "dense")  # take any order of any symmetric matrix
 LARGE = 5000  # primal blocks from which on work is saved that can change nothing
 INSTALL = {
-    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'"
+    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
+    "mumps": "apt install libmumps-dev libopenmpi-dev openmpi-bin && pip install 'sparsebody[mpi]'",
 }
 
 
@@ -160,6 +161,8 @@ FACTORIZATIONS: dict[str, Backend] = {
     "multifrontal": Backend(unit_factors.analyze_multifrontal, None,
         "LDL' of the whole matrix by wide dense fronts",
         _whole_work, Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
+    "mumps": Backend(mumps.analyze, "mumps",
+        "LDL' of the whole matrix by MUMPS, over the ranks of mpiexec"),  # time not measured
     "block-qr": Backend(unit_factors.analyze_qr, None,
         "QR of the constraint columns by small fronts",
         _schur_work, Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
@@ -249,7 +252,7 @@ def choose_factorization(
     where that rules it out. A `case` of the same pattern and order saves work.
     """
     case = Case(pattern, order) if case is None else case
-    names = [name for name in available_factorizations() if FACTORIZATIONS[name].cost]
+    names = [name for name, one in FACTORIZATIONS.items() if one.cost and is_available(name)]
     names.remove("block-qr")
     predicted = {name: _seconds(name, case) for name in names if name != "cholmod"}
     if "cholmod" in names:  # it needs an analysis of its own

@@ -73,9 +73,15 @@ def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
 
 
 def saddle_columns(
-    pattern: BlockPattern, order: IntArray, lower: bool = False
+    pattern: BlockPattern,
+    order: IntArray,
+    lower: bool = False,
+    part: tuple[int, int] | None = None,
 ) -> tuple[SaddleLayout, Columns]:
-    """Lay the permuted [D A'; A shift] out in compressed columns, or its `lower` block triangle."""
+    """Lay the permuted [D A'; A shift] out in compressed columns, or its `lower` block triangle.
+
+    With a `part`, a range of the order, the columns of its blocks alone.
+    """
     n = pattern.n_blocks
     position = positions(order)
     indptr, neighbour = pattern.adjacency
@@ -83,6 +89,8 @@ def saddle_columns(
     column = np.concatenate([np.arange(n), position[block]])
     row = np.concatenate([np.arange(n), position[neighbour]])
     stored = row >= column if lower else np.ones(len(row), dtype=bool)
+    if part is not None:
+        stored &= (column >= part[0]) & (column < part[1])
     columns = block_columns(pattern.block_sizes[order], row[stored], column[stored])
     return column_layout(pattern, order, columns), columns
 
@@ -96,6 +104,8 @@ def column_layout(pattern: BlockPattern, order: IntArray, columns: Columns) -> S
         key = np.where(
             (of_row < 0) | (of_column < 0), -1, position[of_column] * n + position[of_row]
         )
+        if len(columns.keys) == 0:
+            return np.full((*key.shape, 2), ABSENT, dtype=np.intp)
         k = np.minimum(np.searchsorted(columns.keys, key), len(columns.keys) - 1)
         is_present = columns.keys[k] == key
         return np.stack(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody import ranks
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
@@ -124,7 +125,9 @@ def simulate(
         a function of time and state, returns the state that the motion goes on from.
     output : path or Output, optional
         An HDF5 file, written while the run goes on; else the trajectory stays in memory.
-        Output(path, resume=True) goes on with a run that was interrupted.
+        Output(path, resume=True) goes on with a run that was interrupted. Where ranks of mpiexec
+        share the factorization "mumps", rank 0 writes it, and the others return a trajectory in
+        memory.
     record : Recording
         Recording(step=..., reactions=...) says how often, and whether joint wrenches too.
     progress : bool or callable
@@ -170,10 +173,14 @@ def simulate(
         check_dynamics(system, dynamics, options)
     control, finder = control_of(control), EventFinder(user_events(events))
     file = output if isinstance(output, Output) or output is None else Output(output)
-    path = None if file is None else file.checked()
+    is_shared = options.factorization == "mumps" and ranks.n_ranks() > 1
+    listens = is_shared and ranks.rank() > 0  # rank 0 writes
+    path = None if file is None else Path(file.path) if listens else file.checked()
     conservative = control is None and not finder.changes_states and is_conservative(system)
     header = Header(system, options, conservative, None if file is None else file.source)
     is_resumed = path is not None and file is not None and file.resume and path.exists()
+    if is_shared:
+        is_resumed = ranks.communicator().bcast(is_resumed)
     if path is not None and is_resumed:
         check_same_run(path, header)
     if state is None:
@@ -182,18 +189,23 @@ def simulate(
         check_state(system, state)
         if STABILIZATIONS[options.stabilization].closes:
             check_is_closed(system, state)
-    run = Run(system, state, options, control, finder)
+    run = Run(system, state, options, control, finder, is_shared)
     run.stepper = stepper_of(run.problem, dynamics)
     if path is None:
         run.recorder = MemoryRecorder(header)
         return run.to(duration, progress)
     size = row_size(system, run.stepper.memory_size)
     checkpoint = checkpoint_of(path, system, state, size) if is_resumed else None
-    if checkpoint is None:
+    if is_shared:
+        ranks.communicator().Barrier()  # all have read the file that is written now
+    if listens:
+        run.recorder = MemoryRecorder(header)
+    elif checkpoint is None:
         run.recorder = FileRecorder(path, header, size)
     else:
         rewind(path, header, checkpoint)
         run.recorder = FileRecorder(path, header)
+    if checkpoint is not None:
         run.go_back_to(checkpoint)
     return run.to(duration, progress)
 
@@ -249,7 +261,9 @@ class Run:
         options: SimulationOptions,
         control: Control | None,
         finder: EventFinder,
+        is_shared: bool = False,
     ) -> None:
+        self._is_shared = is_shared  # by ranks, which must stop at the same step
         self.problem = Problem(system, state, options, control, self._note)
         self._system, self._options, self._finder = system, options, finder
         self._first_time, self._state, self._step, self._n_events = state.time, state, 0, 0
@@ -281,6 +295,8 @@ class Run:
             try:
                 for _ in self._steps(duration):
                     report(self._state.time, end)
+                    if self._is_shared:
+                        stop.signal = ranks.first_of_all(stop.signal)
                     if stop:
                         break
                 is_over = not stop or self._state.time >= end - 0.5 * self._options.step

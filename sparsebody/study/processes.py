@@ -23,6 +23,7 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import IO, Any
 
+from sparsebody import ranks
 from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study import machine
 
@@ -67,7 +68,8 @@ def _started(arguments: tuple[Any, ...]) -> BaseProcess:
     process = _context.Process(target=_run, args=arguments)
     with _starting:
         environment, main = dict(os.environ), sys.modules["__main__"]
-        os.environ.update(_ONE_THREAD)
+        os.environ.clear()
+        os.environ.update(ranks.without_ranks(environment) | _ONE_THREAD)
         sys.modules["__main__"] = ModuleType("__main__")
         try:
             multiprocessing.current_process().daemon = False  # workers of Dask may have no children
@@ -160,10 +162,14 @@ def _status(error: Exception) -> str:
 
 @contextmanager
 def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
-    """Yield what calls `isolated`: threads here, or the workers of a Dask cluster."""
+    """Yield what calls `isolated`: threads here, other ranks of mpiexec, or a Dask cluster."""
     if scheduler is not None:
         with _client(scheduler) as client:
             yield client.get_executor(pure=False)
+        return
+    if ranks.n_ranks() > 1:
+        with _executor_of_ranks() as others:
+            yield others
         return
     pool = ThreadPoolExecutor(jobs)
     try:
@@ -173,6 +179,18 @@ def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
         while _running:  # the threads that wait for them go on
             _stop(next(iter(_running)))
         pool.shutdown()
+
+
+def serve() -> None:
+    """Run the cases that rank 0 gives to this rank, until its executor ends."""
+    with _executor_of_ranks():
+        pass
+
+
+def _executor_of_ranks() -> Any:
+    from mpi4py.futures import MPICommExecutor
+
+    return MPICommExecutor(ranks.communicator(), root=0)
 
 
 def _client(scheduler: str) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
 
+from sparsebody import ranks
 from sparsebody.errors import StudyError
 from sparsebody.study.machine import record_environment
 from sparsebody.study.measure import measure, solve_reference
@@ -46,7 +47,7 @@ def run_study(
     folder : Path
         Where rows, references and results are kept; a study that was killed goes on from there.
     jobs : int
-        Cases that run at a time on this machine.
+        Cases that run at a time on this machine; under mpiexec, one on each rank but the first.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers run the cases instead. Workers that
         cannot read `folder` compute no errors.
@@ -80,11 +81,12 @@ def run_study(
         }
         if retry:
             forget_missing(folder)
-        if len(known) < len(study.cases):
+        if len(known) < len(study.cases) or ranks.n_ranks() > 1:  # other ranks wait for an end
             record_environment(folder)
             place = folder.resolve()
             with executor(jobs, scheduler) as pool:
-                at_once = jobs if scheduler is None else len(study.cases)
+                is_here = scheduler is None and ranks.n_ranks() == 1
+                at_once = jobs if is_here else len(study.cases)
                 progress = Progress(study, folder, known, time.monotonic() + budget)
                 submit: Submit = lambda *job: pool.submit(run_job, study, place, *job)  # noqa: E731
                 for case, row in progress.rows(submit, at_once):

@@ -30,12 +30,12 @@ from sparsebody.factorization import (
 from sparsebody.factorization.backend import conjugate_gradient_solve
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 
+MARKS = {"sksparse.cholmod": [pytest.mark.cholmod], "mumps": [pytest.mark.mpi], None: []}
 BACKENDS = [
-    pytest.param(name, marks=[pytest.mark.cholmod] if backend.needs else [])
-    for name, backend in FACTORIZATIONS.items()
+    pytest.param(name, marks=MARKS[backend.needs]) for name, backend in FACTORIZATIONS.items()
 ]
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
-IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl", "multifrontal", "block-qr")
+IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl", "multifrontal", "block-qr", "mumps")
 overwriting = pytest.mark.parametrize(
     "backend", [backend for backend in BACKENDS if backend.values[0] in IN_PLACE]
 )

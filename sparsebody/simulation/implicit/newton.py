@@ -66,7 +66,7 @@ class NewtonMatrix:
         if factorization not in ("auto", *_SOLVERS):
             raise UnknownNameError(
                 f"factorization is {factorization!r}; implicit steps take one of auto, "
-                f"{', '.join(_SOLVERS)}"
+                f"{', '.join(_SOLVERS)}; explicit ones, method='rk4', take any"
             )
         names = _SOLVERS if factorization == "auto" else (factorization,)
         self.choice = choice = choose_solver(pattern, ordering, names)
