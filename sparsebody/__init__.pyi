@@ -9,9 +9,11 @@ from .model.mechanism import (
 )
 from .model.bodies import (
     Box as Box,
+    CompoundShape as CompoundShape,
     Cylinder as Cylinder,
     Frame as Frame,
     Frames as Frames,
+    Mesh as Mesh,
     Polyline as Polyline,
     RigidBody as RigidBody,
     Sphere as Sphere,

@@ -27,7 +27,7 @@ from sparsebody.export.body_tree import (
     numbers,
     value_at,
 )
-from sparsebody.model.bodies import Box, Cylinder, Frame, Shape, Sphere
+from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, Helical
 from sparsebody.spatial import (
@@ -37,6 +37,7 @@ from sparsebody.spatial import (
 )
 
 KEYFRAME: Final = "initial"
+LEAST_VERTICES: Final = 4  # of a mesh that MuJoCo reads
 DEEPEST: Final = 490  # bodies within each other; MuJoCo's reader ends at 500 elements
 WHOLE: Final = "0 0 0 1 0 0 0"  # a relative pose
 
@@ -86,13 +87,14 @@ class MjcfDocument:
         xml.SubElement(self.root, "compiler", settings)
         xml.SubElement(self.root, "option", gravity=numbers(self.at.system.gravity))
         self.world = xml.SubElement(self.root, "worldbody")
-        sections = "tendon", "equality", "actuator"
+        sections = "asset", "tendon", "equality", "actuator"
         self.sections = {name: xml.Element(name) for name in sections}
         self.elements: dict[int, xml.Element] = {-1: self.world}  # of bodies, the world's too
         self.parts: dict[tuple[int, int], xml.Element] = {}  # of joints and their coordinates
         self.positions: dict[str, FloatArray] = {}  # by the name of an MJCF joint
         self.velocities: dict[str, FloatArray] = {}
         self.controls: list[float] = []
+        self.meshes: dict[tuple[bytes, bytes], str] = {}  # names of assets
         self._taken: dict[str, set[str]] = defaultdict(set)
 
     # ---- what is where --------------------------------------------------------------------------
@@ -190,9 +192,40 @@ class MjcfDocument:
             self._add_joint(element, link)
         self._add_inertia(element, link)
         shape = at.mechanism.body(at.system.body_names[body]).shape
-        if shape is not None and link.name == at.system.body_names[body]:
-            _add_shape(element, shape)
+        for solid in solids_of(shape) if link.name == at.system.body_names[body] else ():
+            self._add_geom(element, solid)
         return element
+
+    def _add_geom(self, element: xml.Element, solid: Solid) -> None:
+        """Add a solid of a body, which touches nothing."""
+        what = {"type": solid.name}
+        if isinstance(solid, Box):
+            what["size"] = numbers(0.5 * np.asarray(solid.sides))
+        elif isinstance(solid, Cylinder):
+            what["size"] = numbers([solid.radius, 0.5 * solid.length])
+        elif isinstance(solid, Mesh):
+            if len(np.asarray(solid.vertices)) < LEAST_VERTICES:
+                self.notes.add("meshes of three vertices are left out", element.get("name", ""))
+                return
+            what["mesh"] = self._mesh(solid, element.get("name", ""))
+        else:
+            what["size"] = numbers([solid.radius])
+        place = {
+            "pos": numbers(solid.frame.origin),
+            "quat": numbers(np.asarray(solid.frame.orientation)),
+        }
+        xml.SubElement(element, "geom", what | place | {"contype": "0", "conaffinity": "0"})
+
+    def _mesh(self, mesh: Mesh, body: str) -> str:
+        """Return the name of a mesh's asset, which the first body that has it gives it."""
+        if mesh.key not in self.meshes:
+            name = self.meshes[mesh.key] = self.unique("mesh", body)
+            face = " ".join(map(str, np.asarray(mesh.triangles).ravel().tolist()))
+            vertex = numbers(np.asarray(mesh.vertices))
+            # of a shell, MuJoCo accepts surfaces that enclose nothing
+            about = {"name": name, "vertex": vertex, "face": face, "inertia": "shell"}
+            xml.SubElement(self.sections["asset"], "mesh", about)
+        return self.meshes[mesh.key]
 
     def _relative(self, parent: int, body: int) -> FloatArray:
         """Return the quaternion of a body in its parent's axes."""
@@ -453,22 +486,3 @@ def mjcf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
     document.add_loops()
     document.add_forces()
     return document.finish(), document.notes
-
-
-def _add_shape(element: xml.Element, shape: Shape) -> None:
-    """Add a body's shape, which touches nothing; lines have no counterpart."""
-    sizes: list[float]
-    if isinstance(shape, Box):
-        kind, sizes = "box", [0.5 * side for side in shape.sides]
-    elif isinstance(shape, Cylinder):
-        kind, sizes = "cylinder", [shape.radius, 0.5 * shape.length]
-    elif isinstance(shape, Sphere):
-        kind, sizes = "sphere", [shape.radius]
-    else:
-        return
-    frame: Frame = shape.frame
-    geom = xml.SubElement(element, "geom", type=kind, size=numbers(sizes))
-    geom.set("pos", numbers(frame.origin))
-    geom.set("quat", numbers(np.asarray(frame.orientation)))
-    geom.set("contype", "0")
-    geom.set("conaffinity", "0")

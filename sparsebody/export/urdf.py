@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.export.body_tree import NEVER, Notes, PosedMechanism, body_tree, numbers
-from sparsebody.model.bodies import Box, Cylinder, Polyline, Sphere
+from sparsebody.model.bodies import Box, Cylinder, Mesh, solids_of
 from sparsebody.model.forces import JointForce
 
 URDF_TYPES: Final = {
@@ -42,7 +42,8 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
         j, parent = int(tree.joint[body]), int(tree.parent[body])
         _check_type(at, j)
         frames[body] = _link_frame(at, body, j)
-        _add_link(root, at, body, frames[body])
+        link = _add_link(root, at, body, frames[body])
+        _add_visuals(link, at, body, frames[body], notes)
         _add_joint(root, at, (parent, body, j), (frames[parent], frames[body]))
     loops = [system.joint_names[j] for j in tree.loop_joints if at.joint_types[j].name != "free"]
     if loops:
@@ -91,7 +92,7 @@ def _origin(
 
 def _add_link(
     root: xml.Element, at: PosedMechanism, body: int, frame: tuple[FloatArray, FloatArray]
-) -> None:
+) -> xml.Element:
     system, R = at.system, at.rotation[body]
     name = system.body_names[body]
     link = xml.SubElement(root, "link", name=name)
@@ -101,20 +102,35 @@ def _add_link(
     I = system.inertia[body]
     entries = {f"i{'xyz'[a]}{'xyz'[b]}": numbers([I[a, b]]) for a in range(3) for b in range(a, 3)}
     xml.SubElement(inertial, "inertia", entries)
-    shape = at.mechanism.body(name).shape
-    if shape is None or isinstance(shape, Polyline):
-        return
-    visual = xml.SubElement(link, "visual")
-    place = at.origin[body] + R @ shape.frame.origin
-    xml.SubElement(visual, "origin", _origin(frame, R @ shape.frame.rotation, place))
-    geometry = xml.SubElement(visual, "geometry")
-    if isinstance(shape, Box):
-        xml.SubElement(geometry, "box", size=numbers(shape.sides))
-    elif isinstance(shape, Cylinder):
-        size = {"radius": numbers([shape.radius]), "length": numbers([shape.length])}
-        xml.SubElement(geometry, "cylinder", size)
-    elif isinstance(shape, Sphere):
-        xml.SubElement(geometry, "sphere", radius=numbers([shape.radius]))
+    return link
+
+
+def _add_visuals(
+    link: xml.Element,
+    at: PosedMechanism,
+    body: int,
+    frame: tuple[FloatArray, FloatArray],
+    notes: Notes,
+) -> None:
+    """Add the solids of a body, except meshes, which URDF has in files of their own."""
+    R, name = at.rotation[body], at.system.body_names[body]
+    solids = solids_of(at.mechanism.body(name).shape)
+    if any(isinstance(solid, Mesh) for solid in solids):
+        notes.add("meshes are left out, MJCF (.xml) holds them", name)
+    for solid in solids:
+        if isinstance(solid, Mesh):
+            continue
+        visual = xml.SubElement(link, "visual")
+        place = at.origin[body] + R @ solid.frame.origin
+        xml.SubElement(visual, "origin", _origin(frame, R @ solid.frame.rotation, place))
+        geometry = xml.SubElement(visual, "geometry")
+        if isinstance(solid, Box):
+            xml.SubElement(geometry, "box", size=numbers(solid.sides))
+        elif isinstance(solid, Cylinder):
+            size = {"radius": numbers([solid.radius]), "length": numbers([solid.length])}
+            xml.SubElement(geometry, "cylinder", size)
+        else:
+            xml.SubElement(geometry, "sphere", radius=numbers([solid.radius]))
 
 
 def _add_joint(

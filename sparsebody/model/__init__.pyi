@@ -12,7 +12,9 @@ from .bodies import (
     Frame as Frame,
     Frames as Frames,
     Box as Box,
+    CompoundShape as CompoundShape,
     Cylinder as Cylinder,
+    Mesh as Mesh,
     Polyline as Polyline,
     Sphere as Sphere,
 )

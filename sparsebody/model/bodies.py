@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsebody import spatial
 from sparsebody._core import model
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray, numbers
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, check_finite, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,
@@ -246,6 +247,85 @@ class Polyline:
         object.__setattr__(self, "points", checked)
 
 
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles between points in a frame [m].
+
+    Read-only arrays are kept as they are, so that many meshes may share them.
+    """
+
+    name: ClassVar[str] = "mesh"
+    vertices: ArrayLike  # (n, 3) [m]
+    triangles: ArrayLike  # (m, 3) indices of vertices
+    frame: Frame = field(default_factory=Frame)
+
+    def __post_init__(self) -> None:
+        put_checked(self, "mesh", vertices=_triples, triangles=_indices, frame=_frame)
+        n, largest = len(np.asarray(self.vertices)), int(np.max(self.triangles))
+        if largest >= n:
+            raise ModelError(f"mesh: triangles have the vertex {largest}; the last one is {n - 1}")
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """What meshes have in common that differ in their frames alone."""
+        return np.asarray(self.vertices).tobytes(), np.asarray(self.triangles).tobytes()
+
+    @property
+    def bounds(self) -> FloatArray:
+        """(2, 3) least and largest coordinates in the frame [m]."""
+        vertices = np.asarray(self.vertices)
+        return np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+
+
+Solid = Box | Cylinder | Sphere | Mesh
+
+
+@dataclass(frozen=True, eq=False)
+class CompoundShape:
+    """Several solids on one body."""
+
+    name: ClassVar[str] = "compound"
+    solids: tuple[Solid, ...]
+
+    def __post_init__(self) -> None:
+        put_checked(self, "compound shape", solids=_solids)
+
+
+def _triples(value: ArrayLike, who: str, what: str) -> FloatArray:
+    """Return rows of three finite numbers, read-only."""
+    array = numbers(value, f"{who}: {what}", "rows of three numbers")
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array):
+        raise ModelError(f"{who}: {what} has shape {array.shape}; give one row of three or more")
+    check_finite(array, f"{who}: {what}")
+    array.flags.writeable = False
+    return value if _is_kept(value, float) else array
+
+
+def _indices(value: ArrayLike, who: str, what: str) -> IntArray:
+    """Return rows of three indices, read-only."""
+    given = _triples(value, who, what)
+    index = given.astype(np.intp)
+    if (index != given).any() or (index < 0).any():
+        wrong = given[(index != given) | (index < 0)][0]
+        raise ModelError(f"{who}: {what} have the index {wrong:g}; give those of vertices, from 0")
+    index.flags.writeable = False
+    return value if _is_kept(value, np.intp) else index
+
+
+def _is_kept(value: ArrayLike, kind: type) -> TypeGuard[NDArray[Any]]:
+    """Tell whether an array needs no copy: nobody writes to it."""
+    if not isinstance(value, np.ndarray) or value.dtype != kind:
+        return False
+    return bool(value.flags.owndata and value.flags.c_contiguous and not value.flags.writeable)
+
+
+def _solids(value: object, who: str, what: str) -> tuple[Solid, ...]:
+    solids = tuple(value) if isinstance(value, list | tuple) else ()
+    if not solids or not all(isinstance(solid, Solid) for solid in solids):
+        raise ModelError(f"{who}: {what} is {value!r}; give a list of Box, Cylinder, Sphere, Mesh")
+    return solids
+
+
 def _sides(value: ArrayLike, who: str, what: str) -> tuple[float, ...]:
     return tuple(positive(side, who, "a side") for side in vector(value, who, what))
 
@@ -256,8 +336,17 @@ def _frame(value: object, who: str, what: str) -> Frame:
     return value
 
 
-Shape = Box | Cylinder | Sphere | Polyline
-SHAPES: dict[str, type[Shape]] = {kind.name: kind for kind in (Box, Cylinder, Sphere, Polyline)}
+Shape = Solid | Polyline | CompoundShape
+SHAPES: dict[str, type[Shape]] = {
+    kind.name: kind for kind in (Box, Cylinder, Sphere, Polyline, Mesh, CompoundShape)
+}
+
+
+def solids_of(shape: Shape | None) -> tuple[Solid, ...]:
+    """Return the solids of a shape: none of lines."""
+    if shape is None or isinstance(shape, Polyline):
+        return ()
+    return shape.solids if isinstance(shape, CompoundShape) else (shape,)
 
 
 BODY_NUMBERS: dict[str, tuple[int, ...]] = {

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, Frame, Frames
+from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, Frame, Frames, Solid
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import plain_matrix
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
@@ -243,6 +243,8 @@ def _kind_document(value: Any, table: Table, who: str) -> Document:
 def _plain(value: Any, who: str) -> Any:
     if isinstance(value, Frame):
         return {field.name: _plain(getattr(value, field.name), who) for field in fields(value)}
+    if isinstance(value, Solid):  # of a compound shape
+        return _kind_document(value, SHAPES, who)
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, tuple | list):
@@ -478,6 +480,8 @@ def _typed(value: Any, hint: Any, who: str) -> Any:
     """Return a plain value as the field's annotation asks, as far as the class does not check."""
     if hint is Frame:
         return _made(Frame, value if isinstance(value, dict) else {"frame": value}, who)
+    if hint == tuple[Solid, ...] and isinstance(value, list):
+        return [_solid(item, f"{who}[{k}]") for k, item in enumerate(value)]
     if isinstance(value, dict):
         if "type" not in value:
             raise ModelError(f"{who}: 'type' is missing; add one of {', '.join(TIME_FUNCTIONS)}")
@@ -486,3 +490,9 @@ def _typed(value: Any, hint: Any, who: str) -> Any:
     if not set(map(type, np.array(value, dtype=object).ravel().tolist())) <= kinds:
         raise ModelError(f"{who} is {value!r}; give {remedy}")
     return value
+
+
+def _solid(value: Any, who: str) -> Any:
+    if not isinstance(value, dict) or "type" not in value:
+        raise ModelError(f"{who} is {value!r}; give a solid such as one of type 'box'")
+    return _from_kind(value, SHAPES, who)

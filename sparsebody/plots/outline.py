@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.bodies import Box, Cylinder, Polyline, Shape
+from sparsebody.model.bodies import Box, Cylinder, Mesh, Polyline, Solid, solids_of
 from sparsebody.model.joints import ConstantDistance
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
@@ -62,10 +62,12 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
             stars = [joints] if len(joints) == 2 else [[np.zeros(3), point] for point in joints]
             lines += [(i, np.stack(ends), False) for ends in stars]
             continue
-        solid = not isinstance(body.shape, Polyline)
-        ends = _edges(body.shape) - system.center_of_mass[i]
-        lines += [(i, pair, solid) for pair in ends]
-        if solid:
+        if isinstance(body.shape, Polyline):
+            points = np.asarray(body.shape.points) - system.center_of_mass[i]
+            lines += [(i, np.stack(pair), False) for pair in pairwise(points)]
+        for solid in solids_of(body.shape):
+            ends = _edges(solid) - system.center_of_mass[i]
+            lines += [(i, pair, True) for pair in ends]
             corners = ends.reshape(-1, 3)
             solids.append(Points(np.full(len(corners), i, dtype=np.intp), corners))
     body_of = np.repeat(np.array([i for i, _, _ in lines], dtype=np.intp), 2)
@@ -97,13 +99,11 @@ def _joint_points(system: System) -> list[list[FloatArray]]:
     return on_body
 
 
-def _edges(shape: Shape) -> FloatArray:
-    """Return the edges (n, 2, 3) of a shape in the user's body frame."""
-    if isinstance(shape, Polyline):
-        points = np.asarray(shape.points, dtype=float)
-        return np.stack(list(pairwise(points)))
-    if isinstance(shape, Box):
-        corners = 0.5 * np.array(list(product((-1, 1), repeat=3))) * np.asarray(shape.sides)
+def _edges(shape: Solid) -> FloatArray:
+    """Return the edges (n, 2, 3) of a solid, or of a mesh's box, in the user's body frame."""
+    if isinstance(shape, Box | Mesh):
+        low, high = shape.bounds if isinstance(shape, Mesh) else np.outer([-0.5, 0.5], shape.sides)
+        corners = np.where(np.array(list(product((False, True), repeat=3))), high, low)
         local = np.array([[corners[a], corners[b]] for a, b in _BOX_EDGES])
     elif isinstance(shape, Cylinder):
         below, above = (_ring(shape.radius, 2, half * shape.length) for half in (-0.5, 0.5))

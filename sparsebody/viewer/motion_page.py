@@ -18,7 +18,7 @@ from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.viewer.choices import COLORS
 from sparsebody.viewer.packing import document, packed_quaternions, quantized
 from sparsebody.viewer.page_file import Page
-from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, strands
+from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, mesh_box, strands
 
 MOST_FRAMES = 400
 _MOST_POSES = 400_000  # bodies times frames
@@ -82,6 +82,7 @@ def motion_page(
     picture, up = Picture(system, first), _up(system, first)
     parts = Parts.joined([body_parts(picture), joint_parts(picture, redundant, up)])
     arrays = _moving(frames) | _channels(system, frames) | _drawn(parts, picture)
+    arrays |= _meshes(picture)
     arrays |= {"redundant": redundant} | ({} if order is None else {"order": order})
     normal = picture.plane_normal
     header = {
@@ -228,11 +229,27 @@ def _channels(system: System, frames: Frames) -> _Arrays:
     }
 
 
+def _meshes(picture: Picture) -> _Arrays:
+    """Return vertices in 65536 levels along the sides of each mesh's box, and triangles."""
+    meshes = list(picture.meshes.values())
+    if not meshes:
+        return {}
+    boxes = [(np.asarray(mesh.vertices), *mesh_box(mesh)) for mesh in meshes]
+    levels = [np.rint(65535.0 * (vertices - low) / sides) for vertices, low, sides in boxes]
+    triangles = [np.asarray(mesh.triangles) for mesh in meshes]
+    return {
+        "mesh_vertex": np.concatenate(levels).astype(np.uint16),
+        "mesh_triangle": np.concatenate(triangles),
+        "mesh_n_vertices": np.array([len(level) for level in levels]),
+        "mesh_n_triangles": np.array([len(rows) for rows in triangles]),
+    }
+
+
 def _drawn(parts: Parts, picture: Picture) -> _Arrays:
     """Return primitives and strands."""
     hanging = strands(picture)
     return {
-        "part_kind": parts.kind.astype(np.uint8),
+        "part_kind": parts.kind,
         "part_role": parts.role.astype(np.uint8),
         "part_body": parts.body,
         "part_owner": parts.owner,

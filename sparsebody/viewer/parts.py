@@ -19,7 +19,16 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.bodies import Box, Cylinder, Polyline, Shape, Sphere, all_axes
+from sparsebody.model.bodies import (
+    Box,
+    Cylinder,
+    Mesh,
+    Polyline,
+    Shape,
+    Solid,
+    all_axes,
+    solids_of,
+)
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.system import State, System
 
@@ -28,13 +37,17 @@ _SAME_AXIS = 1.0 - 1e-9  # largest eigenvalue of the mean of z z' of parallel ax
 
 
 class Kind(IntEnum):
-    """Primitives: all are centered and of unit size, round ones about z."""
+    """Primitives: all are centered and of unit size, round ones about z.
+
+    The k-th mesh of a picture, in the box of sides 1, has the kind MESH + k.
+    """
 
     BOX = 0  # sides 1
     CYLINDER = 1  # radius 1, length 1
     SPHERE = 2  # radius 1
     PRISM = 3  # corners (0, 0), (1, 0), (0, 1), from z = -1/2 to 1/2
     RING = 4  # radius 1
+    MESH = 5  # the first one
 
 
 class Role(IntEnum):
@@ -61,12 +74,12 @@ class Parts:
 
     @staticmethod
     def of(
-        kind: Kind, body: IntArray, frame: FloatArray, role: Role = Role.BODY, owner: Any = None
+        kind: int, body: IntArray, frame: FloatArray, role: Role = Role.BODY, owner: Any = None
     ) -> Parts:
         """Return parts of one kind; `owner`: default the bodies."""
         n = len(body)
         owners = body if owner is None else owner
-        return Parts(np.full(n, int(kind)), body, frame, np.full(n, int(role)), owners)
+        return Parts(np.full(n, kind, dtype=np.intp), body, frame, np.full(n, int(role)), owners)
 
     @staticmethod
     def joined(parts: Iterable[Parts]) -> Parts:
@@ -90,6 +103,13 @@ class Picture:
 
     system: System
     state: State
+
+    @cached_property
+    def meshes(self) -> dict[tuple[bytes, bytes], Mesh]:
+        """The meshes by their keys, each once, whatever frames it has."""
+        shapes = {id(shape): shape for shape in self.system.shapes}.values()
+        solids = [solid for shape in shapes for solid in solids_of(shape)]
+        return {solid.key: solid for solid in solids if isinstance(solid, Mesh)}
 
     @cached_property
     def ends(self) -> tuple[IntArray, FloatArray, IntArray]:
@@ -222,17 +242,31 @@ def _shaped(picture: Picture, shape: Shape, bodies: IntArray) -> list[Parts]:
     center = picture.system.center_of_mass[bodies]
     if isinstance(shape, Polyline):
         return _polyline(picture, np.asarray(shape.points), bodies)
-    rotation, origin = shape.frame.rotation[None], shape.frame.origin - center
-    stays = []
-    match shape:
-        case Box():
-            kind, sizes = Kind.BOX, shape.sides
-            stays = [_stays(picture, bodies, shape)]
-        case Cylinder():
-            kind, sizes = Kind.CYLINDER, (shape.radius, shape.radius, shape.length)
-        case Sphere():
-            kind, sizes = Kind.SPHERE, (shape.radius,) * 3
-    return [Parts.of(kind, bodies, framed(rotation, np.array([sizes]), origin)), *stays]
+    stays = [_stays(picture, bodies, shape)] if isinstance(shape, Box) else []
+    return [*(_solid(picture, solid, bodies, center) for solid in solids_of(shape)), *stays]
+
+
+def _solid(picture: Picture, solid: Solid, bodies: IntArray, center: FloatArray) -> Parts:
+    """Return a solid on each of some bodies, whose centers of mass are given."""
+    rotation, origin, kind = solid.frame.rotation, solid.frame.origin, int(Kind.SPHERE)
+    if isinstance(solid, Box):
+        kind, sizes = Kind.BOX, np.array(solid.sides)
+    elif isinstance(solid, Cylinder):
+        kind, sizes = Kind.CYLINDER, np.array([solid.radius, solid.radius, solid.length])
+    elif isinstance(solid, Mesh):
+        kind = Kind.MESH + list(picture.meshes).index(solid.key)
+        low, sizes = mesh_box(solid)
+        origin = origin + rotation @ (low + 0.5 * sizes)
+    else:
+        sizes = np.full(3, solid.radius)
+    return Parts.of(kind, bodies, framed(rotation[None], sizes[None], origin - center))
+
+
+def mesh_box(mesh: Mesh) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest corner of the box around a mesh, and its sides, none of them zero [m]."""
+    low, high = mesh.bounds
+    sides = high - low
+    return low, np.maximum(sides, 1e-6 * (sides.max() or 1.0))
 
 
 def _stays(picture: Picture, bodies: IntArray, shape: Box | Polyline) -> Parts:

@@ -191,6 +191,43 @@ def read_quietly_mechanism(path):
         return read_robot(path, keyframe="initial")
 
 
+def test_compound_shapes_and_meshes_are_the_same_when_read_again(tmp_path):
+    corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 2, 0], [0, 0, 1]])
+    faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    turned = sb.Frame((0.1, 0.2, 0.3), (0.6, 0.0, 0.8, 0.0))
+    solids = sb.Sphere(0.2, turned), sb.Mesh(corners, faces, turned), sb.Box((1.0, 2.0, 3.0))
+    sheet = sb.Mesh(corners * [1, 1, 0] + [0, 0, 1], [[0, 1, 2], [1, 2, 3]])  # encloses nothing
+    shapes = [
+        sb.CompoundShape(solids),
+        sb.Mesh(corners, faces),
+        sheet,
+        sb.Mesh(np.eye(3), [[0, 1, 2]]),
+    ]
+    mechanism = sb.Mechanism("solids")
+    mechanism.add_bodies("body {}", mass=np.ones(4), inertia=[1.0, 1.0, 1.0], shape=shapes)
+    with pytest.warns(ModelWarning, match="meshes of three vertices are left out: 'body 3'"):
+        sb.write_robot(mechanism, tmp_path / "solids.xml")
+    again = read_quietly_mechanism(tmp_path / "solids.xml")
+    assert again.body("body 3").shape is None
+    ball, mesh, box = again.body("body 0").shape.solids
+    assert (ball.radius, box.sides) == (0.2, (1.0, 2.0, 3.0))
+    np.testing.assert_allclose(ball.frame.origin, turned.origin)
+    other = again.body("body 1").shape
+    for first, second in (
+        (mesh, solids[1]),
+        (other, shapes[1]),
+        (again.body("body 2").shape, sheet),
+    ):
+        np.testing.assert_allclose(placed(first), placed(second), atol=1e-6)  # singles in MuJoCo
+    assert (tmp_path / "solids.xml").read_text().count("<mesh ") == 2  # one for two bodies
+
+
+def placed(mesh):
+    """The corners of the triangles in the frame of the body."""
+    vertices = np.asarray(mesh.vertices) @ mesh.frame.rotation.T + mesh.frame.origin
+    return vertices[np.asarray(mesh.triangles)]
+
+
 def test_a_state_of_a_motion_can_be_written(tmp_path):
     linkage = sb.build("four-bar")
     system = linkage.compile()

@@ -1,6 +1,7 @@
 """URDF files, read again through MuJoCo and by Pinocchio."""
 
 import warnings
+from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
@@ -98,6 +99,20 @@ def test_what_urdf_cannot_hold_is_told_by_name(tmp_path):
     assert "velocities are left out: 'crank'" in text
     assert "'damper'" not in text
     assert '<dynamics damping="0.25"' in path.read_text()
+
+
+def test_all_solids_but_meshes_are_visuals(tmp_path):
+    mechanism = sb.Mechanism("solids")
+    mesh = sb.Mesh(np.eye(3), [[0, 1, 2]])
+    shape = sb.CompoundShape([sb.Sphere(0.2), mesh, sb.Box((1.0, 2.0, 3.0))])
+    mechanism.add_body("stone", mass=1.0, inertia=[1.0, 1.0, 1.0], shape=shape)
+    with pytest.warns(ModelWarning, match=r"meshes are left out, MJCF .* holds them: 'stone'"):
+        path = written(tmp_path, mechanism)
+    geometry = xml.parse(path).getroot().findall("link/visual/geometry/*")
+    assert [(g.tag, g.attrib) for g in geometry] == [
+        ("sphere", {"radius": "0.2"}),
+        ("box", {"size": "1.0 2.0 3.0"}),
+    ]
 
 
 def test_joints_that_urdf_does_not_have_are_named(tmp_path):

@@ -86,6 +86,13 @@ BODIES = [
     (lambda _: sb.Polyline((0, 0, 0)), r"polyline: points is \(0, 0, 0\); give two points or more"),
     (lambda _: sb.Polyline(((0, 0), (1, 1))), r"polyline: a point has shape \(2,\); give 3 number"),
     (lambda _: sb.Polyline(((0, 0, 0), (0, inf, 0))), r"a point is \[0.0, inf, 0.0\]; ev"),
+    (lambda _: sb.Mesh(np.eye(3), [[0, 1, 3]]), "triangles have the vertex 3; the last one is 2"),
+    (lambda _: sb.Mesh(np.eye(3), [[0, 1, 0.5]]), "mesh: triangles have the index 0.5; give those"),
+    (lambda _: sb.Mesh(np.eye(3), [[0, 1, -1]]), "mesh: triangles have the index -1; give those"),
+    (lambda _: sb.Mesh(nan * np.eye(3), [[0, 1, 2]]), r"vertices \[0, 0\] is nan; it must be fin"),
+    (lambda _: sb.Mesh(np.eye(3), np.ones((0, 3))), r"triangles has shape \(0, 3\); give one row"),
+    (lambda _: sb.CompoundShape(()), r"compound shape: solids is \(\); give a list of Box, Cyl"),
+    (lambda _: sb.CompoundShape([sb.Polyline(np.eye(3))]), r"solids is \[Polyline.*; give a list"),
     (lambda _: sb.Mechanism(gravity=[0, 0, nan]), "mechanism: gravity"),
     (lambda _: sb.Mechanism("void").compile(), "mechanism 'void' has no body; add one"),
 ]

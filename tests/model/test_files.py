@@ -30,6 +30,8 @@ def everything():
         sb.Cylinder(0.1, 0.7),
         sb.Sphere(0.25, sb.Frame((0.0, 0.0, -0.0))),
         sb.Polyline(((0.0, 0.0, 0.0), (0.1, 0.2, 0.3))),
+        sb.Mesh(np.eye(3) / 3, [[0, 1, 2], [2, 1, 0]], sb.Frame((0.1, 0.0, 0.0), turn)),
+        sb.CompoundShape((sb.Sphere(0.25), sb.Mesh(np.eye(3), [[0, 1, 2]]))),
         None,
     ]
     motions = {
@@ -193,6 +195,10 @@ def motion(coordinate=0, **entries):
     return [{"coordinate": coordinate, "motion": {"type": "polynomial"} | entries}]
 
 
+def compound(solid):
+    return {"type": "compound", "solids": [solid]}
+
+
 # entry, what stands there instead, and the message
 BROKEN = [
     (("nodes",), REMOVED, "the document: 'nodes' is a required property; add it"),
@@ -218,6 +224,14 @@ BROKEN = [
     ((*NODE, "shape"), {"type": "sphere"}, r"shape \(sphere\): 'radius' is missing; add it"),
     ((*NODE, "shape"), {"type": "sphere", "radius": "x"}, "radius is 'x'; give a number"),
     ((*NODE, "shape"), {"type": "box", "sides": [1, 2]}, r"sides has shape \(2,\); give 3 numbers"),
+    ((*NODE, "shape"), compound(3), r"compound\), solids\[0\] is 3; give a solid such as one of"),
+    ((*NODE, "shape"), compound({"type": "cone"}), r"solids\[0\]: unknown type 'cone'"),
+    ((*NODE, "shape"), compound({"type": "sphere", "radius": 0}), r"solids\[0\] \(sph.* positive"),
+    (
+        (*NODE, "shape"),
+        compound({"type": "polyline", "points": [[0, 0, 0], [0, 0, 1]]}),
+        "give a list of Box, Cyl",
+    ),
     ((*EDGE, "type"), "hinge", r"edges\[0\]: joint 'hinge': unknown type 'hinge'; the types ar"),
     ((*EDGE, "options"), {"pitch": 1}, r"\(revolute\): unknown entry 'pitch'; the entries are"),
     ((*EDGE, "options"), {"x": float("inf")}, r"edges\[0\]\.options\.x: found inf; give a finite"),

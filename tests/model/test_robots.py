@@ -11,7 +11,7 @@ from oracles import gauss_accelerations
 from sparsebody import errors
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.model.bodies import Box, Cylinder, Sphere
+from sparsebody.model.bodies import Box, Cylinder, Mesh, Sphere
 from sparsebody.model.robots import read_robot
 from sparsebody.model.robots.robot_joints import COMBINATIONS
 
@@ -249,9 +249,10 @@ def test_names_are_those_of_the_file_and_new_ones_avoid_them(tmp_path):
 def test_simple_geoms_become_shapes(tmp_path):
     geoms = {
         Box: '<geom type="box" size="1 2 3"/>',
-        Sphere: '<geom type="ellipsoid" size="1 2 3"/><geom type="sphere" size="2" pos="1 0 0"/>',
+        Sphere: '<geom type="sphere" size="2" pos="1 0 0"/>',
         Cylinder: '<geom type="capsule" size="1 2"/>',
-        type(None): '<geom type="ellipsoid" size="1 2 3"/>',
+        Mesh: '<geom type="ellipsoid" size="1 2 3"/>',
+        type(None): '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>',
     }
     bodies = "".join(f"<body><joint/>{geom}</body>" for geom in geoms.values())
     shapes = [body.shape for body in read_quietly(write(tmp_path, bodies)).bodies.values()]
@@ -259,6 +260,40 @@ def test_simple_geoms_become_shapes(tmp_path):
     assert shapes[0].sides == (2.0, 4.0, 6.0)
     assert (shapes[1].radius, shapes[1].frame.origin[0]) == (2.0, 1.0)
     assert (shapes[2].radius, shapes[2].length) == (1.0, 4.0)
+    np.testing.assert_allclose(np.linalg.norm(shapes[3].vertices / [1, 2, 3], axis=1), 1.0)
+    corners = shapes[3].vertices[shapes[3].triangles]
+    volume = np.linalg.det(corners).sum() / 6.0  # positive: all triangles are seen from outside
+    assert volume == pytest.approx(8.0 * np.pi, rel=0.05)
+
+
+def test_hidden_geoms_are_shown_where_a_body_has_no_others(tmp_path):
+    hidden = '<geom type="box" size="1 2 3" group="3"/>'
+    bodies = f"<body><joint/>{hidden}</body><body><joint/>{hidden}{SOLID}</body>"
+    first, second = read_quietly(write(tmp_path, bodies)).bodies.values()
+    assert (type(first.shape), type(second.shape)) == (Box, Sphere)
+
+
+def test_meshes_are_where_mujoco_has_them(tmp_path):
+    mesh = '<mesh name="wedge" vertex="0 0 0 3 0 0 0 2 0 0 0 1" face="0 2 1 0 1 3 0 3 2 1 2 3"/>'
+    use = '<geom type="mesh" mesh="wedge" pos="{}" euler="20 {} 50"/>'
+    inner = f'<body pos="0 1 2" euler="10 20 30">{use.format("0 0 1", 70)}</body>'  # welded
+    joint = '<joint axis="1 2 3" ref="0.3"/><geom type="box" size="1 2 3"/>'
+    body = f'<body pos="1 2 3" euler="40 50 60">{joint}{use.format("1 2 3", 30)}{inner}</body>'
+    path = write(tmp_path, body, f"<asset>{mesh}</asset>")
+    (body,) = read_quietly(path).bodies.values()
+    box, *meshes = body.shape.solids
+    assert box.sides == (2.0, 4.0, 6.0)
+    assert meshes[0].vertices is meshes[1].vertices  # stored once
+    model, data = peer(path)
+    assert len(meshes) == 2
+    for solid, geom in zip(meshes, np.flatnonzero(model.geom_type == 7), strict=True):
+        rotation = data.geom_xmat[geom].reshape(3, 3)
+        expected = data.geom_xpos[geom] + model.mesh_vert @ rotation.T
+        frame = solid.frame
+        local = frame.origin + solid.vertices @ frame.rotation.T
+        placed = body.position + local @ body.rotation.T
+        np.testing.assert_allclose(placed, expected, atol=1e-12)
+        np.testing.assert_array_equal(solid.triangles, model.mesh_face)
 
 
 def test_features_that_the_file_switches_off_are_off(tmp_path):

@@ -22,6 +22,8 @@ def outline_of(mechanism):
         (sb.Box((2.0, 4.0, 6.0)), [2, 1, 3]),
         (sb.Cylinder(radius=1.0, length=4.0), [1, 1, 2]),
         (sb.Sphere(radius=1.5), [1.5, 1.5, 1.5]),
+        (sb.Mesh([[1, 2, 3], [-1, -2, -3], [1, 0, 0]], [[0, 1, 2]]), [2, 1, 3]),
+        (sb.CompoundShape([sb.Box((1, 1, 8)), sb.Cylinder(1.0, 4.0)]), [1, 1, 4]),
     ],
 )
 def test_shapes_are_drawn_around_their_frames_wherever_the_center_of_mass_is(shape, half):

@@ -29,6 +29,21 @@ def test_poses_on_the_page_are_those_of_the_trajectory(motion):
     np.testing.assert_array_equal(page["time"], trajectory.time)
 
 
+def test_vertices_on_the_page_are_those_of_the_mesh():
+    corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 0.2, 0], [0.1, 0.1, 1]])
+    shapes = [sb.Mesh(corners, [[0, 1, 2], [1, 2, 3]]), sb.Mesh(corners[::-1], [[0, 1, 2]])]
+    mechanism = sb.Mechanism("meshes")
+    mechanism.add_bodies("body {}", mass=np.ones(2), inertia=[1.0, 1.0, 1.0], shape=shapes)
+    system = mechanism.compile()
+    _, page = unpacked(motion_page(system, system.initial_state).document)
+    unit = page["mesh_vertex"].reshape(2, 4, 3) / 65535 - 0.5
+    frame = page["part_frame"].reshape(-1, 3, 4)[[list(page["part_kind"]).index(k) for k in (5, 6)]]
+    placed = np.einsum("nij,nkj->nki", frame[:, :, :3], unit) + frame[:, None, :, 3]
+    np.testing.assert_allclose(placed, [corners, corners[::-1]], atol=3.0 / 65535)
+    assert page["mesh_n_triangles"].tolist() == [2, 1]
+    assert page["mesh_triangle"].reshape(3, 3).tolist() == [[0, 1, 2], [1, 2, 3], [0, 1, 2]]
+
+
 def test_speeds_and_energies_are_those_of_the_trajectory(motion):
     system, trajectory = motion
     _, page = unpacked(motion_page(system, trajectory).document)

@@ -147,6 +147,25 @@ def test_arrows_appear_with_reactions(opened):
     value(opened, "page.toggleArrows()")
 
 
+def test_a_mesh_has_the_color_of_its_body_and_is_picked(driver, tmp_path):
+    corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 3]]) - 0.75
+    mesh = sb.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    mechanism = sb.Mechanism("tetrahedron")
+    mechanism.add_body("tip", mass=1.0, inertia=(1, 1, 1), shape=sb.CompoundShape([mesh]))
+    system = mechanism.compile()
+    page = motion_page(system, system.initial_state, color="plain")
+    driver.get(page.save(tmp_path / "mesh.html").as_uri() + "#theme=light")
+    assert value(driver, "page.renderer.info.render.triangles") >= 4
+    x, y = value(driver, "(page.look('front'), page.render(), page.onScreen(0))")
+    picture = screenshot(driver)
+    red, _, blue = picture[round(y), round(x)]
+    assert blue > red + 25
+    assert (picture[HEIGHT // 2, 30] > 230).all()
+    click(driver, x, y)
+    assert driver.find_element("class name", "panel").find_element("tag name", "h2").text == "tip"
+    assert driver.get_log("browser") == []
+
+
 def test_the_page_of_an_order_marks_what_is_hovered_in_all_plots(driver, tmp_path):
     page = order_page(sb.build("lattice", rows=3, columns=3))
     driver.get(page.save(tmp_path / "order.html").as_uri())

@@ -85,6 +85,21 @@ def test_shapes_keep_their_sizes_and_places():
     np.testing.assert_allclose(parts.frame[0], [[0.2, 0, 0, 0], [0, 0.2, 0, 0], [0, 0, 1.5, 0.3]])
 
 
+def test_meshes_are_stored_once_and_placed_by_their_frames():
+    corners, faces = np.array([[0.0, 0, 1], [4, 0, 1], [0, 2, 1]]), [[0, 1, 2]]  # flat
+    frame = sb.Frame((0.1, 0.2, 0.3), (0.6, 0.0, 0.8, 0.0))
+    compound = sb.CompoundShape([sb.Mesh(corners, faces), sb.Box((1, 1, 1))])
+    picture = pair_of(compound, sb.Mesh(corners, faces, frame))
+    assert len(picture.meshes) == 1
+    parts = body_parts(picture)
+    assert sorted(parts.kind) == [Kind.BOX, Kind.MESH, Kind.MESH]  # no rods to joints elsewhere
+    meshes = parts.frame[parts.kind == Kind.MESH][np.argsort(parts.body[parts.kind == Kind.MESH])]
+    unit = np.array([[-0.5, -0.5, 0], [0.5, -0.5, 0], [-0.5, 0.5, 0]])
+    for matrix, at in zip(meshes, (sb.Frame(), frame), strict=True):
+        expected = at.origin + corners @ at.rotation.T
+        np.testing.assert_allclose(matrix[:, 3] + unit @ matrix[:, :3].T, expected, atol=3e-6)
+
+
 def test_joints_away_from_a_shape_are_tied_to_it():
     shape = sb.Polyline(((-1, 0, 0), (1, 0, 0)))
     parts = body_parts(pair_of(shape, points=((-1, 0, 0), (0.5, 0, 0.8))))

@@ -28,7 +28,8 @@ def read_robot(
     a slide on its axis a helical one, and so on). Equality constraints `connect` and `weld` become
     rigid loop joints, straight tendons of constant length distances. Linear springs, dampers and
     actuators on joints and straight tendons become joint and point forces with constant controls,
-    motors at sites external forces. Every joint is at zero at the initial pose.
+    motors at sites external forces. Every joint is at zero at the initial pose. Geoms of the groups
+    that MuJoCo shows by default, or all of a body that has none of them, become its shape.
 
     Parameters
     ----------

@@ -1,14 +1,29 @@
 """Bodies and joints of a robot file; welded bodies become one, and so do their joints."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import FileFormatError
 from sparsebody.model import joints as types
-from sparsebody.model.bodies import Box, Cylinder, Frame, Frames, Shape, Sphere, all_axes
+from sparsebody.model.bodies import (
+    Box,
+    CompoundShape,
+    Cylinder,
+    Frame,
+    Frames,
+    Mesh,
+    Shape,
+    Solid,
+    Sphere,
+    all_axes,
+)
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias
@@ -48,18 +63,56 @@ def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
 
 
 def _shapes(source: RobotSource) -> dict[int, Shape]:
-    """Return the first simple geom of each root as a shape for pictures."""
-    model, shapes = source.model, {}
+    """Return the geoms of each root as its shape for pictures.
+
+    Those of the groups that MuJoCo shows by default, or all of a root that has none of them; no
+    planes, height fields or signed distance fields. Capsules are without their round ends, and
+    ellipsoids are meshes.
+    """
+    model, solids = source.model, defaultdict(list)
+    is_shown = np.asarray(source.mujoco.MjvOption().geomgroup, dtype=bool)[model.geom_group]
+    meshes = cache(partial(_mesh_arrays, model))
     for geom, body in enumerate(model.geom_bodyid.tolist()):
-        make = _SHAPES.get(source.kind("mjtGeom", model.geom_type[geom]))
-        if make is not None and (root := int(source.root[body])) not in shapes:
-            frame = source.frame(body, model.geom_pos[geom], model.geom_quat[geom])
-            shapes[root] = make([float(size) for size in model.geom_size[geom]], frame)
+        root, kind = int(source.root[body]), source.kind("mjtGeom", model.geom_type[geom])
+        if not root or (kind != "mesh" and kind not in _SHAPES):
+            continue
+        frame = source.frame(body, model.geom_pos[geom], model.geom_quat[geom])
+        if kind == "mesh":
+            solid: Solid = Mesh(*meshes(int(model.geom_dataid[geom])), frame)
+        else:
+            solid = _SHAPES[kind](model.geom_size[geom].tolist(), frame)
+        solids[root].append((solid, bool(is_shown[geom])))
+    shapes: dict[int, Shape] = {}
+    for root, pairs in solids.items():
+        shown = [solid for solid, is_visual in pairs if is_visual] or [solid for solid, _ in pairs]
+        shapes[root] = shown[0] if len(shown) == 1 else CompoundShape(tuple(shown))
     return shapes
 
 
+def _mesh_arrays(model: Any, mesh: int) -> tuple[FloatArray, IntArray]:
+    """Return vertices in the mesh's own frame, which geoms have, and triangles, read-only."""
+    vertex, face = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
+    vertices = model.mesh_vert[vertex : vertex + int(model.mesh_vertnum[mesh])].astype(float)
+    triangles = model.mesh_face[face : face + int(model.mesh_facenum[mesh])].astype(np.intp)
+    vertices.flags.writeable = triangles.flags.writeable = False
+    return vertices, triangles
+
+
+def _ellipsoid(size: list[float], frame: Frame) -> Mesh:
+    """Return the hull of points on an ellipsoid, equally spread by the golden angle on a sphere."""
+    k = np.arange(0.5, 120.0)
+    z, angle = 1.0 - k / 60.0, (1.0 + np.sqrt(5.0)) * np.pi * k
+    across = np.sqrt(1.0 - z * z)
+    sphere = np.stack([across * np.cos(angle), across * np.sin(angle), z], axis=1)
+    triangles = ConvexHull(sphere).simplices
+    is_inward = np.linalg.det(sphere[triangles]) < 0.0
+    triangles[is_inward] = triangles[is_inward][:, ::-1]
+    return Mesh(sphere * size, triangles, frame)
+
+
 # MuJoCo's sizes are radii and half lengths.
-_SHAPES: dict[str, Callable[[list[float], Frame], Shape]] = {
+_SHAPES: dict[str, Callable[[list[float], Frame], Solid]] = {
+    "ellipsoid": _ellipsoid,
     "box": lambda size, frame: Box((2 * size[0], 2 * size[1], 2 * size[2]), frame),
     "sphere": lambda size, frame: Sphere(size[0], frame),
     "capsule": lambda size, frame: Cylinder(size[0], 2 * size[1], frame),

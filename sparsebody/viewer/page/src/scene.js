@@ -4,6 +4,7 @@ import * as THREE from "three";
 import { LINEAR, shade } from "./colors.js";
 
 const BODY = 0, JOINT = 1, GROUND = 2, REDUNDANT = 3;
+const MESH = 5; // the first of the kinds of meshes
 const BEAM_PIECES = 10;
 const FORCE = 3; // first component of the force in a wrench
 
@@ -30,14 +31,15 @@ export class MechanismScene {
 
   makeParts() {
     const { part_kind: kind } = this.document.arrays;
-    const geometries = primitives(kind.length);
+    const geometries = [...primitives(kind.length), ...meshes(this.document.arrays)];
     const groups = [];
     geometries.forEach((geometry, k) => {
       const index = [];
       for (let i = 0; i < kind.length; i++) if (kind[i] === k) index.push(i);
       if (!index.length) return;
-      const material = new THREE.MeshLambertMaterial({ flatShading: k === 0 || k === 3 });
-      if (k === 3) material.side = THREE.DoubleSide; // an affine frame may mirror
+      const material = new THREE.MeshLambertMaterial({ flatShading: k === 0 || k === 3 || k >= MESH });
+      // an affine frame may mirror, and a mesh may be open
+      if (k === 3 || k >= MESH) material.side = THREE.DoubleSide;
       const mesh = instanced(geometry, material, index.length);
       groups.push({ mesh, part: Int32Array.from(index) });
       this.root.add(mesh);
@@ -355,6 +357,22 @@ function primitives(nParts) {
   const ball = new THREE.SphereGeometry(1, facets, Math.round(facets / 2));
   const ring = new THREE.TorusGeometry(1, 0.16, 5, 2 * facets);
   return [box, cylinder(facets), ball, prism(), ring];
+}
+
+// The meshes of the document, each in the box of sides 1 about its middle.
+function meshes({ mesh_vertex: level, mesh_triangle: triangle, mesh_n_vertices: nVertices,
+  mesh_n_triangles: nTriangles }) {
+  let vertex = 0, corner = 0;
+  return Array.from(nVertices ?? [], (n, k) => {
+    const end = vertex + 3 * n, last = corner + 3 * nTriangles[k];
+    const geometry = new THREE.BufferGeometry();
+    const places = Float32Array.from(level.subarray(vertex, end), (at) => at / 65535 - 0.5);
+    geometry.setAttribute("position", new THREE.BufferAttribute(places, 3));
+    geometry.setIndex(new THREE.BufferAttribute(Uint32Array.from(triangle.subarray(corner, last)), 1));
+    geometry.userData.half = 0.5;
+    [vertex, corner] = [end, last];
+    return geometry;
+  });
 }
 
 function cylinder(facets) {
