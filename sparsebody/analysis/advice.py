@@ -23,7 +23,7 @@ from sparsebody.analysis.determined_reactions import determined_reactions, joint
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ModelError
+from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced, joint_motion
 from sparsebody.model.bodies import Frames
 from sparsebody.model.connections import distinct_types
@@ -34,7 +34,7 @@ from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation
 from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
 
-TURN = 0.1  # [rad], and as a share of the sizes of the joints
+TURNS = (0.1, 0.03, 0.01, 0.003)  # [rad], and as shares of the sizes of the joints
 MOST_STEPS = 10
 
 Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones
@@ -299,9 +299,22 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
 
 
 def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
-    """Return a state some way along a random motion, with joints closed and no velocity."""
+    """Return a state some way along a random motion, with joints closed and no velocity.
+
+    The way is shorter where joints do not close after a long one, as near singular poses.
+    """
     moving = moving_state(dynamics, state, seed)
-    there = displaced(moving, TURN * moving.velocity)
+    for turn in TURNS[:-1]:
+        try:
+            return _closed_after(dynamics, moving, turn)
+        except AssemblyError:
+            continue
+    return _closed_after(dynamics, moving, TURNS[-1])
+
+
+def _closed_after(dynamics: ForwardDynamics, moving: State, turn: float) -> State:
+    """Return a closed state near that after a motion of `turn`; AssemblyError if none is found."""
+    there = displaced(moving, turn * moving.velocity)
     there = there.with_(velocity=np.zeros_like(there.velocity))
     goal = NEARBY_CLOSURE * min(1.0, float(joint_sizes(dynamics.system).min(initial=1.0)))
     for _ in range(MOST_STEPS):

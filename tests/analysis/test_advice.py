@@ -11,9 +11,10 @@ from random_mechanisms import random_position, random_tree
 
 import sparsebody as sb
 from sparsebody.analysis import advice_choices
-from sparsebody.analysis.advice import moving_state, with_replaced_joints
+from sparsebody.analysis.advice import moving_state, nearby_state, with_replaced_joints
 from sparsebody.analysis.advice_choices import relaxations
 from sparsebody.errors import ModelError
+from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.spatial import plucker_parts, plucker_transform
 
 
@@ -134,6 +135,17 @@ def test_redundancy_of_a_single_pose_is_no_fault_of_joints():
     assert advice.is_singular
     assert advice.replacements == ()
     assert "near by" in next(advice.lines())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_nearby_pose_of_a_cube_is_closed_and_another_one(seed):
+    """Joints of cubes of balls do not close after long random motions from the pose as drawn."""
+    system = sb.build("lattice", rows=3, columns=3, layers=3).compile()
+    dynamics = sb.ForwardDynamics(system, reactions="basic")
+    there = nearby_state(dynamics, system.initial_state, seed)
+    motion = joint_motion(system, there)
+    np.testing.assert_allclose(motion.translation, 0.0, atol=1e-6)  # of spherical joints
+    assert np.abs(there.position - system.initial_state.position).max() > 1e-3
 
 
 def test_a_long_lift_is_set_right_loop_by_loop():
