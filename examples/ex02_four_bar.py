@@ -3,9 +3,9 @@
 
 A planar four-bar with spatial hinges: unique accelerations, undetermined reactions.
 
-Four parallel hinges ask for three constraint rows too many. With a ball and a cylindrical joint
-in place of two of the hinges none is too many; the accelerations and the forces in the plane are
-the same.
+Three of the constraint rows of four parallel hinges are redundant. With a ball and a cylindrical
+joint in place of two of the hinges none is redundant; the accelerations and the forces in the plane
+are the same.
 """
 
 import tempfile

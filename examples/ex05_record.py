@@ -1,7 +1,7 @@
 """A motion recorded and drawn
 ===========================
 
-From a mechanism to a file, and from the file to a picture.
+A simulation recorded in a file, and figures drawn from the file.
 
 A ring of hinged bars falls from its support; the motion is recorded and drawn.
 """

@@ -4,9 +4,9 @@
 An elimination order of one's own beside those of the package: outermost bodies first.
 
 Bodies go by their distance from the world in the body-joint graph, the farthest first. A joint
-follows its outer body where the mechanism falls apart without it, and both of its bodies otherwise.
-On trees that is the articulated-body algorithm, and no order is better; on a lattice it sweeps from
-rim to rim, which nested dissection and minimum degree beat.
+follows its outer body where it is a bridge of the graph, and both of its bodies otherwise. On trees
+that is the articulated-body algorithm, and no order is better; on a lattice it sweeps from rim to
+rim, which nested dissection and minimum degree beat.
 """
 
 import tempfile

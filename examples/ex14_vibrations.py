@@ -4,8 +4,8 @@
 Natural frequencies: coupled pendulums, a free beam of a thousand elements, a compliant mast.
 
 Pendulums side by side with springs between neighbors swing at omega^2 = g / l + 4 k / m sin^2(i pi
-/ 2 (n + 1)); a free beam bends at omega = beta^2 sqrt(E I / rho A) / l^2, after six motions of the
-whole, which are told apart exactly.
+/ 2 (n + 1)); a free beam bends at omega = beta^2 sqrt(E I / rho A) / l^2, after six rigid-body
+motions of frequency zero.
 """
 
 import tempfile

@@ -3,8 +3,8 @@
 
 Five of the ten constraint rows of two aligned hinges are redundant: rigid-body mechanics does not
 say how they share the weight. The report tells which reactions are determined; stiffnesses of the
-hinges decide the others, here three to one. The advice names the joints without which nothing is
-left to decide.
+hinges decide the others, here three to one. The advice names the joints whose removal makes all
+reactions determined.
 """
 
 import tempfile

@@ -82,8 +82,8 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
         "chain.compile().predecessor[0] == -1",
     ],
     "inverse_dynamics": [
-        "found.force.shape == (1,)",
-        "str(found.actuation) in text and str(found.actuation) in pages",
+        "forces.force.shape == (1,)",
+        "str(forces.actuation) in text and str(forces.actuation) in pages",
     ],
     "apply_advice": [
         "'[147.15  49.05]' in text",
@@ -97,14 +97,14 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
         "basis.loops == 20",
         "'penalty' in text",
     ],
-    "found.proof.statement": [
-        "f'# {found}' in pages and 'O(n), width 15' in text",
+    "certificate.proof.statement": [
+        "f'# {certificate}' in pages and 'O(n), width 15' in text",
         "'exactly' in text",
     ],
     'build("andrews")': ["'15.8107' in text"],
     "CONTROL_FUNCTION": ["0.0 < run.kinetic_energy[-1] < run.kinetic_energy.max()"],
     "jax_accelerations": ["abs(float(mass) / (200 / (9.81 * 16 * np.cos(0.4))) - 1) < 1e-9"],
-    "of.vjp(weight)": [
+    "derivatives.vjp(weight)": [
         "gradient['mass'].sum() < 0.0 < gradient['stiffness'][0]",
         "'by the' in text",
     ],

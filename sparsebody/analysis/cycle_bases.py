@@ -109,7 +109,7 @@ def _united(sequence: IntArray, ends: IntArray, n_bodies: int) -> BoolArray:
 def compare_loop_bases(
     mechanism: Mechanism | System, names: Sequence[str] = (), *, seed: int = 0
 ) -> LoopBasisComparison:
-    """Return the nonzeros of loop closure with each basis of loops, told from the graph.
+    """Return the nonzeros of K and K H^-1 K' with each basis of loops, counted on the graph.
 
     Parameters
     ----------

@@ -370,7 +370,7 @@ def determined_reactions(
     method: str = "auto",
     seed: int = 0,
 ) -> ReactionReport:
-    """Tell which components of the joint wrenches are unique at a state.
+    """Return which components of the joint wrenches the equations determine at a state.
 
     Parameters
     ----------

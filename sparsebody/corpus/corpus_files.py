@@ -40,7 +40,7 @@ def write_corpus(
     overwrite: bool = False,
     report: Report | None = None,
 ) -> Path:
-    """Write a corpus, or go on with one that was interrupted; return its index.
+    """Write a corpus, or the rest of one that was interrupted; return its index.
 
     The same plan gives the same bytes.
 

@@ -294,7 +294,7 @@ def derivatives(
     body_force: FloatArray | None = None,
     dynamics: ForwardDynamics | None = None,
 ) -> Derivatives:
-    """Return the derivatives of `ForwardDynamics(system)(state)` by all that it depends on.
+    """Return the derivatives of forward dynamics by state, forces and parameters.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def show(
     n_frames: int | None = None,
     output: str | Path | None = None,
 ) -> Page:
-    """Show something as a 3-D page that can be turned, played and picked from.
+    """Show a mechanism, a motion or modes as an interactive 3-D page.
 
     Parameters
     ----------
