@@ -25,7 +25,6 @@ OPTIONAL = {  # package: what it is for
     "mujoco": "MJCF and URDF files",
     "distributed": "studies on a Dask cluster",
     "pyarrow": "studies as Parquet tables",
-    "numba": "compiled times of the algorithms of the literature",
     "jax": "gradients in JAX",
     "torch": "gradients in PyTorch",
     "pin": "Pinocchio as a peer in studies",
