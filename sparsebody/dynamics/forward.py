@@ -134,8 +134,8 @@ class ForwardDynamics:
             del facts[name]  # "why" tells the least
         if self.rank_decision is not None:
             facts["redundancy_gap"] = f"{self.rank_decision.gap:.1e}"
-        told = {name: value for name, value in facts.items() if value not in ("", {}, [], None)}
-        return html_facts(repr(self), told)
+        shown = {name: value for name, value in facts.items() if value not in ("", {}, [], None)}
+        return html_facts(repr(self), shown)
 
     @property
     def evaluator(self) -> Evaluator:

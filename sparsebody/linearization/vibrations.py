@@ -521,9 +521,9 @@ def buckling_loads(
     buckles = (flexibility.real > least) & (np.abs(flexibility.imag) <= 1e-9 * np.abs(flexibility))
     order = np.flatnonzero(buckles)[np.argsort(-flexibility[buckles].real)][:n]
     if len(order) < n:
-        found = f"only {len(order)} of" if len(order) else "none of"
+        available = f"only {len(order)} of" if len(order) else "none of"
         raise SimulationError(
-            f"{found} {n} positive factors of {load!r} exist: if it only pulls, turn it around"
+            f"{available} {n} positive factors of {load!r} exist: if it only pulls, turn it around"
         )
     shapes = shape.real.T[order]
     shapes = shapes / np.abs(shapes).max(axis=1, keepdims=True)

@@ -60,6 +60,23 @@ class ElasticElements:
         numbers = self.kind, self.parameter, self.n_rows, self.rest, self.root, self.damping
         return (tuple(getattr(self, name) for name in FRAMES), *numbers)
 
+    @property
+    def beam_curves(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Bodies (n, 2) of the beams, the points (n, 4, 3) of Bezier curves, and lengths (n,) [m].
+
+        The first two points of a curve are fixed in the predecessor, the others in the successor:
+        the cubic with the ends and tangents of the beam.
+        """
+        length = np.linalg.norm(self.rest[:, 3:], axis=1)  # zero of bushings
+        beam = np.flatnonzero((self.joint < 0) & (length > 0.0))
+        length = length[beam]
+        start, end = self.predecessor_point[beam], self.successor_point[beam]
+        third = length[:, None] / 3.0
+        after = start + third * self.predecessor_rotation[beam, :, 0]  # x is along the beam
+        before = end - third * self.successor_rotation[beam, :, 0]
+        bodies = np.stack([self.predecessor[beam], self.successor[beam]], axis=1)
+        return bodies, np.stack([start, after, before, end], axis=1), length
+
 
 # ---- what the user gives ------------------------------------------------------------------------
 

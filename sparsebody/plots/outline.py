@@ -146,13 +146,5 @@ def _links(system: System) -> Points:
 
 def _beams(system: System) -> Points:
     """Return four points a beam, of the cubic with its ends and tangents, each fixed in a body."""
-    elastic = system.elastic
-    length = np.linalg.norm(elastic.rest[:, 3:], axis=1)  # zero of bushings
-    is_beam = (elastic.joint < 0) & (length > 0.0)
-    start, end = elastic.predecessor_point[is_beam], elastic.successor_point[is_beam]
-    third = length[is_beam, None] / 3.0
-    after = start + third * elastic.predecessor_rotation[is_beam, :, 0]  # x is along the beam
-    before = end - third * elastic.successor_rotation[is_beam, :, 0]
-    bodies = elastic.predecessor[is_beam], elastic.successor[is_beam]
-    points = np.stack([start, after, before, end], axis=1).reshape(-1, 3)
-    return Points(np.repeat(np.stack(bodies, axis=1).ravel(), 2), points)
+    bodies, points, _ = system.elastic.beam_curves
+    return Points(np.repeat(bodies.ravel(), 2), points.reshape(-1, 3))

@@ -179,8 +179,8 @@ def _table_fault(file: h5py.File, name: str) -> str:
     if dataset is None:
         return "is missing"
     if dataset.dtype != dtype or dataset.ndim != 1 + len(record):
-        found = f"{dataset.ndim} dimensions of {dataset.dtype}"
-        return f"has {found}, not {1 + len(record)} of {dtype}"
+        layout = f"{dataset.ndim} dimensions of {dataset.dtype}"
+        return f"has {layout}, not {1 + len(record)} of {dtype}"
     if name == CHECKPOINTS and min(dataset.shape) < 2:
         return "is too small"
     for size, of in zip(dataset.shape[1:], record, strict=True):

@@ -63,8 +63,8 @@ def usable_cores() -> int:
 def browser() -> str:
     """Return the program name of the browser that can draw pages, "" if there is none."""
     chosen = os.environ.get("CHROME_BIN", "")
-    found = (shutil.which(name) for name in filter(None, (chosen, *BROWSERS)))
-    return Path(next(filter(None, found), "")).name
+    paths = (shutil.which(name) for name in filter(None, (chosen, *BROWSERS)))
+    return Path(next(filter(None, paths), "")).name
 
 
 def loaded_blas() -> str:

@@ -135,9 +135,9 @@ def _pendulum_error() -> float:
 
 def _wrong_entries(name: str) -> float:
     pattern = kkt_structure(build("lattice", rows=6, columns=6).compile()).pattern
-    found = order(pattern, name)
-    wrong = np.count_nonzero(np.sort(found) != np.arange(pattern.n_blocks))
-    return float(wrong + (not is_admissible(pattern, found)))
+    elimination_order = order(pattern, name)
+    wrong = np.count_nonzero(np.sort(elimination_order) != np.arange(pattern.n_blocks))
+    return float(wrong + (not is_admissible(pattern, elimination_order)))
 
 
 def _energy_error() -> float:

@@ -51,14 +51,14 @@ def find_browser() -> str:
         If there is none.
     """
     named = os.environ.get("CHROME_BIN")
-    found = next(filter(None, map(shutil.which, [named] if named else BROWSERS)), None)
-    if found is None:
+    path = next(filter(None, map(shutil.which, [named] if named else BROWSERS)), None)
+    if path is None:
         looked = f"CHROME_BIN is {named!r}, which is no program" if named else "none is on PATH"
         raise MissingDependencyError(
             f"pictures of a page need Chromium or Chrome; {looked}. Install it (on Debian: apt-get "
             "install chromium), or name it by CHROME_BIN"
         )
-    return found
+    return path
 
 
 def save_picture(page: Page, path: str | Path, time: float | None = None, **look: object) -> Path:
@@ -155,11 +155,11 @@ def film_times(start: float, end: float, n_pictures: int) -> list[float]:
 
 def captured(page: Page, times: Sequence[float | None], **look: object) -> list[bytes]:
     """Return PNG pictures that the page draws of itself at some times, without its controls."""
-    asked = {
+    query = {
         "capture": ",".join("" if t is None else repr(float(t)) for t in times),
         "theme": "light",
     }
-    fragment = urlencode(asked | {key: str(value) for key, value in look.items()}, safe=",")
+    fragment = urlencode(query | {key: str(value) for key, value in look.items()}, safe=",")
     with tempfile.TemporaryDirectory(prefix="sparsebody-") as folder:
         url = page.save(Path(folder) / "page.html").as_uri()
         text = _dumped(f"{url}#{fragment}", Path(folder))

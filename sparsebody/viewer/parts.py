@@ -558,24 +558,17 @@ class Strands:
 
 def strands(picture: Picture) -> Strands:
     """Return the massless rods, point forces and beams of a system."""
-    system, elastic, forces = picture.system, picture.system.elastic, picture.system.point_forces
+    system, forces = picture.system, picture.system.point_forces
     is_rod = picture.of_type("constant-distance")
     twice = [0, 0, 1, 1]
     rod_body = np.stack([system.predecessor[is_rod], system.successor[is_rod]], axis=1)
     rod_point = np.stack([system.predecessor_point[is_rod], system.successor_point[is_rod]], axis=1)
     spring_body = np.stack([forces.first, forces.second], axis=1)
     spring_point = np.stack([forces.first_point, forces.second_point], axis=1)
-    length = np.linalg.norm(elastic.rest[:, 3:], axis=1)  # zero of bushings
-    is_beam = (elastic.joint < 0) & (length > 0.0)
-    start, end = elastic.predecessor_point[is_beam], elastic.successor_point[is_beam]
-    third = length[is_beam, None] / 3.0
-    after = start + third * elastic.predecessor_rotation[is_beam, :, 0]  # x is along the beam
-    before = end - third * elastic.successor_rotation[is_beam, :, 0]
-    beam_body = np.stack([elastic.predecessor[is_beam], elastic.successor[is_beam]], axis=1)
-    beam_point = np.stack([start, after, before, end], axis=1)
+    beam_body, beam_point, length = system.elastic.beam_curves
     counts = len(rod_body), len(spring_body), len(beam_body)
     rod_radius = 0.3 * float(np.median(picture.thickness))
-    beam_radius = np.minimum(0.06 * length[is_beam], 3.0 * rod_radius)
+    beam_radius = np.minimum(0.06 * length, 3.0 * rod_radius)
     return Strands(
         kind=np.repeat(np.arange(3), counts),
         body=np.concatenate([rod_body, spring_body, beam_body])[:, twice],

@@ -18,9 +18,9 @@ def test_a_trajectory_is_written_in_every_format(recorded, tmp_path):
     for kind, suffix in (("csv", "csv"), ("parquet", "parquet")):
         if kind == "parquet":
             pytest.importorskip("pyarrow")
-        told = document("export", recorded, "--format", kind, "--output", tmp_path)
+        output = document("export", recorded, "--format", kind, "--output", tmp_path)
         files = [tmp_path / f"swing-{table}.{suffix}" for table in tables]
-        assert told == {"files": [str(file) for file in files], "left_out": []}
+        assert output == {"files": [str(file) for file in files], "left_out": []}
         assert all(file.stat().st_size > 0 for file in files)
     path = tmp_path / "new" / "swing.vtkhdf"
     assert printed("export", recorded, "--format", "vtk", "--output", path) == f"{path}\n"
@@ -81,10 +81,10 @@ def test_words_that_make_no_sense_are_refused(recorded, words, message):
 
 
 def test_files_that_are_missing_or_cut_are_refused(recorded, tmp_path):
-    gone, cut = tmp_path / "gone.h5", tmp_path / "cut.h5"
+    missing, cut = tmp_path / "missing.h5", tmp_path / "cut.h5"
     cut.write_bytes(recorded.read_bytes()[:-100])
     out = ("--format", "vtk", "--output", tmp_path)
-    assert "there is no trajectory file" in refusal("export", gone, *out)
+    assert "there is no trajectory file" in refusal("export", missing, *out)
     assert "was cut: 100 bytes are missing" in refusal("export", cut, *out)
     assert list(tmp_path.iterdir()) == [cut]
     kind = "--format of a mechanism is 'vtk'; give one of mjcf, urdf, json"

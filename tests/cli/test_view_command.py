@@ -26,10 +26,10 @@ def test_pages_of_motions_poses_and_orders_are_written(motion, tmp_path, monkeyp
 
 
 def test_pictures_and_films_take_their_options(motion, tmp_path, monkeypatch):
-    asked = []
+    calls = []
 
     def drawn(page, times, **look):
-        asked.append((times, look))
+        calls.append((times, look))
         import io
 
         from PIL import Image
@@ -43,7 +43,7 @@ def test_pictures_and_films_take_their_options(motion, tmp_path, monkeypatch):
     png, gif = tmp_path / "a.png", tmp_path / "a.gif"
     words = "--png", png, "--gif", gif, "--time", 0.05, "--duration", 0.2, "--size", "320x200"
     assert printed("view", motion, *words) == f"{png}\n{gif}\n"
-    (picture, look), (film, _) = asked
+    (picture, look), (film, _) = calls
     assert picture == [0.05]
     assert (look["width"], look["height"]) == (320, 200)
     assert film == pytest.approx([0.0, 0.025, 0.05, 0.075])

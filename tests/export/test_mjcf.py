@@ -275,9 +275,9 @@ def test_what_mjcf_cannot_hold_is_told_by_name(tmp_path):
     section = dict.fromkeys(("E", "G", "A", "I_y", "I_z", "J"), 1.0)
     mechanism.add_beam("wire", "b1", "b2", **section, start=[1, 0, 0], end=[2, 0, 0])
     mechanism.add_point_force("pump", "b0", "b2", effort=sb.Sinusoid(1.0, 2.0, 0.5))
-    with pytest.warns(ModelWarning) as told:
+    with pytest.warns(ModelWarning) as caught:
         sb.write_robot(mechanism, tmp_path / "soft.xml")
-    text = "\n".join(str(warning.message) for warning in told)
+    text = "\n".join(str(warning.message) for warning in caught)
     for words in (
         "compliant joints are rigid in the file: 'mount'",
         "no hinge or slide are left out: 'friction'",

@@ -219,13 +219,13 @@ def test_tables_in_files_are_those_of_data_frames(tmp_path, run, table):
 
 
 def test_records_are_counted_as_they_are_written(tmp_path, run):
-    told = []
+    reports = []
     sb.export_trajectory(
-        run, tmp_path / "e.csv", table="energies", progress=lambda *n: told.append(n)
+        run, tmp_path / "e.csv", table="energies", progress=lambda *n: reports.append(n)
     )
-    assert len(told) > 2
-    assert told[-1] == (len(run), len(run))
-    assert sorted(told) == told
+    assert len(reports) > 2
+    assert reports[-1] == (len(run), len(run))
+    assert sorted(reports) == reports
 
 
 def test_tables_that_need_no_mechanism_do_not_look_at_the_source(tmp_path, without_file):

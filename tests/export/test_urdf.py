@@ -91,9 +91,9 @@ def test_what_urdf_cannot_hold_is_told_by_name(tmp_path):
     linkage.add_joint_force("damper", "crank-pin", damping=0.25)
     state = sb.simulate(linkage.compile(), duration=0.1, step=0.01).state(-1)
     path = tmp_path / "linkage.urdf"
-    with pytest.warns(ModelWarning) as told:
+    with pytest.warns(ModelWarning) as caught:
         sb.write_robot(linkage, path, state)
-    text = "\n".join(str(warning.message) for warning in told)
+    text = "\n".join(str(warning.message) for warning in caught)
     assert "loops cannot be held, these joints are left out: '" in text
     assert "forces but dampers of hinges and slides are left out: 'spring'" in text
     assert "velocities are left out: 'crank'" in text

@@ -166,9 +166,9 @@ def test_ropes_with_slack_and_loads_that_turn_with_another_body_are_told(tmp_pat
     pair = '<site site="o"/><site site="s"/>'
     slack = f'<tendon><spatial name="t" stiffness="1" springlength="0 1">{pair}</spatial></tendon>'
     motor = '<actuator><motor name="m" site="s" refsite="r" gear="1 0 0 0 0 0"/></actuator>'
-    with pytest.warns(errors.ModelWarning) as told:
+    with pytest.warns(errors.ModelWarning) as caught:
         mechanism = read_robot(write(tmp_path, body, slack + motor))
-    text = "\n".join(str(warning.message) for warning in told)
+    text = "\n".join(str(warning.message) for warning in caught)
     assert "forces and limits of tendons are left out: 't' (stiffness)" in text
     assert "actuators left out (not an affine force on one joint): 'm'" in text
     assert mechanism.forces == {}
