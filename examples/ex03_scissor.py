@@ -33,10 +33,12 @@ def main() -> float:
     exact = 9.81 * PAIRS**2 * np.cos(ANGLE)
     error = float(abs(torque / exact - 1.0))
     print(f"torque {torque:.6f} N m, virtual work {exact:.6f} N m, relative error {error:.1e}")
-    picture = MechanismPictures(
-        sb.build("scissor", pairs=8, angle=ANGLE, drive=True), Options()
-    ).figure("mechanism")
-    print(save_figure(picture, Path(tempfile.gettempdir()) / "scissor.png"))
+    folder = Path(tempfile.gettempdir())
+    short = sb.build("scissor", pairs=8, angle=ANGLE, drive=True)
+    picture = MechanismPictures(short, Options()).figure("mechanism")
+    print(save_figure(picture, folder / "scissor.png"))
+    motion = sb.simulate(short.compile(), duration=2.0, step=0.01)
+    motion.show(output=folder / "scissor.html")  # a page that plays the motion
     return error
 
 
