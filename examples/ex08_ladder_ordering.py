@@ -18,6 +18,7 @@ from sparsebody.ordering import order
 from sparsebody.plots import plot_spy, save_figure
 from sparsebody.plots.elimination_orders import graph_places, plot_elimination
 from sparsebody.sparse import BlockPattern, ordering_metrics
+from sparsebody.viewer import order_page
 
 
 def main() -> int:
@@ -37,6 +38,7 @@ def main() -> int:
         bandwidth.add(metrics.block_bandwidth)
         if rungs == 6:
             _draw(structure, order(pattern, "level-sweep"), system.initial_state)
+            order_page(system, "level-sweep").save(Path(tempfile.gettempdir()) / "ladder.html")
     assert len(bandwidth) == 1
     return bandwidth.pop()
 

@@ -433,7 +433,8 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     body, arm, normal = body[order], arm[order], normal[order]
     following = np.arange(1, len(body) + 1)
     first = np.searchsorted(body, body)
-    is_last = np.append(body[1:] != body[:-1], True)
+    is_last = np.ones(len(body), dtype=bool)
+    is_last[:-1] = body[1:] != body[:-1]
     following[is_last] = first[is_last]
     thick = 0.6 * picture.thickness[body]
     shift = picture.hinge_axis[body] * (1.1 * thick * picture.layer[body])[:, None]

@@ -22,6 +22,8 @@ from sparsebody.simulation.implicit.statics import (
     vibrations,
 )
 from sparsebody.simulation.implicit.step_equations import scaled_solver
+from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.simulation.trajectory_files import recorded
 
 _MOST_CORRECTIONS = 12  # Newton iterations of a point
 _FEW_ITERATIONS, _MANY_ITERATIONS = 4, 8  # iterations after which steps become longer, or shorter
@@ -55,6 +57,7 @@ class Path(BriefRepr):
     states: tuple[State, ...] = field(repr=False)
     n_unstable: tuple[int, ...]  # directions in which the potential falls
     special: tuple[Special, ...]
+    system: System = field(repr=False)
 
     @property
     def folds(self) -> tuple[Special, ...]:
@@ -65,6 +68,12 @@ class Path(BriefRepr):
     def bifurcations(self) -> tuple[Special, ...]:
         """The bifurcations, located."""
         return tuple(point for point in self.special if point.kind == "bifurcation")
+
+    def motion(self) -> Trajectory:
+        """Return the points as a motion at rest that can be played, a second from end to end."""
+        times = np.linspace(0.0, 1.0, len(self.states))
+        states = [s.with_(time=float(t)) for s, t in zip(self.states, times, strict=True)]
+        return recorded(self.system, states, None, None)
 
 
 def follow(
@@ -258,6 +267,7 @@ class _Walk:
             tuple(point.state for point in points),
             tuple(unstable),
             tuple(special),
+            self._equations.system,
         )
 
     def _step(

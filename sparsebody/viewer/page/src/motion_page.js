@@ -98,12 +98,12 @@ export class MotionPage {
 
   resize() {
     const width = window.innerWidth || 1280, height = window.innerHeight || 720;
-    this.setSize(width, height);
+    this.setSize(width, height, this.header.getBoundingClientRect().bottom + 8);
   }
 
-  setSize(width, height) {
+  setSize(width, height, insetTop = 64) {
     this.renderer.setSize(width, height);
-    this.cameras.resize(width, height);
+    this.cameras.resize(width, height, insetTop);
   }
 
   // ---- controls --------------------------------------------------------------------------
@@ -132,7 +132,8 @@ export class MotionPage {
     };
     const group = (...items) => make("div", { class: "group" }, ...items);
     const tools = make("div", { class: "tools" }, group(...this.viewButtons), group(this.colorSelect), group(...Object.values(this.toggles)));
-    document.body.append(make("header", {}, title, tools));
+    this.header = make("header", {}, title, tools);
+    document.body.append(this.header);
     this.legend = new Legend();
     this.axes = new Axes();
     this.panel = new Panel(this.packed, motion, (hit) => this.select(hit));
