@@ -197,6 +197,7 @@ def test_the_page_of_an_order_marks_what_is_hovered_in_all_plots(driver, tmp_pat
     assert driver.get_log("browser") == []
 
 
+FIXED = "page.resolution.choose = () => false; page.renderer.setPixelRatio(1);"
 DRAWN = """
   page.render();
   const {batches, body, role} = page.scene.parts;
@@ -207,7 +208,7 @@ DRAWN = """
 
 def drawn(driver, before=""):
     """How many bodies the last picture shows, and how many parts or faces."""
-    return driver.execute_script(f"const page = window.sparsebody; {before} {DRAWN}")
+    return driver.execute_script(f"const page = window.sparsebody; {FIXED} {before} {DRAWN}")
 
 
 def test_ten_thousand_bodies_reach_their_first_frame(driver, tmp_path):
@@ -234,9 +235,9 @@ def test_what_the_camera_sees_is_drawn_and_no_more(driver, tmp_path):
     bodies, few_faces = drawn(driver, away)
     assert bodies == system.n_bodies
     assert few_faces < all_faces / 2  # no joints, and of each body one face
-    value(driver, "(page.look('top'), page.toggleJoints())")
-    parts = driver.execute_script(f"const page = window.sparsebody; {DRAWN}")
-    assert parts[0] == system.n_bodies
+    bodies, faces_of_bodies = drawn(driver, "page.look('top'); page.toggleJoints();")
+    assert bodies == system.n_bodies
+    assert faces_of_bodies <= all_faces
     assert driver.get_log("browser") == []
 
 
@@ -248,9 +249,11 @@ def test_faces_of_boxes_have_the_light_that_other_solids_have(driver, tmp_path):
         mechanism.add_body("cube", mass=1.0, inertia=(1, 1, 1), shape=compound)
         page = motion_page(system := mechanism.compile(), system.initial_state, color="plain")
         driver.get(page.save(tmp_path / f"{name}.html").as_uri() + "#theme=light&view=iso")
-        driver.execute_script("window.sparsebody.toggleGrid(); window.sparsebody.render()")
+        driver.execute_script(
+            f"const page = window.sparsebody; {FIXED} page.toggleGrid(); page.render()"
+        )
         if name == "a":
             box = screenshot(driver)
     mesh = screenshot(driver)
-    assert (np.abs(box - box[HEIGHT // 2, 30]).max(axis=2) > 40).mean() > 0.03
-    assert (np.abs(box - mesh).max(axis=2) > 6).mean() < 0.003  # along edges
+    assert (np.abs(box - box[HEIGHT // 2, 30]).max(axis=2) > 40).mean() > 0.06
+    assert (np.abs(box - mesh).max(axis=2) > 6).mean() < 0.01  # along edges
