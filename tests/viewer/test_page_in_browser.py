@@ -154,7 +154,8 @@ def test_arrows_appear_with_reactions(opened):
 
 def test_a_mesh_has_the_color_of_its_body_and_is_picked(driver, tmp_path):
     corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 3]]) - 0.75
-    mesh = sb.Mesh(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    mesh = sb.Mesh(corners, faces, color=(0.1, 0.4, 0.9))
     mechanism = sb.Mechanism("tetrahedron")
     mechanism.add_body("tip", mass=1.0, inertia=(1, 1, 1), shape=sb.CompoundShape([mesh]))
     system = mechanism.compile()
@@ -166,6 +167,10 @@ def test_a_mesh_has_the_color_of_its_body_and_is_picked(driver, tmp_path):
     red, _, blue = picture[round(y), round(x)]
     assert blue > red + 25
     assert (picture[HEIGHT // 2, 30] > 230).all()
+    value(driver, "page.scene.document.arrays.part_color.fill(0xd02010)")
+    value(driver, "(page.render(), page.setColor('plain'))")
+    red, _, blue = screenshot(driver)[round(y), round(x)]
+    assert red > blue + 60  # of its own
     click(driver, x, y)
     assert driver.find_element("class name", "panel").find_element("tag name", "h2").text == "tip"
     assert driver.get_log("browser") == []

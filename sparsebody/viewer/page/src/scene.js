@@ -179,7 +179,7 @@ export class MechanismScene {
 
   // Put the linear color of a part into rgb.
   partColor(theme, p, rgb) {
-    const { selected } = this, { role, owner, body } = this.parts;
+    const { selected } = this, { role, owner, body } = this.parts, { part_color: color } = this.document.arrays;
     const r = role[p], isBody = r === BODY;
     const value = isBody || r === JOINT ? this.value(r, owner[p]) : -1;
     if (selected && r !== GROUND && selected.role === (isBody ? BODY : JOINT) && selected.index === owner[p]) {
@@ -188,7 +188,7 @@ export class MechanismScene {
     else if (r === JOINT) split(theme.joint, rgb);
     else if (r === GROUND) split(theme.ground, rgb);
     else if (r === REDUNDANT) split(theme.redundant, rgb);
-    else if (this.color === "plain") split(theme.bodies[this.tint(body[p])], rgb);
+    else if (this.color === "plain") split(color?.[p] >= 0 ? color[p] : theme.bodies[this.tint(body[p])], rgb);
     else split(theme.neutral, rgb);
     for (let i = 0; i < 3; i++) rgb[i] = LINEAR[Math.round(rgb[i])];
   }
