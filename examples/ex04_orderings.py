@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 
 import sparsebody as sb
-from sparsebody.plots import save_figure
-from sparsebody.plots.elimination_orders import plot_fill
+from sparsebody.plots import plot_fill, save_figure
 from sparsebody.viewer import order_page
 
 ORDERINGS = ("natural", "reverse-cuthill-mckee", "level-sweep", "minimum-degree")

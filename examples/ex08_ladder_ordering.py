@@ -15,8 +15,7 @@ import numpy as np
 import sparsebody as sb
 from sparsebody.assembly import KKTStructure
 from sparsebody.ordering import order
-from sparsebody.plots import plot_spy, save_figure
-from sparsebody.plots.elimination_orders import graph_places, plot_elimination
+from sparsebody.plots import graph_places, plot_elimination, plot_spy, save_figure
 from sparsebody.sparse import BlockPattern, ordering_metrics
 from sparsebody.viewer import order_page
 

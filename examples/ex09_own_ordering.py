@@ -17,8 +17,7 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.analysis import compare_orderings
-from sparsebody.plots import save_figure
-from sparsebody.plots.elimination_orders import graph_places, plot_elimination
+from sparsebody.plots import graph_places, plot_elimination, save_figure
 from sparsebody.viewer import order_page
 
 NAME = "outermost-first"

@@ -20,7 +20,7 @@ import sparsebody as sb
 from sparsebody.analysis import compare_algorithms, compare_loop_bases
 from sparsebody.assembly import kkt_structure
 from sparsebody.certificates import algorithm_growth, growing_family
-from sparsebody.ordering.literature_orders import algorithm_order
+from sparsebody.ordering import algorithm_order
 from sparsebody.plots import plot_orders, save_figure
 from sparsebody.sparse import ordering_metrics
 from sparsebody.study import growth

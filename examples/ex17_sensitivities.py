@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import sparsebody as sb
-from sparsebody.linearization.vector_functions import variables
+from sparsebody.linearization import variables
 from sparsebody.plots import save_figure
 
 PAIRS, STIFFNESS, REST, DAMPING, TIME = 20, 3e3, 2.5, 100.0, 0.2  # N m/rad, rad, N m s/rad, s

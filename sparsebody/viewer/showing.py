@@ -13,7 +13,7 @@ from sparsebody.linearization.vibrations import Modes
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.simulation.implicit.continuation import Path as EquilibriumPath
+from sparsebody.simulation.implicit.continuation import EquilibriumPath
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.viewer.motion_page import motion_page
 from sparsebody.viewer.page_file import Page
@@ -35,7 +35,7 @@ def show(
 
     Parameters
     ----------
-    subject : Mechanism, System, Trajectory, Modes or a path that `follow` returns
+    subject : Mechanism, System, Trajectory, Modes or EquilibriumPath
         What to show. A path of equilibria is played from its first point to its last in a second.
     state : State, optional
         Pose of a mechanism or a system; default: the consistent one nearest to the initial one.
