@@ -2,6 +2,7 @@
 // A software renderer does not smooth edges, which costs it most; still pictures have two pixels for one.
 const SLOW = 36, FAST = 20; // [ms] between frames, from which on there are fewer pixels, or more
 const LEAST = 0.5; // pixels over those of the window
+const GAIN = 0.93; // time between frames, over that with more pixels, from which on fewer are not worth it
 const SOME = 8; // frames from one choice to the next
 
 // Whether pictures are drawn by the processor.
@@ -19,6 +20,8 @@ export class Resolution {
     this.most = Math.min(window.devicePixelRatio || 1, 2);
     this.still = isSmoothed ? this.most : 2;
     this.moving = this.most;
+    this.least = LEAST;
+    this.before = null; // pixels, and the time between frames, that the present pixels are to better
     this.interval = 0; // mean time between frames [ms]
     this.last = null; // time of the last frame, if it moved
     this.frames = 0;
@@ -38,12 +41,16 @@ export class Resolution {
   adapt(interval) {
     this.interval += (interval - this.interval) / Math.min(++this.frames, SOME);
     if (this.frames < SOME) return;
-    if (this.interval > SLOW) this.change(0.8);
-    else if (this.interval < FAST) this.change(1.1);
-  }
-
-  change(factor) {
-    this.moving = Math.min(this.most, Math.max(LEAST, factor * this.moving));
+    const { before, moving } = this;
+    this.before = null;
+    if (before && this.interval > GAIN * before.interval) {
+      this.moving = this.least = before.moving;
+    } else if (this.interval > SLOW && moving > this.least) {
+      this.before = { moving, interval: this.interval };
+      this.moving = Math.max(this.least, 0.8 * moving);
+    } else if (this.interval < FAST) {
+      this.moving = Math.min(this.most, 1.1 * moving);
+    }
     this.frames = this.interval = 0;
   }
 }
