@@ -4,6 +4,7 @@ const SLOW = 36, FAST = 20; // [ms] between frames, from which on there are fewe
 const LEAST = 0.5; // pixels over those of the window
 const GAIN = 0.93; // time between frames, over that with more pixels, from which on fewer are not worth it
 const SOME = 8; // frames from one choice to the next
+const MANY = 5; // choices after which fewer pixels are tried again
 
 // Whether pictures are drawn by the processor.
 export function isSoftware() {
@@ -21,6 +22,7 @@ export class Resolution {
     this.still = isSmoothed ? this.most : 2;
     this.moving = this.most;
     this.least = LEAST;
+    this.choices = 0; // since fewer pixels did not help
     this.before = null; // pixels, and the time between frames, that the present pixels are to better
     this.interval = 0; // mean time between frames [ms]
     this.last = null; // time of the last frame, if it moved
@@ -45,6 +47,9 @@ export class Resolution {
     this.before = null;
     if (before && this.interval > GAIN * before.interval) {
       this.moving = this.least = before.moving;
+      this.choices = 0;
+    } else if (this.interval > SLOW && moving === this.least && ++this.choices > MANY) {
+      this.least = LEAST; // the computer may have been busy with something else
     } else if (this.interval > SLOW && moving > this.least) {
       this.before = { moving, interval: this.interval };
       this.moving = Math.max(this.least, 0.8 * moving);
