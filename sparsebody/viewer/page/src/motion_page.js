@@ -16,6 +16,7 @@ import { MechanismScene } from "./scene.js";
 
 const PLAY = '<svg viewBox="0 0 16 16"><path d="M3 1.5v13l11-6.5z"/></svg>';
 const PAUSE = '<svg viewBox="0 0 16 16"><path d="M3 2h3.5v12H3zM9.5 2H13v12H9.5z"/></svg>';
+const MANY = 4000; // parts
 const STILL = 250; // [ms] after which a camera has come to rest
 const COLORS = { plain: "plain", speed: "speed", energy: "kinetic energy", load: "load of joints", order: "elimination order" };
 const HELP = `space: play or pause
@@ -76,7 +77,7 @@ export class MotionPage {
   makeStage() {
     const antialias = !isSoftware();
     this.renderer = new THREE.WebGLRenderer({ antialias });
-    this.resolution = new Resolution(this.renderer, antialias);
+    this.resolution = new Resolution(this.renderer, antialias, this.scene.parts.n < MANY ? 0.75 : 0.5);
     const canvas = this.renderer.domElement;
     canvas.id = "stage";
     canvas.tabIndex = 0;

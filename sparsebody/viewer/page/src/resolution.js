@@ -1,10 +1,7 @@
 // Pixels of the picture: fewer while it moves and frames take long, all of them where it stands still.
 // A software renderer does not smooth edges, which costs it most; still pictures have two pixels for one.
 const SLOW = 36, FAST = 20; // [ms] between frames, from which on there are fewer pixels, or more
-const LEAST = 0.5; // pixels over those of the window
-const GAIN = 0.93; // time between frames, over that with more pixels, from which on fewer are not worth it
 const SOME = 8; // frames from one choice to the next
-const MANY = 5; // choices after which fewer pixels are tried again
 
 // Whether pictures are drawn by the processor.
 export function isSoftware() {
@@ -16,14 +13,13 @@ export function isSoftware() {
 }
 
 export class Resolution {
-  constructor(renderer, isSmoothed) {
+  // `least`: pixels over those of the window, while it moves.
+  constructor(renderer, isSmoothed, least) {
     this.renderer = renderer;
     this.most = Math.min(window.devicePixelRatio || 1, 2);
     this.still = isSmoothed ? this.most : 2;
     this.moving = this.most;
-    this.least = LEAST;
-    this.choices = 0; // since fewer pixels did not help
-    this.before = null; // pixels, and the time between frames, that the present pixels are to better
+    this.least = least;
     this.interval = 0; // mean time between frames [ms]
     this.last = null; // time of the last frame, if it moved
     this.frames = 0;
@@ -43,19 +39,8 @@ export class Resolution {
   adapt(interval) {
     this.interval += (interval - this.interval) / Math.min(++this.frames, SOME);
     if (this.frames < SOME) return;
-    const { before, moving } = this;
-    this.before = null;
-    if (before && this.interval > GAIN * before.interval) {
-      this.moving = this.least = before.moving;
-      this.choices = 0;
-    } else if (this.interval > SLOW && moving === this.least && ++this.choices > MANY) {
-      this.least = LEAST; // the computer may have been busy with something else
-    } else if (this.interval > SLOW && moving > this.least) {
-      this.before = { moving, interval: this.interval };
-      this.moving = Math.max(this.least, 0.8 * moving);
-    } else if (this.interval < FAST) {
-      this.moving = Math.min(this.most, 1.1 * moving);
-    }
+    if (this.interval > SLOW) this.moving = Math.max(this.least, 0.8 * this.moving);
+    else if (this.interval < FAST) this.moving = Math.min(this.most, 1.1 * this.moving);
     this.frames = this.interval = 0;
   }
 }
