@@ -22,8 +22,10 @@ from sparsebody.sparse.elimination_tree import is_admissible, ordering_metrics, 
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
+    "ALGORITHMS",
     "ORDERINGS",
     "Ordering",
+    "algorithm_order",
     "available_orderings",
     "is_admissible",
     "order",
@@ -345,3 +347,7 @@ def available_general_orderings() -> list[str]:
 def general_order(pattern: Blocks, name: str) -> IntArray:
     """Return the elimination order (n_blocks,) of any symmetric pattern; errors as of `order`."""
     return installed_entry(GENERAL_ORDERINGS, name).function(pattern)
+
+
+# Its table has entries of the type above.
+from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order  # noqa: E402
