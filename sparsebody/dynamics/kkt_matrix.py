@@ -9,9 +9,10 @@ from scipy.sparse import csc_array
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.reductions import classes_of, rank_decision
+from sparsebody.dynamics.reductions import rank_decision
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import check_name
+from sparsebody.model.subgroups import loop_classes
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import saddle_csc
 from sparsebody.tolerances import RANK_TOLERANCE
@@ -97,7 +98,7 @@ def kkt_matrix(system: System, state: State | None = None, *, rows: str = "all")
     check_state(system, state)
     keep = None
     if rows == "independent":
-        decision = rank_decision(system, state, "remove", RANK_TOLERANCE, classes_of(system))
+        decision = rank_decision(system, state, "remove", RANK_TOLERANCE, loop_classes(system))
         keep = None if decision is None else decision.keep
     structure, motion = kkt_structure(system, keep), SystemMotion(system, state)
     return KKTMatrix(

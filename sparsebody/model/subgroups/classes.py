@@ -23,6 +23,7 @@ from sparsebody.model.subgroups.links import (
     all_links,
     find,
     geometry,
+    has_isolated_spherical_joints,
     paired,
     rows_within,
     sliding,
@@ -101,6 +102,15 @@ def displacement_classes(system: System) -> Classes:
         for links in all_links(g, s, system.parameter)
     )
     return Classes(system, g, s, tuple(forests))
+
+
+def loop_classes(system: System) -> Classes | None:
+    """Return the displacement classes; None where they could not close any loop."""
+    n = system.n_bodies + 1
+    has_loops = model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any()
+    if not has_loops or has_isolated_spherical_joints(system):
+        return None
+    return displacement_classes(system)
 
 
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
