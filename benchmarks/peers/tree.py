@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.spatial.inertia import summed_inertias
 from sparsebody.study.families import Problem
 
 TreeKind = Literal["breadth-first", "depth-first"]
@@ -134,22 +135,15 @@ def inertias(problem: Problem, on_planes: FloatArray) -> tuple[FloatArray, Float
     Where a body ends on a plane, by joints (n_joints,), the carriage takes a point mass from it:
     the same motion.
     """
-    system = problem.system
-    mass, inertia = system.mass.copy(), system.inertia.copy()
-    center = np.zeros((system.n_bodies, 3))
-    for body, arm in zip(
-        system.successor[on_planes], system.successor_point[on_planes], strict=True
-    ):
-        part = CARRIAGE_MASS * mass[body]
-        mass[body] -= part
-        center[body] = -part / mass[body] * arm
-        inertia[body] -= part * _point_inertia(arm)
-        inertia[body] -= mass[body] * _point_inertia(center[body])
-    return mass, center, inertia
-
-
-def _point_inertia(arm: FloatArray) -> FloatArray:
-    return (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+    system, body = problem.system, problem.system.successor[on_planes]
+    n, part, own = system.n_bodies, CARRIAGE_MASS * system.mass[body], np.arange(system.n_bodies)
+    return summed_inertias(
+        np.concatenate([own, body]),
+        n,
+        np.concatenate([system.mass, -part]),
+        np.concatenate([np.zeros((n, 3)), system.successor_point[on_planes]]),
+        np.concatenate([system.inertia, np.zeros((len(body), 3, 3))]),
+    )
 
 
 def spatial(problem: Problem, angular: FloatArray, linear: FloatArray) -> FloatArray:
