@@ -75,8 +75,8 @@ class CorpusProblem:
     def matrix(self, rows: str) -> SaddleMatrix:
         """Return M and A with "all" rows, or with the "kept" ones."""
         structure, system = self.structure(rows), self.system
-        kept = self.constraint[structure.rows]
-        return SaddleMatrix(structure.pattern, system.spatial_inertia, system.inverse_inertia, kept)
+        inertias = system.spatial_inertia, system.inverse_inertia
+        return SaddleMatrix(structure.pattern, *inertias, self.constraint[structure.rows])
 
     def positions(self) -> FloatArray:
         """Return (n_bodies + n_joints, 3) centers of mass and joint points in the world [m]."""

@@ -49,9 +49,9 @@ class KKTMatrix(BriefRepr):
         system, rows = self.structure.system, self.structure.rows
         components = [f"{part} {axis}" for part in (angular, linear) for axis in _AXES]
         joint = system.row_joint[rows]
-        number = rows - system.first_row[joint]
+        row_of_joint = rows - system.first_row[joint]
         on_bodies = ((name, component) for name in system.body_names for component in components)
-        on_joints = zip(joint.tolist(), number.tolist(), strict=True)
+        on_joints = zip(joint.tolist(), row_of_joint.tolist(), strict=True)
         return (*on_bodies, *((system.joint_names[j], f"{of_row} {k}") for j, k in on_joints))
 
 

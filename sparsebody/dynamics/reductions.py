@@ -77,16 +77,16 @@ class PlanarRows:
     def evaluation(
         self,
         bodies: IntArray,
-        kept: Table,
+        table: Table,
         roots: FloatArray,
         qr: factorization.BlockQR | None = None,
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation of bodies with roots (n, 2) of inertia and mass, b and x."""
         system = self.system
-        right, x = (large_zeros(3 * len(bodies) + len(kept.rows)) for _ in range(2))
+        right, x = (large_zeros(3 * len(bodies) + len(table.rows)) for _ in range(2))
         roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
         evaluated = dynamics.PlanarEvaluation(
-            kept.native,
+            table.native,
             qr,
             body=bodies.astype(np.uint32),
             gravity=self.axes[-1, 1:] @ system.gravity,
@@ -96,7 +96,7 @@ class PlanarRows:
             x=x,
             n_coordinates=len(system.coordinates.joint),
         )
-        evaluated.fill_rows_on_successors(kept.native, successor_frames(system))
+        evaluated.fill_rows_on_successors(table.native, successor_frames(system))
         return evaluated, right, x
 
     def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
@@ -147,13 +147,13 @@ class PlanarAssembler(Assembler):
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
         else:
             self.symbolic = self._analyze(solver, own_order)
-        kept, normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
+        rows, normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
         inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
-        self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
-        self.values, self.native.threads = kept.values, solver.threads
+        self.native, self.right, self.x = planar.evaluation(bodies, rows, roots, qr)
+        self.values, self.native.threads = rows.values, solver.threads
         self._leave_out(planar.table(bodies, left_out), self.native)
 
     def solve_extended(

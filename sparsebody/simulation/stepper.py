@@ -82,8 +82,8 @@ def moved_on(state: State, h: float) -> State:
 
 def carried(state: State, acceleration: FloatArray, t: float) -> State:
     """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
-    there = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
-    return replace(there, velocity=state.velocity + t * acceleration, time=state.time + t)
+    moved = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
+    return replace(moved, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:

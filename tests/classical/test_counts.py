@@ -83,8 +83,8 @@ CONTRADICTIONS = {  # formulas that do not give what is printed for n = 6
 
 @pytest.fixture(scope="module")
 def rows():
-    found = counts.comparisons({one.name: counts.counted(one) for one in QUICK})
-    return {row.published.label: row for row in found}
+    result = counts.comparisons({one.name: counts.counted(one) for one in QUICK})
+    return {row.published.label: row for row in result}
 
 
 def test_formulas_give_the_printed_numbers_but_for_known_contradictions():
