@@ -210,7 +210,7 @@ def judge_order(
 ) -> tuple[OrderingLine, ...]:
     """Return a line for an order of blocks, and one more for what it becomes by repair.
 
-    The `joints` (n_dual,) are names, of which one is told that comes too early.
+    The `joints` (n_dual,) are names, for the remark on the first one that comes too early.
     """
     if not isinstance(pattern, BlockPattern):
         return (_line(pattern, order, name, "given", remark),)

@@ -166,7 +166,7 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
 
 
 class Notes:
-    """What a file cannot hold: items by reason, each reason told in one warning."""
+    """What a file cannot hold: items by reason, one warning for each reason."""
 
     def __init__(self) -> None:
         self._items: dict[str, list[str]] = {}

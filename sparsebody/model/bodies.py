@@ -222,7 +222,7 @@ class Cylinder:
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A ball [m]."""
+    """A sphere [m]."""
 
     name: ClassVar[str] = "sphere"
     radius: float

@@ -312,11 +312,11 @@ class Stepper:
 
     @property
     def memory(self) -> FloatArray:
-        """Counts that are told in the end."""
+        """Counts for the report at the end of a run."""
         return np.array([float(self._n_others)])
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         if self._n_others == 0:
             return []
         message = f"{self._n_others} steps near singular poses were those of rk4"

@@ -409,7 +409,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
             method.factorize(CollocationState(at, acceleration, of_point, None), point_step)
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         del time
         return []
 
