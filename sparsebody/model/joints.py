@@ -146,7 +146,7 @@ class Planar(JointType, name="planar"):
 
 @dataclass(frozen=True)
 class Spherical(JointType, name="spherical"):
-    """Spherical: q is the unit quaternion of S in P, velocities are angular, in S. RBDA sec. 4.4."""
+    """Spherical: q is the unit quaternion of S in P, velocity angular, in S. RBDA sec. 4.4."""
 
 
 @dataclass(frozen=True)
