@@ -1,8 +1,8 @@
 """Springs as stretches w'x of stiffness k, in place of entries k w w' of K.
 
-As k (w'x)^2 the energy of soft springs is not lost beside stiff ones, of which x' K x has the
-rounding. What K has of springs besides, the geometric stiffness of their forces, is that of the
-same system with these forces held constant.
+Written as k (w'x)^2, the energy of soft springs is not lost in the rounding errors that stiff ones
+leave in x' K x. The geometric stiffness of the forces of springs remains in K: it is that of the
+same system with these forces constant.
 """
 
 from dataclasses import replace
