@@ -7,24 +7,18 @@ import sparsebody as sb
 
 def spherical_ladder(size: int, joint: str = "revolute") -> sb.Mechanism:
     """A ladder of bars on a sphere that grows slowly, hinged about axes through its center."""
-    mechanism, solid = sb.Mechanism("spherical ladder"), {"inertia": [0.05] * 3}
+    mechanism = sb.Mechanism("spherical ladder")
+    ones = {"mass": np.ones(size), "inertia": [0.05] * 3}
     angle, radius = np.linspace(0.0, size * np.pi / 20, size + 1), 1.0 + 0.002 * np.arange(size + 1)
-    x, y, zero = np.cos(angle), np.sin(angle), 0.0 * angle
-    corner = {
-        rail: radius[:, None] * np.stack([np.cos(at) * x, np.cos(at) * y, zero + np.sin(at)], 1)
-        for rail, at in (("upper", 0.1), ("lower", -0.1))
-    }
-    middle = sum(x[1:] for x in corner.values()) / 2
-    rungs = mechanism.add_bodies("rung-{}", mass=np.ones(size), position=middle, **solid)
-    for rail, x in corner.items():
-        middle = (x[:-1] + x[1:]) / 2
-        bars = mechanism.add_bodies(rail + "-{}", mass=np.ones(size), position=middle, **solid)
-        for name, first, second, point in (
-            ("hinge", np.append(-1, bars[:-1]), bars, x[:-1]),
-            ("end", bars, rungs, x[1:]),
-        ):
+    along = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    rails = [radius[:, None] * (np.cos(at) * along + [0, 0, np.sin(at)]) for at in (0.1, -0.1)]
+    rungs = mechanism.add_bodies("rung-{}", position=(rails[0] + rails[1])[1:] / 2, **ones)
+    for rail, x in zip(("upper", "lower"), rails, strict=True):
+        bars = mechanism.add_bodies(rail + "-{}", position=(x[:-1] + x[1:]) / 2, **ones)
+        hinges = ("hinge", np.append(-1, bars[:-1]), bars, x[:-1]), ("end", bars, rungs, x[1:])
+        for name, *ends, point in hinges:
             kind, frame = sb.JOINT_TYPES[joint](), {"point": point, "axis": point}
-            mechanism.add_joints(f"{rail}-{name}-{{}}", kind, first, second, **frame)
+            mechanism.add_joints(f"{rail}-{name}-{{}}", kind, *ends, **frame)
     return mechanism
 
 
@@ -48,10 +42,9 @@ def gantries(size: int) -> sb.Mechanism:
 def scissor_with_pendulums(size: int, pendulums: int = 5) -> sb.Mechanism:
     """A scissor lift, planar, with pendulums on ball joints, which are not."""
     mechanism = sb.build("scissor", pairs=size)
-    bars = list(mechanism.bodies)
-    for k in range(pendulums):
-        bar = bars[7 * k % len(bars)]
-        x = np.asarray(mechanism.body(bar).position)
-        mechanism.add_body(f"bob-{k}", mass=0.3, inertia=[0.01] * 3, position=x - [0.0, 0.0, 0.4])
-        mechanism.add_joint(f"ball-{k}", sb.Spherical(), bar, f"bob-{k}", point=x)
+    bars = 7 * np.arange(pendulums) % mechanism.n_bodies
+    x = np.array([body.position for body in mechanism.bodies.values()])[bars]
+    solid = {"mass": np.full(pendulums, 0.3), "inertia": [0.01] * 3}
+    bobs = mechanism.add_bodies("bob-{}", position=x - [0.0, 0.0, 0.4], **solid)
+    mechanism.add_joints("ball-{}", sb.Spherical(), bars, bobs, point=x)
     return mechanism

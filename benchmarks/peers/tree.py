@@ -4,7 +4,7 @@ Every tree joint has its zero position at the current pose, so that any engine s
 and no angle is singular; its frame is the joint frame S in the world.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -85,6 +85,12 @@ class TreeModel:
 
     Raises UnsupportedError where holding the points of loop joints is not enough: it is for balls,
     and for hinges if all of the mechanism are parallel, because the tree keeps them so.
+
+    Engines define `add(tree, moments, rate)`: the body of a tree joint, a hinge (one rate) or a
+    ball (three), with its mass, center from the center of mass that it has alone, and inertia about
+    it; `add_carriage(number, j, mass, velocity)`: a body that slides in the plane of joint j and
+    does not turn; `close(j, body, other)`: hold the point of loop joint j on both, of which `other`
+    may be the world or a carriage. Velocities are in the world.
     """
 
     def __init__(self, problem: Problem, kind: TreeKind = "breadth-first") -> None:
@@ -112,21 +118,6 @@ class TreeModel:
                 velocity = self.frames.joint_rotation[j] @ self.frames.rate[j, 3:]
                 self.add_carriage(other, j, CARRIAGE_MASS * float(system.mass[body]), velocity)
             self.close(j, *((other, body) if body < 0 else (body, other)))
-
-    def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
-        """Add the body of a tree joint, a hinge (one rate) or a ball (three).
-
-        Its moments: mass, center from the center of mass that the body has alone, inertia about it.
-        """
-        raise NotImplementedError
-
-    def add_carriage(self, number: int, j: int, mass: float, velocity: FloatArray) -> None:
-        """Add a body that slides in the plane of joint j and does not turn; velocity: world."""
-        raise NotImplementedError
-
-    def close(self, j: int, body: int, other: int) -> None:
-        """Hold the point of loop joint j on a body and on the world, another body or a carriage."""
-        raise NotImplementedError
 
 
 def inertias(problem: Problem, on_planes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
