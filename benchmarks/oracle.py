@@ -111,7 +111,7 @@ def extended_reference(
 ) -> Extended:
     """Return accelerations to 25 digits or more, but for the condition of the kept rows.
 
-    Of gravity and joints of ROWS, without springs, loads or drives. `keep` (n_rows,) are independent
+    Of gravity and joints of ROWS, no springs, loads or drives. `keep` (n_rows,) are independent
     rows that imply all others, by default those that ForwardDynamics keeps. The state is made
     consistent first if `close`; else it is exact, and no rows contradict each other.
     """
