@@ -23,7 +23,7 @@ from sparsebody.model.subgroups.links import (
     all_links,
     find,
     geometry,
-    has_isolated_spherical_joints,
+    may_have_loops_in_classes,
     paired,
     rows_within,
     sliding,
@@ -106,11 +106,7 @@ def displacement_classes(system: System) -> Classes:
 
 def loop_classes(system: System) -> Classes | None:
     """Return the displacement classes; None where they could not close any loop."""
-    n = system.n_bodies + 1
-    has_loops = model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any()
-    if not has_loops or has_isolated_spherical_joints(system):
-        return None
-    return displacement_classes(system)
+    return displacement_classes(system) if may_have_loops_in_classes(system) else None
 
 
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:

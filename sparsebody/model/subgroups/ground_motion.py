@@ -18,10 +18,17 @@ from sparsebody.model.subgroups.classes import (
     THROUGH_POINT,
     Classes,
     Members,
+    displacement_classes,
     elements_on_bodies,
-    loop_classes,
 )
-from sparsebody.model.subgroups.links import TX, TY, Kind, count, joint_codes
+from sparsebody.model.subgroups.links import (
+    TX,
+    TY,
+    Kind,
+    count,
+    joint_codes,
+    may_have_loops_in_classes,
+)
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -95,10 +102,9 @@ def ground_motion(system: System, keeps_points: bool = True) -> GroundMotion:
     if normals is not None:
         kind = np.full(n, Kind.PLANE, dtype=np.intp)
         return GroundMotion(kind, normals[:n], *zero, normal=normals[n])
-    classes = loop_classes(system)
-    if classes is None:
+    if not may_have_loops_in_classes(system):
         return GroundMotion(np.full(n, FREE, dtype=np.intp), np.zeros((n, 3)), *zero)
-    return _in_smallest_classes(classes, keeps_points)
+    return _in_smallest_classes(displacement_classes(system), keeps_points)
 
 
 def _in_smallest_classes(classes: Classes, keeps_points: bool) -> GroundMotion:

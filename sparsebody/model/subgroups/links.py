@@ -210,7 +210,14 @@ def geometry(system: System) -> Geometry:
 MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
 
 
-def has_isolated_spherical_joints(system: System) -> bool:
+def may_have_loops_in_classes(system: System) -> bool:
+    """Tell whether there are loops, and joints that may close them within a displacement class."""
+    n = system.n_bodies + 1
+    has_loops = model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any()
+    return bool(has_loops) and not _has_isolated_spherical_joints(system)
+
+
+def _has_isolated_spherical_joints(system: System) -> bool:
     """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
     code = joint_codes(system)
     if np.any((code != OTHER) & (code != SPHERICAL)):
