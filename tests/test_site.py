@@ -1,5 +1,6 @@
 """Names on the documentation site: all that are public, and none that does not exist."""
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -44,6 +45,26 @@ def test_every_public_name_has_a_page(public_names):
             assert f"{folder}.{name}" in pages or id(thing) in things or isinstance(thing, Path)
         listed = [name for names in public_names.headed_names(folder).values() for name in names]
         assert sorted(listed) == sorted(public_names.names_of(folder))
+
+
+def test_pages_and_examples_import_public_names_alone(public_names):
+    programs = [path.read_text() for path in (ROOT / "examples").glob("ex*.py")]
+    for text in PAGES.values():
+        programs += re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    imported = {
+        (node.module, alias.name)
+        for program in programs
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("sparsebody")
+        for alias in node.names
+    }
+    assert len(imported) > 40
+    hidden = [
+        f"{module}.{name}"
+        for module, name in sorted(imported)
+        if module not in public_names.FOLDERS or name not in public_names.names_of(module)
+    ]
+    assert hidden == []
 
 
 def resolved(name):

@@ -29,7 +29,7 @@ from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes, loop_classes
 from sparsebody.model.subgroups.ground_motion import ground_motion
 from sparsebody.model.system import State, System
-from sparsebody.ordering import candidate_orderings, order, quickest
+from sparsebody.ordering import LONG, candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, sampled
 from sparsebody.sparse.rank import RankDecision
@@ -145,11 +145,25 @@ def choose_solver(
 
     Several factorizations stand for that among them. A named ordering gets the `positions`
     (n_primal, 3) of the bodies if it takes any. Of large mechanisms samples are tried, and the
-    quickest of the best is taken if it keeps its promise.
+    quickest of the best is taken if it keeps its promise. Where one solution takes longer than
+    others would take to compute, as in large cubes, they are tried as well.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
     names = candidate_orderings(pattern)
+    choice = _quick_choice(pattern, names, factorization)
+    if choice.predicted > LONG:
+        others = [
+            name for name in candidate_orderings(pattern, choice.predicted) if name not in names
+        ]
+        return _best(pattern, [choice.ordering, *others], factorization)
+    return choice
+
+
+def _quick_choice(
+    pattern: BlockPattern, names: list[str], factorization: str | Sequence[str]
+) -> SolverChoice:
+    """Return the best pair of some orderings; of large mechanisms, by samples."""
     if pattern.n_primal < LARGE:
         return _best(pattern, names, factorization)
     sample = sampled(pattern)

@@ -21,6 +21,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.bodies import (
     Box,
+    Color,
     Cylinder,
     Mesh,
     Polyline,
@@ -68,24 +69,39 @@ class Parts:
     frame: FloatArray  # (n, 3, 4) axes, with their lengths, and origin in the body
     role: IntArray  # (n,)
     owner: IntArray  # (n,) the body or joint that they stand for
+    color: IntArray  # (n,) 256^2 red + 256 green + blue, -1 for that of the page
 
     def __len__(self) -> int:
         return len(self.kind)
 
     @staticmethod
     def of(
-        kind: int, body: IntArray, frame: FloatArray, role: Role = Role.BODY, owner: Any = None
+        kind: int,
+        body: IntArray,
+        frame: FloatArray,
+        role: Role = Role.BODY,
+        owner: Any = None,
+        color: Color | None = None,
     ) -> Parts:
         """Return parts of one kind; `owner`: default the bodies."""
         n = len(body)
         owners = body if owner is None else owner
-        return Parts(np.full(n, kind, dtype=np.intp), body, frame, np.full(n, int(role)), owners)
+        same = (np.full(n, value, dtype=np.intp) for value in (kind, int(role), _packed(color)))
+        kinds, roles, colors = same
+        return Parts(kinds, body, frame, roles, owners, colors)
 
     @staticmethod
     def joined(parts: Iterable[Parts]) -> Parts:
         """Return all parts in turn."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Parts(*map(np.concatenate, columns))
+
+
+def _packed(color: Color | None) -> int:
+    """Return a color as one number, -1 for none."""
+    if color is None:
+        return -1
+    return sum(round(255.0 * part) << shift for part, shift in zip(color, (16, 8, 0), strict=True))
 
 
 def framed(rotation: FloatArray, sizes: FloatArray, origin: FloatArray) -> FloatArray:
@@ -259,7 +275,8 @@ def _solid(picture: Picture, solid: Solid, bodies: IntArray, center: FloatArray)
         origin = origin + rotation @ (low + 0.5 * sizes)
     else:
         sizes = np.full(3, solid.radius)
-    return Parts.of(kind, bodies, framed(rotation[None], sizes[None], origin - center))
+    frame = framed(rotation[None], sizes[None], origin - center)
+    return Parts.of(kind, bodies, frame, color=solid.color)
 
 
 def mesh_box(mesh: Mesh) -> tuple[FloatArray, FloatArray]:
@@ -433,7 +450,8 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     body, arm, normal = body[order], arm[order], normal[order]
     following = np.arange(1, len(body) + 1)
     first = np.searchsorted(body, body)
-    is_last = np.append(body[1:] != body[:-1], True)
+    is_last = np.ones(len(body), dtype=bool)
+    is_last[:-1] = body[1:] != body[:-1]
     following[is_last] = first[is_last]
     thick = 0.6 * picture.thickness[body]
     shift = picture.hinge_axis[body] * (1.1 * thick * picture.layer[body])[:, None]

@@ -241,6 +241,22 @@ def test_simple_geoms_become_shapes(tmp_path):
     assert volume == pytest.approx(8.0 * np.pi, rel=0.05)
 
 
+def test_geoms_have_the_colors_of_their_own_or_of_their_materials(tmp_path):
+    asset = '<asset><material name="brass" rgba="0.8 0.7 0.2 1"/></asset>'
+    geoms = (
+        '<geom type="box" size="1 2 3" rgba="0.1 0.2 0.3 0.5"/>',
+        '<geom type="sphere" size="2" material="brass"/>',
+        '<geom type="sphere" size="2"/>',
+        '<geom type="box" size="1 2 3" rgba="1 0 0 0"/>'
+        '<geom type="sphere" size="2" rgba="0 1 0 1"/>',
+    )
+    bodies = "".join(f"<body><joint/>{geom}</body>" for geom in geoms)
+    shapes = [body.shape for body in read_quietly(write(tmp_path, bodies, asset)).bodies.values()]
+    expected = [(0.1, 0.2, 0.3), (0.8, 0.7, 0.2), None, (0.0, 1.0, 0.0)]
+    assert [shape.color for shape in shapes] == expected
+    assert isinstance(shapes[3], Sphere)  # of what is transparent nothing is seen
+
+
 def test_hidden_geoms_are_shown_where_a_body_has_no_others(tmp_path):
     hidden = '<geom type="box" size="1 2 3" group="3"/>'
     bodies = f"<body><joint/>{hidden}</body><body><joint/>{hidden}{SOLID}</body>"

@@ -83,6 +83,10 @@ def test_large_mechanisms_and_large_hubs_skip_what_would_take_long():
     quick = ["leaves-first", "minimum-degree", "reverse-cuthill-mckee"]
     assert ordering.candidate_orderings(ladder(60_000)) == quick
     assert ordering.candidate_orderings(graph_pattern(nx.star_graph(3_000))) == quick
+    for seconds in (1e-3, 1e3):  # of a solution by these
+        more = ordering.candidate_orderings(ladder(60_000), seconds)
+        assert ("nested-dissection" in more) == (seconds > 1.0)
+        assert set(quick) <= set(more)
 
 
 def test_what_only_pays_in_loops_is_not_tried_on_trees_and_small_mechanisms():
