@@ -79,6 +79,8 @@ class ForwardDynamics:
         For compliances, a time constant or a number of threads that cannot be.
     AssemblyError
         If no state is given and the initial one cannot be made consistent.
+    MemoryLimitError
+        If no factors fit into the memory of the machine.
 
     Warns
     -----

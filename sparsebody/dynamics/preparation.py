@@ -21,6 +21,7 @@ from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE,
     Case,
+    check_memory,
     choose_factorization,
     is_available,
     predict_seconds,
@@ -222,6 +223,7 @@ def _best(
         return {kind: predict_seconds(kind, pattern, case.order, case) for kind in backends}
 
     seconds = {name: predictions(case) for name, case in cases.items()}
+    check_memory({case: seconds[name] for name, case in cases.items()})
     _, best, backend = min(
         (time, names.index(name), backend)
         for name, times in seconds.items()
