@@ -94,8 +94,12 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a state."""
+    def consistent(self, state: State) -> State:
+        """Return the nearest state that steps can start from."""
+        return self._inner.consistent(state)
+
+    def acceleration_at(self, state: State) -> FloatArray | None:
+        """Return the accelerations (n_bodies, 6) at a state, None where they are not known."""
         return self._inner.acceleration_at(state)
 
 

@@ -72,6 +72,7 @@ from sparsebody.simulation.trajectory_files import (
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
 _CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
+_TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
 
 
 def simulate(
@@ -372,10 +373,13 @@ class Run:
             if event.change is not None:
                 changed = event.change(here.time, here)
                 check_state(self._system, changed)
-                self._state = consistent_state(self._system, changed)
+                is_over = time - here.time <= _TIME_ROUNDING * abs(time)  # no step is as short
+                changed = changed.with_(time=time) if is_over else changed
+                self._state = self.stepper.consistent(changed)
                 self.stepper.restart(self._state)
                 finder.begin(self._state, event)
-                self._advance(time)
+                if not is_over:
+                    self._advance(time)
                 return
         self._state = after
 

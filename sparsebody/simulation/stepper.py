@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
@@ -383,9 +384,19 @@ class Stepper:
         is_near = smallest_pivot(closed.evaluation).sine < self._undetermined
         return state if is_near else closed.state
 
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a state."""
-        return self.evaluate(state).acceleration()
+    def consistent(self, state: State) -> State:
+        """Return the nearest state that closes every joint."""
+        return consistent_state(self._rows.dynamics.system, state)
+
+    def acceleration_at(self, state: State) -> FloatArray | None:
+        """Return the accelerations (n_bodies, 6) at a state, None at a singular pose."""
+        try:
+            evaluation = self.evaluate(state)
+            acceleration = evaluation.acceleration()
+        except SingularSystemError:
+            return None
+        is_near = smallest_pivot(evaluation).sine < self._undetermined
+        return None if is_near else acceleration
 
     def take_over(self, state: State, dynamics: ForwardDynamics) -> None:
         """Go on with dynamics analyzed at a closed state."""
