@@ -129,7 +129,8 @@ class AutoStepper(OuterStepper):
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
         is_implicit = isinstance(self._inner, ImplicitStepper)
-        others = self._inner.memory if is_implicit else np.zeros(self.memory_size - 5)
+        others = np.zeros(self.memory_size - 5)
+        others[: self._inner.memory_size] = self._inner.memory
         own = [self._cumbersome, self._n_steps, self._n_regular, self._n_switches, is_implicit]
         return np.concatenate([others, np.array(own, dtype=float)])
 

@@ -309,12 +309,13 @@ class Stepper:
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
-    memory_size = 1
+    memory_size = 2
 
     @property
     def memory(self) -> FloatArray:
-        """Counts that are told in the end."""
-        return np.array([float(self._n_others)])
+        """A count that is told in the end, and whether stages of the next step are closed."""
+        starts_closed = self._compiled is not None and self._compiled.starts_closed
+        return np.array([self._n_others, starts_closed], dtype=float)
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
@@ -410,6 +411,8 @@ class Stepper:
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
         self._rows.resume(checkpoint.rank)
         self._n_others = int(checkpoint.memory[0])
+        if self._compiled is not None:
+            self._compiled.starts_closed = bool(checkpoint.memory[1])
 
     def _set_scales(self) -> None:
         """Find out what is small, by the state that the run began at."""

@@ -195,7 +195,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
-        self._jump: FloatArray | None = None  # of a in the newest step
+        self._mean: FloatArray | None = None  # a where the newest step began
         self._before = state.time, np.zeros(0)  # where that began: time [s] and multipliers
 
     def multiplier_at(self, time: float) -> FloatArray | None:
@@ -344,12 +344,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         Those of velocities are not asked for, as joints tremble where steps resolve their
         compliance. Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
         """
-        if self._jump is None or self._halvings > 0:
+        if self._mean is None or self._halvings > 0:
             return None
         factor = abs(1.0 / 6.0 - self._method.coefficients.beta) * self._h**2
-        angle, distance = (
-            float(np.abs(part).max(initial=0.0)) for part in np.hsplit(self._jump, 2)
-        )
+        jump = self.now.mean - self._mean
+        angle, distance = (float(np.abs(part).max(initial=0.0)) for part in np.hsplit(jump, 2))
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
 
     def acceleration_at(self, state: State) -> FloatArray:
@@ -385,13 +384,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             start = replace(start, mean=mean)
         self._now = self._method.step(start, h, time, is_last_resort)
         self._before = start.state.time, start.multiplier
-        self._jump = self._now.mean - start.mean
+        self._mean = start.mean
         self._h = h
         if self._is_rigid:
             return
         self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
-        self._load += _NEWEST_SHARE * (self._multiplier - self._load)
         if self._is_driven:
+            self._load += _NEWEST_SHARE * (self._multiplier - self._load)
             self._stiffen()
 
     def _explained(self, error: SimulationError) -> str:
