@@ -517,8 +517,8 @@ class Stepper:
         """Say what makes a step doubtful; "" for nothing."""
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
-        is_moving = largest(self.state.velocity) > self._small.creep  # along one branch
-        if is_moving and reached.correction > _BRANCH_CORRECTION:
+        changes = reached.correction > _BRANCH_CORRECTION
+        if changes and largest(self.state.velocity) > self._small.creep:  # along one branch
             return f"{LONG_STEP}: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
