@@ -163,3 +163,25 @@ def test_what_remains_of_a_step_after_a_change_may_be_as_short_as_it_likes(rest,
     after = run.energy[30:]
     assert after[0] - run.energy[29] == pytest.approx(3.0 * run.kinetic_energy[29], rel=0.2)
     assert np.abs(after - after[0]).max() < 2e-4  # [J], of 41
+
+
+def test_a_body_that_is_stopped_stops_others_as_an_impact_does():
+    """Momenta along the motions that are left are kept, by whichever method."""
+    system = sb.build("four-bar").compile()
+
+    def stop(time, state):
+        return time - 0.1234
+
+    def stopped(time, state):
+        velocity = state.velocity.copy()
+        velocity[-1] = 0.0
+        return state.with_(velocity=velocity)
+
+    stop.change = stopped
+    kept = []
+    for method in ("rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia"):
+        run = sb.simulate(system, duration=0.15, step=0.002, events=stop, method=method)
+        before, after = run.kinetic_energy[61], run.kinetic_energy[62]
+        assert after < 0.9 * before
+        kept.append(run.energy[-1])
+    np.testing.assert_allclose(kept, kept[0], atol=1e-4)

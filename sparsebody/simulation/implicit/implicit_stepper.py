@@ -166,6 +166,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     """
 
     error_order = 3  # of local errors
+    least_step = _SHORT_STEP  # of a step: shorter ones are left to the next
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -334,7 +335,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def advance(self, time: float) -> State:
         """Return the state at `time`, from where the motion goes on unless the step is short."""
         h = time - self.state.time
-        if h < _SHORT_STEP * self.nominal:
+        if h < self.least_step * self.nominal:
             return self._starting.moved(self.state, self.acceleration, h).with_(time=time)
         return super().advance(time)
 
