@@ -330,7 +330,7 @@ class Run:
         if not self._is_passive:
             return
         energy, system = trajectory.energy, self._system
-        is_kept = trajectory.conservative and len(system.elastic) == 0
+        is_kept = trajectory.conservative and system.elastic.kind.size == 0
         since = energy[0] if trajectory.conservative else np.minimum.accumulate(energy)
         drift = energy - since
         drift = np.abs(drift) if is_kept else drift
