@@ -83,8 +83,8 @@ def moved_on(state: State, h: float) -> State:
 
 def carried(state: State, acceleration: FloatArray, t: float) -> State:
     """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
-    there = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
-    return replace(there, velocity=state.velocity + t * acceleration, time=state.time + t)
+    moved = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
+    return replace(moved, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:
@@ -313,12 +313,12 @@ class Stepper:
 
     @property
     def memory(self) -> FloatArray:
-        """A count that is told in the end, and whether stages of the next step are closed."""
+        """A count for the report at the end, and whether the next step closes its stages."""
         starts_closed = self._compiled is not None and self._compiled.starts_closed
         return np.array([self._n_others, starts_closed], dtype=float)
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         if self._n_others == 0:
             return []
         message = f"{self._n_others} steps near singular poses were those of rk4"

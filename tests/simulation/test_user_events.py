@@ -185,3 +185,20 @@ def test_a_body_that_is_stopped_stops_others_as_an_impact_does():
         assert after < 0.9 * before
         kept.append(run.energy[-1])
     np.testing.assert_allclose(kept, kept[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "rk4"])
+def test_a_run_that_ends_just_after_a_change_goes_on_with_the_same_bits(method, tmp_path):
+    """What remains of that step is too short for one, and is left to the next."""
+
+    def kick(time, state):
+        return time - 0.149999
+
+    kick.change = lambda time, state: state.with_(velocity=2.0 * state.velocity)
+    system, path = sb.build("n-four-bar", loops=2).compile(), tmp_path / "run.h5"
+    options = {"step": 0.005, "method": method, "events": kick}
+    whole = sb.simulate(system, duration=0.3, **options)
+    sb.simulate(system, duration=0.15, output=path, **options)
+    resumed = sb.simulate(system, duration=0.3, output=sb.Output(path, resume=True), **options)
+    np.testing.assert_array_equal(resumed.position, whole.position)
+    np.testing.assert_array_equal(resumed.velocity, whole.velocity)
