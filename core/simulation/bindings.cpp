@@ -34,6 +34,7 @@ void bind_steps(nb::module_& m, const char* name) {
   type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
   type.attr("STOPPED") = int(StepEnd::stopped);
+  type.attr("SENSITIVE") = int(StepEnd::sensitive);
 }
 
 }  // namespace

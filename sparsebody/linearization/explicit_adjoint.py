@@ -62,6 +62,7 @@ class Step:
     dynamics: ForwardDynamics
     start: Solved | None  # where it is kept
     stages: Stages | None
+    attempt: int = 0  # which it was, of open and closed stages
 
 
 class Tape(Stepper):
@@ -117,6 +118,7 @@ class Tape(Stepper):
 
     def _repeated(self, start: Solved, step: Step) -> tuple[Solved, Stages]:
         assert self._compiled is not None
+        self._compiled.starts_closed = step.attempt > 0
         made = self._compiled(step.dynamics, start.state, start.acceleration, step.time)
         if made is None or self._compiled.stages is None:
             raise _singular(step.time)
@@ -132,7 +134,7 @@ class Tape(Stepper):
         self._compiled.stages = None
         reached, compiled = super()._step(start, time), self._compiled.stages
         stages = None if compiled is None else Stages(*compiled, self._compiled.attempt)
-        step = Step(time, self._rows.dynamics, start.end, stages)
+        step = Step(time, self._rows.dynamics, start.end, stages, self._compiled.attempt)
         self._made[id(reached.end.state)] = step
         return reached
 

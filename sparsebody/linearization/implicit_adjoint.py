@@ -75,6 +75,7 @@ class Solution:
 class ImplicitTape(ImplicitStepper):
     """A stepper that keeps its steps."""
 
+    least_step = 0.0  # every record is the end of one
     steps: list[ImplicitStep]
     first: State
 

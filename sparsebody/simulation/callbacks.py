@@ -147,7 +147,7 @@ _TIME_TOLERANCE = 4.0 * np.finfo(float).eps  # of times, relative
 class Motion(Protocol):
     """A stepper, as far as states on its way are concerned."""
 
-    def acceleration_at(self, state: State) -> FloatArray: ...  # noqa: D102
+    def acceleration_at(self, state: State) -> FloatArray | None: ...  # noqa: D102
     def closed(self, state: State) -> State: ...  # noqa: D102
 
 

@@ -82,6 +82,8 @@ class ExplicitSteps:
         # of the newest step, if kept: (s, n_bodies, 19) x, q, v and a, and (s, n_rows) multipliers
         self.stages: tuple[FloatArray, FloatArray] | None = None
         self.attempt = 0  # 0 if the newest step had open stages, 1 if closed ones
+        # Whether the next step tries closed stages first, because open ones failed
+        self.starts_closed = False
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
         self._first_attempt = 0
@@ -113,7 +115,9 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        for k, (nodes, attempt) in enumerate(self._attempts, self._first_attempt):
+        skipped = int(self.starts_closed and len(self._attempts) > 1)
+        attempts = self._attempts[skipped:]
+        for k, (nodes, attempt) in enumerate(attempts, self._first_attempt + skipped):
             self.attempt = k
             times_and_functions = self._functions(evaluator, state.time, time, nodes)
             start = poses, state.coordinate, acceleration, *times_and_functions
@@ -121,7 +125,8 @@ class ExplicitSteps:
             if reached[0] != native.OPEN:
                 break
         status, x, q, v, coordinate, a, correction, worst, last, error = reached
-        if status != native.CLOSED:
+        self.starts_closed = status != native.CLOSED
+        if status not in (native.CLOSED, native.SENSITIVE):
             if status == native.STOPPED and self._control is not None:
                 self._control.raise_failure(time)
             return None

@@ -234,7 +234,7 @@ class StartingValues:
         across = rows.product(acceleration) - rows.acceleration
         rate = np.zeros_like(acceleration)
         for t in (DIFFERENCE_SHARE * h, -DIFFERENCE_SHARE * h):
-            moved = row_motion(self._equations.system, self._moved(state, acceleration, t))
+            moved = row_motion(self._equations.system, self.moved(state, acceleration, t))
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
             rate += self.accelerations(moved, b, error)[0] / (2.0 * t)
         error = (1.0 / 6.0 - method.beta - 0.5 * method.shift) * rate
@@ -247,7 +247,7 @@ class StartingValues:
             acceleration + method.shift * h * rate,
         )
 
-    def _moved(self, state: State, acceleration: FloatArray, t: float) -> State:
+    def moved(self, state: State, acceleration: FloatArray, t: float) -> State:
         """Return the state a short time t away, to second order."""
         equations = self._equations
         displacement = t * state.velocity + 0.5 * t * t * acceleration
