@@ -24,8 +24,8 @@ from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import (
     Adjoint,
@@ -47,6 +47,8 @@ from sparsebody.simulation.implicit.generalized_alpha import (
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
 from sparsebody.simulation.stepper import carried
+from sparsebody.simulation.stepping import Checkpoint, Problem
+from sparsebody.simulation.trajectory import Event
 
 _MOST_REFINEMENTS = 30
 _REFINED, _ROUNDED = 1e-13, 1e-9  # errors of a solution, relative, and changes that are rounding
@@ -61,6 +63,7 @@ class ImplicitStep:
     end: AlphaState
     h: float  # [s]
     ratio: float  # of h to that of the step before, by which a - dv/dt of the start was changed
+    compliance: float  # [m/N]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,33 +76,60 @@ class Solution:
 
 
 class ImplicitTape(ImplicitStepper):
-    """A stepper that keeps its steps."""
+    """A stepper that keeps its steps with all their parts, or makes them again."""
 
-    steps: list[ImplicitStep]
     first: State
+    first_compliance: float
+
+    def __init__(self, problem: Problem, interval: int) -> None:
+        super().__init__(problem)
+        self.steps = CheckpointedSteps[Checkpoint, float, list[ImplicitStep]](
+            interval, self._repeated
+        )
+        self._parts: list[ImplicitStep] = []  # of the newest step
+        self._reached: AlphaState | None = None  # its end, before joints were made stiffer
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         if self._now is not None:
             return
         super().start(state)
-        self.steps, self.first, self._kept_compliance = [], state, self.compliance
+        self.first, self.first_compliance = state, self.compliance
 
     def advance(self, time: float) -> State:
-        """Return the state at `time`; SimulationError if joints became stiffer on the way."""
+        """Return the state at `time`, and keep the step to it."""
+        start = self._checkpoint() if self.steps.is_due else None
+        self._parts = []
         state = super().advance(time)
-        if self.compliance != self._kept_compliance:
-            raise SimulationError(
-                f"at t = {time:.6g} s drives made joints stiffer, from {self._kept_compliance:.1e} "
-                f"to {self.compliance:.1e} m/N, which has no gradient; give a compliance: "
-                f'Method("generalized-alpha", compliance={self.compliance:.1e})'
-            )
+        self.steps.append(self._parts, time, start)
         return state
 
+    def _checkpoint(self) -> Checkpoint:
+        here = self.state, self.acceleration, 0, 0.0, self.rank
+        return Checkpoint(0, *here, self.memory)
+
+    def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[ImplicitStep]]:
+        self.resume(start)
+        self._note, steps = _ignore, []
+        for time in times:
+            self._parts = []
+            super().advance(time)
+            steps.append(self._parts)
+        return steps
+
     def _step(self, time: float, h: float, halvings: int) -> None:
-        start, before = self.now, self._h
+        start, before, compliance, self._reached = self.now, self._h, self.compliance, None
         super()._step(time, h, halvings)
-        self.steps.append(ImplicitStep(start, self.now, h, h / before))
+        end = self._reached or self.now
+        self._parts.append(ImplicitStep(start, end, h, h / before, compliance))
+
+    def _stiffen(self) -> bool:
+        self._reached = self.now
+        return super()._stiffen()
+
+    def soften_to(self, compliance: float) -> None:
+        """Give joints the compliance [m/N] that they had."""
+        self._set_compliance(compliance)
 
     @property
     def coefficients(self) -> AlphaCoefficients:
@@ -168,10 +198,12 @@ class ImplicitAdjoint(Adjoint):
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
         by_mean = np.zeros_like(g.velocity)
-        for step in reversed(self._tape.steps):
-            self.add(g, gradient_at(step.end.state.time))
-            g, by_mean = self._step(step, g, by_mean)
+        for part in self._tape.steps.parts():
+            for step in (step for steps in reversed(part) for step in reversed(steps)):
+                self.add(g, gradient_at(step.end.state.time))
+                g, by_mean = self._step(step, g, by_mean)
         first = self._tape.first
+        self._tape.soften_to(self._tape.first_compliance)
         self._start_back(first, g, by_mean)
         self.add(g, gradient_at(first.time))
         self._linear.move_to(first)
@@ -234,6 +266,7 @@ class ImplicitAdjoint(Adjoint):
         """Return the gradients by the start of a step, of its state and of a."""
         alpha_m, alpha_f, beta, gamma = method = self._tape.coefficients
         start, end, h = step.start, step.end, step.h
+        self._tape.soften_to(step.compliance)
         mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
         y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
         transposed = TransposedStep(
@@ -327,6 +360,10 @@ class TransposedStep:
         x = np.asarray(scaled_lu(matrix, force.size)(rhs), dtype=float)
         n = force.size
         return x[:n].reshape(force.shape), x[n : n + len(self._compliance)]
+
+
+def _ignore(event: Event) -> None:
+    """Tell nothing of steps that are made again."""
 
 
 def _inverse_tangents(y: FloatArray) -> FloatArray:
