@@ -18,12 +18,13 @@ class CheckpointedSteps(Generic[Start, Plan, Step]):
     """Steps in the order of time.
 
     `repeat` makes steps again: of the start of the first one, and of a plan of each, that is of
-    what a step depends on besides the steps before. With an interval of 1 all steps are kept.
+    what a step depends on besides the steps before. Those since the last checkpoint are kept; with
+    an interval of 1 there is none, and all are.
     """
 
     def __init__(self, interval: int, repeat: Callable[[Start, list[Plan]], list[Step]]) -> None:
         self.interval, self._repeat = interval, repeat
-        self._starts, self._plans, self._steps = list[Start](), list[Plan](), list[Step]()
+        self._starts, self._plans, self._newest = list[Start](), list[Plan](), list[Step]()
 
     @property
     def is_due(self) -> bool:
@@ -32,24 +33,23 @@ class CheckpointedSteps(Generic[Start, Plan, Step]):
 
     @property
     def n_kept(self) -> int:
-        """The number of steps or checkpoints in memory."""
-        return len(self._starts) + len(self._steps)
+        """The number of steps and checkpoints in memory."""
+        return len(self._starts) + len(self._newest)
 
     def append(self, step: Step, plan: Plan, start: Start | None) -> None:
         """Keep a step, or what makes it again; `start` where a checkpoint is due."""
-        if self.interval == 1:
-            self._steps.append(step)
-            return
         if self.is_due:
             assert start is not None
             self._starts.append(start)
-        self._plans.append(plan)
+            self._newest.clear()
+        self._newest.append(step)
+        if self.interval > 1:
+            self._plans.append(plan)
 
     def parts(self) -> Iterator[list[Step]]:
         """Return the steps in parts, each in the order of time, the last part first."""
-        if self.interval == 1:
-            yield self._steps
-        for k in reversed(range(len(self._starts))):
+        yield self._newest
+        for k in reversed(range(len(self._starts) - 1)):
             first = k * self.interval
             yield self._repeat(self._starts[k], self._plans[first : first + self.interval])
 

@@ -55,7 +55,7 @@ class Residuals:
         position, orientation, velocity = map(np.ascontiguousarray, body_arrays(system, state))
         bodies = position, orientation, velocity
         coordinate = np.ascontiguousarray(state.coordinate)
-        self._native = native.MotionResiduals(
+        self.native = native.MotionResiduals(
             (mass, inertia, gravity),
             system_tables(system),
             (bodies, acceleration, multiplier, coordinate, on_joints, on_lines),
@@ -71,7 +71,7 @@ class Residuals:
             *(along.get("mass", _NO_NUMBERS), along.get("inertia", _NO_ROWS)),
             *(along.get("gravity", _NO_NUMBERS), self._effort(along)),
         )
-        self._native.jvp(directions, force, row)
+        self.native.jvp(directions, force, row)
         if "force" in along:
             force -= along["force"]
         if "prescribed_acceleration" in along:
@@ -105,7 +105,7 @@ class Residuals:
         position, velocity, mass, inertia, gravity, effort = (
             np.zeros(self.shapes[name]) for name in names
         )
-        self._native.vjp(y, u, (position, velocity, mass, inertia, gravity, effort))
+        self.native.vjp(y, u, (position, velocity, mass, inertia, gravity, effort))
         tracked = self.system.coordinates
         return {
             **{"position": position, "velocity": velocity, "force": -y},

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
 
-from sparsebody._core import simulation
+from sparsebody._core import linearization, simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import (
@@ -46,13 +45,10 @@ from sparsebody.simulation.implicit.generalized_alpha import (
 )
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
+from sparsebody.simulation.implicit.step_equations import StepEquations
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 from sparsebody.simulation.trajectory import Event
-
-_MOST_REFINEMENTS = 30
-_REFINED, _ROUNDED = 1e-13, 1e-9  # errors of a solution, relative, and changes that are rounding
-_SLOW = 0.5  # contraction at which the whole matrix is factorized
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,14 +143,14 @@ class ImplicitTape(ImplicitStepper):
         self._matrix.factorize(b, 0.0)
 
     @property
-    def compliances(self) -> FloatArray:
-        """(n_rows,) those of the rows of joints."""
-        return self._equations.compliance.diagonal
+    def equations(self) -> StepEquations:
+        """The equations, at the point of the newest factors."""
+        return self._equations
 
     @property
-    def native(self) -> simulation.ImplicitEquations:
-        """The equations at the point of the newest factors."""
-        return self._equations.native
+    def newton(self) -> simulation.Newton:
+        """Newton's method, with the newest factors."""
+        return self._newton
 
     def factorize(self, end: AlphaState, b: float, c: float) -> None:
         """Factorize Newton's matrix at the end of a step."""
@@ -176,9 +172,10 @@ class ImplicitTape(ImplicitStepper):
         self._matrix.solve()
         return self._matrix.twist.copy(), self._matrix.multiplier.copy()
 
-    def whole_transpose(self, tangent: FloatArray, b: float, c: float) -> csc_array:
+    def whole_transpose(self, displacement: FloatArray, b: float, c: float) -> csc_array:
         """Return S' at the point of the newest factors, with elastic elements as rows."""
         K, D, M = self._equations.parts(exact_rows=True)
+        tangent = _inverse_tangents(displacement)
         n, n_rows = len(tangent), K.shape[0] - 6 * len(tangent)
         bodies = bsr_array((tangent, np.arange(n), np.arange(n + 1)))
         S = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
@@ -193,6 +190,7 @@ class ImplicitAdjoint(Adjoint):
     ) -> None:
         super().__init__(dynamics.system, control)
         self._tape, self._linear = tape, LinearDynamics(dynamics)
+        self._transposed = TransposedStep(tape, self.system)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
@@ -269,9 +267,8 @@ class ImplicitAdjoint(Adjoint):
         self._tape.soften_to(step.compliance)
         mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
         y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
-        transposed = TransposedStep(
-            self._tape, self.system, end, _inverse_tangents(y), method.of_newton(h)
-        )
+        transposed = self._transposed
+        transposed.begin(end, y, *method.of_newton(h))
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
         by_end = by_mean + h * gamma * g.velocity + share * g.acceleration
         w, u = transposed.solve(g.twist + transposed.carried(by_end) / (h * h * beta))
@@ -291,75 +288,64 @@ class ImplicitAdjoint(Adjoint):
 class TransposedStep:
     """S' of a step with the rows of its joints, [S_F' E'; A -C], at the step's end.
 
-    E are the rates of the errors of joints by twists, A but for what joints are open.
-
-    Elastic elements are forces here. Newton's factors leave little of S out; where what they leave
-    out decides, the whole matrix is factorized.
+    Elastic elements are forces here. Where Newton's factors leave out what decides, the whole
+    matrix is factorized.
     """
 
-    def __init__(
-        self,
-        tape: ImplicitTape,
-        system: System,
-        end: AlphaState,
-        tangent: FloatArray,
-        b_and_c: tuple[float, float],
-    ) -> None:
+    def __init__(self, tape: ImplicitTape, system: System) -> None:
         self._tape, self._system = tape, system
-        self._tangent, (self._b, self._c) = tangent, b_and_c
-        self._compliance = tape.compliances
-        self._unit = np.repeat([system.typical_length, 1.0], 3)  # makes an angle a distance
-        n_rows = len(self._compliance)
-        at = end.state, end.acceleration, -end.multiplier[:n_rows]
-        self._residuals, self._no_rows = Residuals(self._system, *at), np.zeros(n_rows)
-        tape.factorize(end, *b_and_c)
+        equations = tape.equations
+        self._n_rows = len(equations.compliance.diagonal)
+        inertias = system.mass, system.inertia, system.gravity
+        mass, inertia, gravity = map(np.ascontiguousarray, inertias)
+        self._native = linearization.TransposedStep(
+            tape.newton,
+            equations.native,
+            (equations.force_residual, equations.row_residual),
+            (mass, inertia, gravity),
+            *(equations.compliance.diagonal, system.typical_length),
+        )
+        self._effort, self._no_rows = (
+            np.zeros(len(system.joint_forces.item)),
+            np.zeros(self._n_rows),
+        )
+
+    def begin(self, end: AlphaState, displacement: FloatArray, b: float, c: float) -> None:
+        """Begin at the end of a step."""
+        self._displacement, self._b, self._c = displacement, b, c
+        at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
+        self._residuals = Residuals(self._system, *at)
+        self._tape.factorize(end, b, c)
 
     def carried(self, gradient: FloatArray) -> FloatArray:
         """Return T^-1' of gradients (n_bodies, 6) by displacements."""
-        return np.asarray(np.einsum("nji,nj->ni", self._tangent, gradient))
+        return simulation.inverse_tangent_forces(self._displacement, gradient)
 
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
         by = self._residuals.vjp(w, self._no_rows)
         by_twist = by["position"]
-        self._tape.native.add_error_forces(u, by_twist)
+        self._tape.equations.native.add_error_forces(u, by_twist)
         return by, by_twist
-
-    def _product(self, w: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        by, by_twist = self.gradients(w, u)
-        by_rates = self._c * by["velocity"] + self._b * momenta(self._system, w)
-        rows = np.zeros_like(u)
-        self._tape.native.row_products(w, rows)
-        return by_twist + self.carried(by_rates), rows - self._compliance * u
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return w (n_bodies, 6) and u (n_rows,) of S' [w; u] = [force; 0]."""
-        w, u = np.zeros_like(force), np.zeros_like(self._compliance)
-        residual, size = (force, u), np.inf
-        for _ in range(_MOST_REFINEMENTS):
-            change, multiplier = self._tape.solve(*residual)
-            w, u = w + change, u + multiplier[: len(u)]
-            last, size = size, self._size(change)
-            contraction, relative = size / last, size / (self._size(w) or 1.0)
-            if not contraction < _SLOW:
-                if relative <= _ROUNDED:
-                    return w, u
-                break
-            if relative * max(contraction, relative) <= _REFINED:
-                return w, u
-            product = self._product(w, u)
-            residual = force - product[0], -product[1]
+        w, u, end = np.empty_like(force), np.empty(self._n_rows), self._end
+        native = self._residuals.native
+        if self._native.solve(native, end, force, self._effort, w, u):
+            return w, u
         return self._by_whole_matrix(force)
 
-    def _size(self, twist: FloatArray) -> float:
-        return float(np.abs(twist * self._unit).max(initial=0.0))
+    @property
+    def _end(self) -> tuple[FloatArray, float, float]:
+        return self._displacement, self._b, self._c
 
     def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        matrix = self._tape.whole_transpose(self._tangent, self._b, self._c)
+        matrix = self._tape.whole_transpose(*self._end)
         rhs = np.append(force.ravel(), np.zeros(matrix.shape[0] - force.size))
         x = np.asarray(scaled_lu(matrix, force.size)(rhs), dtype=float)
         n = force.size
-        return x[:n].reshape(force.shape), x[n : n + len(self._compliance)]
+        return x[:n].reshape(force.shape), x[n : n + self._n_rows]
 
 
 def _ignore(event: Event) -> None:
@@ -375,8 +361,5 @@ def _inverse_tangents(y: FloatArray) -> FloatArray:
 
 def _transported(start: State, end: State, force: FloatArray) -> FloatArray:
     """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
-    back = np.swapaxes(body_rotations(start), 1, 2)
-    turn = back @ body_rotations(end)
-    way = np.einsum("nij,nj->ni", back, end.position - start.position)
-    moment, linear = (np.einsum("nij,nj->ni", turn, part) for part in np.hsplit(force, 2))
-    return np.hstack([moment + np.cross(way, linear), linear])
+    first, last = ((state.position, state.orientation) for state in (start, end))
+    return linearization.transported_forces(first, last, force)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody._core import linearization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -214,11 +215,10 @@ class Adjoint:
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:
     """Return M velocity (n_bodies, 6)."""
-    turning = np.einsum("nij,nj->ni", system.inertia, velocity[:, :3])
-    return np.hstack([turning, system.mass[:, None] * velocity[:, 3:]])
+    mass, inertia = np.ascontiguousarray(system.mass), np.ascontiguousarray(system.inertia)
+    return native.momenta(mass, inertia, np.ascontiguousarray(velocity))
 
 
 def force_cross(v: FloatArray, f: FloatArray) -> FloatArray:
     """Return v x* f (n, 6). Featherstone (2008), eq. (2.34)."""
-    (w, u), (moment, force) = np.hsplit(v, 2), np.hsplit(f, 2)
-    return np.hstack([np.cross(w, moment) + np.cross(u, force), np.cross(w, force)])
+    return native.force_cross(np.ascontiguousarray(v), np.ascontiguousarray(f))
