@@ -7,14 +7,15 @@ namespace sparsebody {
 
 using namespace linearization;
 
-template <OneOf<Inertias, MotionAt, SpringMotion, Directions, Gradients, StateGradients, Poses, PoseCurve, CurveGradients,
+template <OneOf<Inertias, MotionAt, SpringMotion, ElementMotion, Directions, Gradients, StateGradients, Poses, PoseCurve, CurveGradients,
                 EndOfStep, implicit::Residual> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_linearization(nb::module_& m) {
   nb::class_<MotionResiduals> type(m, "MotionResiduals", "Residuals of a motion: their changes and gradients.");
-  def_keeping<"__init__(inertias, tables, at, springs)">(
-      type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, const MotionAt&, const SpringMotion&>);
+  def_keeping<"__init__(inertias, tables, element_joint, at, springs, elements)">(
+      type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, View<const Index>, const MotionAt&,
+                      const SpringMotion&, const ElementMotion&>);
   def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
   def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
   nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");

@@ -9,8 +9,8 @@ accelerations of the bodies, and
 
 So S = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
 of the end, and its transpose gradients by the end into weights of these: by Newton's factors, whose
-solutions are refined with products by S'. Of starting values, changes of K / b are left out, of the
-order h^2 where steps resolve springs and elements.
+solutions are refined with products by S'. Of starting values, changes of K / b by poses and
+multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
 
 from __future__ import annotations
@@ -233,6 +233,7 @@ class ImplicitAdjoint(Adjoint):
         w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
         by_change = h * h * rows.forces(w_row)
         self.add_inertial(b * w, shift)
+        self.by_parameters["stiffness"] += self._of_stiffness(state, -w, shift)
         g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
         g.twist[:] += self.of_rows(state, -nu[:n], w)
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
@@ -254,9 +255,17 @@ class ImplicitAdjoint(Adjoint):
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
         residuals = Residuals(self.system, state, of.acceleration, -of.multiplier[:n])
         by = residuals.vjp(-p, -pi[:n] / b)
+        by["stiffness"] += self._of_stiffness(state, -p, of.acceleration) / b
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
+
+    def _of_stiffness(self, state: State, y: FloatArray, motion: FloatArray) -> FloatArray:
+        """Return the gradient of y' K motion by the springs' stiffness in K = W k W'."""
+        at = state, np.zeros_like(motion), np.zeros(self.system.n_rows)
+        residuals = Residuals(self.system, *at)
+        of_y, of_motion = (residuals.vjp(x, at[2])["effort"] for x in (y, motion))
+        return of_y * of_motion * (self.system.joint_forces.stiffness > 0.0)
 
     def _step(
         self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray

@@ -21,7 +21,7 @@ from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
-from sparsebody.linearization.derivatives import Residuals, shapes_of
+from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
@@ -132,7 +132,7 @@ class Adjoint:
         self.system, self.control = system, control
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration"):
+        for name in ("position", "velocity", "prescribed_acceleration", *FRAME_VARIABLES):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self.size = 0.0  # of the largest gradient by a state

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_motions import changed, random_motion, unreduced
+from random_motions import changed, direction_of, random_motion, unreduced
 
 import sparsebody as sb
 from sparsebody.errors import (
@@ -52,7 +52,8 @@ class Case:
 
     def error(self, name, h):
         """The error of the gradient along a direction, and the difference that it is of."""
-        direction, total = self.rng.normal(size=self.gradient[name].shape), 0.0
+        shape, total = self.gradient[name].shape, 0.0
+        direction = direction_of(self.system, name, shape, self.rng)
         if name == "inertia":
             direction *= 0.01
         for k, weight in _STENCIL:
