@@ -35,6 +35,11 @@ def slow(problem):
     return Dense(problem)
 
 
+def waiting(problem):
+    time.sleep(0.4)
+    return Dense(problem)
+
+
 def greedy(problem):
     return Dense(problem) if problem.system.n_bodies < 3 else np.ones(10**12)
 

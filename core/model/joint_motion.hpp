@@ -39,6 +39,12 @@ struct Subspaces {
 
 using BodyMotion = sparsebody::BodyMotion<InSpace<double>>;
 
+// R, x and v one after the other.
+inline const double* numbers(const BodyMotion& motion) {
+  static_assert(sizeof(BodyMotion) == 18 * sizeof(double));
+  return reinterpret_cast<const double*>(&motion);
+}
+
 struct BodyMotions {
   View<const double, 2> position, orientation, velocity;
 
@@ -60,11 +66,6 @@ class MotionList {
     return *this;
   }
   const BodyMotion& operator[](Index body) const { return of_[body + 1]; }
-  // R, x and v one after the other.
-  const double* numbers(Index body) const {
-    static_assert(sizeof(BodyMotion) == 18 * sizeof(double));
-    return reinterpret_cast<const double*>(&of_[body + 1]);
-  }
 
  private:
   std::vector<BodyMotion> of_;

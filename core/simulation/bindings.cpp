@@ -50,9 +50,9 @@ void bind_simulation(nb::module_& m) {
       m, &model::moved, "Positions, orientations and velocities after a time h.");
   def<"discrete_rotations(inertia, momentum)">(
       m, &discrete_rotations, "Rotation vectors (n, 3) of free rotations with angular momenta times a time.");
-  nb::class_<JointErrors> errors(m, "JointErrors", "Position and velocity errors of all constraint rows.");
+  def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors, "delta and T' v_J of all rows.");
+  nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
-  def_kernel<"__call__(bodies, threads)">(errors, &JointErrors::operator(), "delta and T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

@@ -56,12 +56,12 @@ SB_INLINE void for_fours(const Move& move) {
 
 // The motions of four bodies: poses, or all 18 numbers.
 template <int n>
-SB_INLINE BodyMotion<InSpace<Lanes>> gather(const model::MotionList& motions, const Index (&body)[n_lanes]) {
+SB_INLINE BodyMotion<InSpace<Lanes>> gather(const double* const (&of)[n_lanes]) {
   Lanes numbers[18];
   for_fours<n>([&](int first) SB_UNROLL {
     Vec<n_lanes> row[n_lanes];
     unrolled<0, n_lanes>([&](auto lane) SB_UNROLL {
-      row[lane] = Vec<n_lanes>::load(motions.numbers(body[lane]) + first);
+      row[lane] = Vec<n_lanes>::load(of[lane] + first);
     });
     transpose(row);
     unrolled<0, n_lanes>([&](auto k) SB_UNROLL { numbers[first + k] = row[k]; });
@@ -80,68 +80,84 @@ SB_INLINE void store(const Transform<Lanes>& X, const Motion<Lanes>& v, double (
   });
 }
 
-}  // namespace
-
-JointErrors::JointErrors(const model::JointTable& joints) : joints_(joints) {
-  batches_.reserve(joints.size() / n_lanes + 1);
-  for (Index j = 0; j < joints.size();) {
-    Batch batch{j, j, {}, {}, {}, {}};
-    while (batch.end < joints.size() && batch.end < j + n_lanes && joints.kind[batch.end] == joints.kind[j]) ++batch.end;
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      const Index k = std::min(j + lane, batch.end - 1);
-      batch.predecessor[lane] = joints.frames.predecessor[k], batch.successor[lane] = joints.frames.successor[k];
-      for (const auto& [X, numbers] : {std::pair{joints.frames.X_P(k), &batch.X_P}, std::pair{joints.frames.X_S(k), &batch.X_S}}) {
-        for (int a = 0; a < 9; ++a) (*numbers)[a][lane] = X.E.m[a];
-        for (int a = 0; a < 3; ++a) (*numbers)[9 + a][lane] = (&X.r.x)[a];
+// The errors of a batch, from where the motions of its bodies stand.
+template <int n>
+SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& batch, const double* const (&p)[n_lanes],
+                          const double* const (&s)[n_lanes], View<double> delta, View<double> velocity) {
+  const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
+  double of[n_lanes][18];
+  const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(p), gather<n>(s));
+  store<n>(motion.X, motion.v_J, of);
+  visit_joint(int(joints.kind[batch.first]), 0.0, [&]<class J>(const J&) {
+    for (Index j = batch.first; j < batch.end; ++j) {
+      const Index lane = j - batch.first, first = joints.first_row[j];
+      const Transform<double> X{Mat3<double>::load(of[lane]), Vec3<double>::load(of[lane] + 9)};
+      const auto v_J = Motion<double>::load(of[lane] + 12);
+      const J joint = joint_of<J>(joints.parameter[j]);
+      if (fills_position) joint.error(X, delta.data() + first);
+      if (!fills_velocity) continue;
+      if constexpr (J::info.has_varying_T) {
+        const auto T = joint.constraint_force_subspace(X);
+        for (std::size_t k = 0; k < T.size(); ++k) velocity[first + k] = dot(v_J, T[k]);
+      } else if constexpr (requires { joint.constraint_velocities(v_J, velocity.data()); }) {
+        joint.constraint_velocities(v_J, velocity.data() + first);
+      } else {
+        for (Index k = first; k < joints.first_row[j + 1]; ++k)
+          velocity[k] = dot(v_J, Force<double>::load(joints.subspaces[k]));
       }
     }
-    batches_.push_back(batch);
-    j = batch.end;
+  });
+}
+
+}  // namespace
+
+JointBatch::JointBatch(const model::JointTable& joints, Index begin, Index last) : first(begin), end(begin) {
+  while (end < last && end < first + n_lanes && joints.kind[end] == joints.kind[first]) ++end;
+  for (int lane = 0; lane < n_lanes; ++lane) {
+    const Index j = std::min(first + lane, end - 1);
+    predecessor[lane] = joints.frames.predecessor[j], successor[lane] = joints.frames.successor[j];
+    for (const auto& [X, numbers] : {std::pair{joints.frames.X_P(j), &X_P}, std::pair{joints.frames.X_S(j), &X_S}}) {
+      for (int a = 0; a < 9; ++a) (*numbers)[a][lane] = X.E.m[a];
+      for (int a = 0; a < 3; ++a) (*numbers)[9 + a][lane] = (&X.r.x)[a];
+    }
   }
 }
 
-RowErrors JointErrors::operator()(const model::BodyMotions& bodies, Index threads) const {
-  model::MotionList motions(bodies.position.rows());
-  motions = bodies;
-  RowErrors out{Array<double>::uninitialized({n_rows()}), Array<double>::uninitialized({n_rows()})};
-  run_ranges(n_batches(), threads, [&](Index first, Index last) {
-    fill(motions, first, last, out.position, out.velocity);
+RowErrors row_errors(const model::JointTable& joints, const model::BodyMotions& bodies, Index threads) {
+  const Index n_rows = joints.subspaces.size();
+  RowErrors out{Array<double>::uninitialized({n_rows}), Array<double>::uninitialized({n_rows})};
+  run_ranges(joints.size(), threads, [&](Index first, Index last) {
+    for (Index j = first; j < last;) {
+      const JointBatch batch(joints, j, last);
+      model::BodyMotion at[2][n_lanes];
+      const double *p[n_lanes], *s[n_lanes];
+      for (int lane = 0; lane < n_lanes; ++lane) {
+        p[lane] = model::numbers(at[0][lane] = bodies[batch.predecessor[lane]]);
+        s[lane] = model::numbers(at[1][lane] = bodies[batch.successor[lane]]);
+      }
+      fill_batch<18>(joints, batch, p, s, out.position, out.velocity);
+      j = batch.end;
+    }
   });
   return out;
 }
 
-void JointErrors::fill(const model::MotionList& motions, Index begin, Index end, View<double> delta,
-                       View<double> velocity) const {
-  const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
-  double of[n_lanes][18];
-  const auto fill_motions = [&]<int n>(const Batch& batch, std::integral_constant<int, n>) {
-    const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(motions, batch.predecessor),
-                                            gather<n>(motions, batch.successor));
-    store<n>(motion.X, motion.v_J, of);
-  };
-  for (Index b = begin; b < end; ++b) {
-    const Batch& batch = batches_[b];
-    with_constant<18, 12>(fills_velocity ? 18 : 12, [&](auto n) { fill_motions(batch, n); });
-    visit_joint(int(joints_.kind[batch.first]), 0.0, [&]<class J>(const J&) {
-      for (Index j = batch.first; j < batch.end; ++j) {
-        const Index lane = j - batch.first, first = joints_.first_row[j];
-        const Transform<double> X{Mat3<double>::load(of[lane]), Vec3<double>::load(of[lane] + 9)};
-        const auto v_J = Motion<double>::load(of[lane] + 12);
-        const J joint = joint_of<J>(joints_.parameter[j]);
-        if (fills_position) joint.error(X, delta.data() + first);
-        if (!fills_velocity) continue;
-        if constexpr (J::info.has_varying_T) {
-          const auto T = joint.constraint_force_subspace(X);
-          for (std::size_t k = 0; k < T.size(); ++k) velocity[first + k] = dot(v_J, T[k]);
-        } else if constexpr (requires { joint.constraint_velocities(v_J, velocity.data()); }) {
-          joint.constraint_velocities(v_J, velocity.data() + first);
-        } else {
-          for (Index k = first; k < joints_.first_row[j + 1]; ++k)
-            velocity[k] = dot(v_J, Force<double>::load(joints_.subspaces[k]));
-        }
+JointErrors::JointErrors(const model::JointTable& joints) : joints_(joints) {
+  batches_.reserve(joints.size() / n_lanes + 1);
+  for (Index j = 0; j < joints.size(); j = batches_.back().end) batches_.emplace_back(joints, j, joints.size());
+}
+
+void JointErrors::fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const {
+  with_constant<18, 12>(velocity.size() > 0 ? 18 : 12, [&](auto n) {
+    for (const JointBatch& batch : batches_) {
+      const double *p[n_lanes], *s[n_lanes];
+      for (int lane = 0; lane < n_lanes; ++lane) {
+        p[lane] = model::numbers(motions[batch.predecessor[lane]]);
+        s[lane] = model::numbers(motions[batch.successor[lane]]);
       }
-    });
-  }
+      fill_batch<n>(joints_, batch, p, s, delta, velocity);
+    }
+  });
 }
 
 }  // namespace sparsebody::simulation

@@ -9,33 +9,31 @@ struct RowErrors {
   Array<double> position, velocity;
 };
 
-// All joints of a system, none of which has a prescribed coordinate.
+// delta and T' v_J of all rows.
+RowErrors row_errors(const model::JointTable& joints, const model::BodyMotions& bodies, Index threads);
+
+// Up to four joints of one type in a row, whose motions are computed at once; the last one stands for missing ones.
+struct JointBatch {
+  JointBatch(const model::JointTable& joints, Index first, Index last);
+
+  Index first, end;
+  Index predecessor[4], successor[4];
+  double X_P[12][4], X_S[12][4];
+};
+
+// The joints of a system, none of which has a prescribed coordinate, laid out for many evaluations.
 class JointErrors {
  public:
   explicit JointErrors(const model::JointTable& joints);
 
   Index n_rows() const { return joints_.subspaces.size(); }
 
-  // delta and T' v_J of all rows.
-  RowErrors operator()(const model::BodyMotions& bodies, Index threads) const;
-  // Fills one of them, or both; (0,) is not filled.
-  void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const {
-    fill(motions, 0, n_batches(), delta, velocity);
-  }
+  // Fills delta, T' v_J or both; (0,) is not filled.
+  void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;
 
  private:
-  // Up to four joints of one type in a row, whose motions are computed at once; the last one stands for missing ones.
-  struct Batch {
-    Index first, end;
-    Index predecessor[4], successor[4];
-    double X_P[12][4], X_S[12][4];
-  };
-
-  Index n_batches() const { return Index(batches_.size()); }
-  void fill(const model::MotionList& motions, Index begin, Index end, View<double> delta, View<double> velocity) const;
-
   model::JointTable joints_;
-  std::vector<Batch> batches_;
+  std::vector<JointBatch> batches_;
 };
 
 }  // namespace sparsebody::simulation

@@ -25,9 +25,13 @@ from sparsebody.cli import output as out
     type=click.IntRange(1),
     default=lambda: os.cpu_count() or 1,
     show_default="one for each core",
-    help="Cases at a time on this machine.",
+    help="Cases at a time on this machine, or jobs of a batch system.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that runs the cases.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS|slurm|pbs|sge|lsf|oar",
+    help="Of a Dask cluster that runs the cases, or of the batch system whose jobs do.",
+)
 @click.option("--time-limit", type=arg.SECONDS, help="Of a case [s], instead of the file's.")
 @click.option("--memory-limit", type=click.FloatRange(0.0, min_open=True), help="Of a case [MB].")
 @click.option("--format", "file_format", type=click.Choice(("csv", "parquet")), default="csv")

@@ -127,15 +127,20 @@ def row_table(
     is_line: BoolArray | None = None,
 ) -> Table:
     """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/assembly.hpp."""
-    starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
-    joints = system.row_joint[rows][starts]
+    joint = system.row_joint[rows]
+    is_start = np.ones(len(rows), dtype=bool)
+    np.not_equal(joint[1:], joint[:-1], out=is_start[1:])
+    starts = np.flatnonzero(is_start)
+    joints = joint[starts]
     world = len(bodies)  # the last index, also at -1
     index = np.append(positions(bodies), world).astype(np.uint32)
     kind = np.where(terms.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
     if is_line is not None:
         kind[is_line] = dynamics.RowTable.LINE
-    general = np.flatnonzero(terms.is_general[system.row_joint])
-    last, values = max(len(general) - 1, 0), large_zeros((len(rows), 2, width))
+    values, general_row = large_zeros((len(rows), 2, width)), large_zeros(len(rows), np.uint32)
+    if terms.is_general.any():
+        general = np.flatnonzero(terms.is_general[system.row_joint])
+        general_row[:] = np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
     native = dynamics.RowTable(
         predecessor=index[system.predecessor[joints]],
         successor=index[system.successor[joints]],
@@ -143,7 +148,7 @@ def row_table(
         anchor=anchor[joints],
         first_row=np.append(starts, len(rows)).astype(np.uint32),
         user_row=rows.astype(np.uint32),
-        general_row=np.searchsorted(general, rows).clip(max=last).astype(np.uint32),
+        general_row=general_row,
         rows=values,
     )
     return Table(rows, values, native)

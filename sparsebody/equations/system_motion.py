@@ -105,7 +105,7 @@ def constraint_errors(
     prescribed coordinates hold differences from their motions, angles modulo turns.
     """
     poses = body_arrays(system, state)
-    errors = joint_errors(system)(poses, threads)
+    errors = simulation.row_errors(joint_table(system), poses, threads)
     tracked = system.coordinates
     if len(tracked.prescribed):
         with _TRACKED_IN_USE:
@@ -145,10 +145,7 @@ def applied_forces(system: System, state: State) -> FloatArray:
 
 
 def joint_errors(system: System) -> simulation.JointErrors:
-    """Return the native function from positions, orientations and velocities to both errors.
-
-    It holds views of the system's arrays. Rows of prescribed coordinates are not filled.
-    """
+    """Return the joints as time loops see them, in views of the system's arrays."""
     errors = _JOINT_ERRORS.get(system)
     if errors is None:
         errors = _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))

@@ -1,4 +1,4 @@
-"""Cases in processes of their own, with limits of CPU time and of memory, here or on a cluster.
+"""Cases in processes of their own, with limits of CPU time and of memory.
 
 They come from the fork server of the standard library, which has imported what a case needs: a
 process costs milliseconds, begins with one thread, and ends with the one that asked for it.
@@ -24,7 +24,6 @@ from types import ModuleType
 from typing import IO, Any
 
 from sparsebody import ranks
-from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study import machine
 
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -161,12 +160,8 @@ def _status(error: Exception) -> str:
 
 
 @contextmanager
-def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
-    """Yield what calls `isolated`: threads here, other ranks of mpiexec, or a Dask cluster."""
-    if scheduler is not None:
-        with _client(scheduler) as client:
-            yield client.get_executor(pure=False)
-        return
+def executor(jobs: int) -> Iterator[Executor]:
+    """Yield what calls `isolated`: threads here, or other ranks of mpiexec."""
     if ranks.n_ranks() > 1:
         with _executor_of_ranks() as others:
             yield others
@@ -191,16 +186,3 @@ def _executor_of_ranks() -> Any:
     from mpi4py.futures import MPICommExecutor
 
     return MPICommExecutor(ranks.communicator(), root=0)
-
-
-def _client(scheduler: str) -> Any:
-    try:
-        from distributed import Client
-
-        return Client(scheduler)
-    except ImportError as error:
-        raise MissingDependencyError(
-            "--scheduler needs Dask: pip install 'sparsebody[study]'"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise StudyError(f"no Dask scheduler answers at {scheduler}: {error}") from error

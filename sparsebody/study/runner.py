@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sparsebody import ranks
 from sparsebody.errors import StudyError
+from sparsebody.study.clusters import cluster_executor
 from sparsebody.study.machine import record_environment
 from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
@@ -47,10 +48,12 @@ def run_study(
     folder : Path
         Where rows, references and results are kept; a study that was killed goes on from there.
     jobs : int
-        Cases that run at a time on this machine; under mpiexec, one on each rank but the first.
+        Cases that run at a time on this machine, or jobs of a batch system that run them; under
+        mpiexec, one on each rank but the first.
     scheduler : str, optional
-        Address of a Dask scheduler, whose workers run the cases instead. Workers that
-        cannot read `folder` compute no errors.
+        Address of a Dask scheduler, whose workers run the cases instead, or one of BATCH_SYSTEMS,
+        "slurm" say, whose jobs become such workers. Workers that cannot read `folder` compute no
+        errors.
     file_format : {"csv", "parquet"}
         Of the result file.
     retry : bool
@@ -67,7 +70,7 @@ def run_study(
     OutputError
         If the folder cannot be written.
     MissingDependencyError
-        Without Dask for `scheduler`, without PyArrow for Parquet.
+        Without Dask or dask-jobqueue for `scheduler`, without PyArrow for Parquet.
     """
     if not study.cases:
         raise StudyError("no method of this study suits any of its families; nothing would run")
@@ -84,7 +87,8 @@ def run_study(
         if len(known) < len(study.cases) or ranks.n_ranks() > 1:  # other ranks wait for an end
             record_environment(folder)
             place = folder.resolve()
-            with executor(jobs, scheduler) as pool:
+            cluster = None if scheduler is None else cluster_executor(scheduler, jobs)
+            with cluster or executor(jobs) as pool:
                 is_here = scheduler is None and ranks.n_ranks() == 1
                 at_once = jobs if is_here else len(study.cases)
                 progress = Progress(study, folder, known, time.monotonic() + budget)
@@ -98,7 +102,7 @@ def run_study(
         return write_results(rows, folder / f"results.{file_format}")
 
 
-Submit = Callable[[str, Case], "Future[Row]"]
+Submit = Callable[[str, Case], "Future[Row | Failure]"]
 JOBS: dict[str, Callable[[Study, Case, Path], Row]] = {
     "measure": measure,
     "reference": solve_reference,
@@ -111,8 +115,13 @@ def run_job(study: Study, folder: Path, job: str, case: Case) -> Row:
     limits = study.time_limit(case), study.settings.memory_limit
     row = isolated(_job, (study, folder, job, case), *limits)
     if isinstance(row, Failure):
-        return blank_row(case, status=row.status, message=row.message)
+        return failed_row(case, row)
     return dict(row) | {"case_seconds": time.perf_counter() - start}
+
+
+def failed_row(case: Case, failure: Failure) -> Row:
+    """Return the row of a case that came to no result."""
+    return blank_row(case, status=failure.status, message=failure.message)
 
 
 def _job(study: Study, folder: Path, job: str, case: Case) -> Row:
@@ -156,7 +165,7 @@ class Progress:
 
     def rows(self, submit: Submit, at_once: int) -> Iterator[tuple[Case, Row]]:
         """Yield the rows of all cases as they come, with `at_once` jobs submitted at a time."""
-        running: dict[Future[Row], tuple[str, Case]] = {}
+        running: dict[Future[Row | Failure], tuple[str, Case]] = {}
         for series in self.queues:
             yield from self._advance(series)
         while running or self._may_begin():
@@ -166,7 +175,8 @@ class Progress:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=lambda one: running[one][1]):
                 job, case = running.pop(future)
-                row = future.result()
+                ended = future.result()
+                row = failed_row(case, ended) if isinstance(ended, Failure) else ended
                 if job == "reference":  # those that wait for it may run
                     if row["status"] != "ok":
                         give_up_reference(case, self.folder, f"{row['status']} {row['message']}")

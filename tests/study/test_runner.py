@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sparsebody.errors import MissingDependencyError, StudyError
-from sparsebody.study.plan import read_study, study_of
+from sparsebody.errors import StudyError
+from sparsebody.study.plan import read_study
 from sparsebody.study.rows import COLUMNS, FILE, MEASURED, Journal, blank_row, read_results
 from sparsebody.study.runner import Progress, run_study
 
@@ -273,35 +273,6 @@ def test_a_study_without_a_case_is_an_error(tmp_path):
     text = text.replace("[[runs]]", '[[runs]]\nfamilies = ["ladder"]')
     with pytest.raises(StudyError, match="nothing would run"):
         run_study(read_study(written(tmp_path, text)), tmp_path / "out")
-
-
-def test_a_cluster_without_dask_names_the_command_that_installs_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    study = read_study(written(tmp_path, STUDY))
-    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[study\]'"):
-        run_study(study, tmp_path / "out", scheduler="tcp://localhost:1")
-
-
-DISTRIBUTED = {
-    "batch_seconds": 1e-4,
-    "repeats": 1,
-    "families": {"chain": {"mechanism": "chain"}},
-    "runs": [{"sizes": [2, 3], "methods": ["sparse", "aba"]}],
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_workers_of_a_cluster_run_the_cases_and_one_that_is_not_there_is_named(tmp_path):
-    distributed = pytest.importorskip("distributed")  # pip install 'sparsebody[study]'
-    study = study_of(DISTRIBUTED)
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, processes=False
-    ) as cluster:
-        rows = read_results(run_study(study, tmp_path, scheduler=cluster.scheduler_address))
-    assert [row["status"] for row in rows] == 4 * ["ok"]
-    assert all(row["error"] < 1e-12 for row in rows)
-    with pytest.raises(StudyError, match="no Dask scheduler answers at nonsense:xx"):
-        run_study(study, tmp_path / "other", scheduler="nonsense:xx")
 
 
 def test_the_environment_is_recorded(undisturbed):
