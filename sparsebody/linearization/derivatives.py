@@ -123,6 +123,8 @@ class Residuals:
 
     def _of_resistance(self, by: FloatArray) -> dict[str, FloatArray]:
         """Return the gradients by the elements' matrices, symmetric ones, of those by forces."""
+        if len(by) == 0:
+            return {name: np.zeros((0, 6, 6)) for name in ELASTIC_VARIABLES}
         stiffness, damping = (
             0.5 * (by[:, :, None] * motion[:, None] + motion[:, :, None] * by[:, None])
             for motion in self._deformation

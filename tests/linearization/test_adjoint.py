@@ -14,6 +14,7 @@ from sparsebody.errors import (
     SingularSystemError,
     UnknownNameError,
 )
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization import implicit_adjoint, simulate_with_pullback
 from sparsebody.linearization.adjoint import ADJOINT_METHODS
 from sparsebody.model.gallery import build
@@ -294,3 +295,58 @@ def test_long_steps_have_the_gradients_of_the_factors_that_closed_them(name, ste
     for of in ("mass", "velocity", "control"):
         error, size = min(case.error(of, h) for h in (1e-3, 1e-4))
         assert error <= 1e-7 * size, of
+
+
+def lift(angle=0.4, pairs=10):
+    """A lift that a spring pushes up, at rest."""
+    mechanism = build("scissor", pairs=pairs, angle=angle)
+    spring = {"stiffness": 2000.0, "rest": 1.45, "damping": 20.0}
+    mechanism.add_joint_force("spring", "base", **spring)
+    system = mechanism.compile()
+    return system, sb.consistent_state(system)
+
+
+@pytest.mark.parametrize("method", ["rk4", sb.Method("generalized-alpha", compliance=1e-13)])
+def test_gradients_of_a_lift_are_differences_of_its_height(method):
+    (system, state), n = lift(), 40
+    times = {"duration": n * 1e-3, "step": 1e-3, "method": method}
+    control = np.zeros((n + 1, system.n_bodies, 6))
+    control[:, 0, 2] = np.linspace(1.0, 0.0, n + 1)  # on the lowest bar, up and down [N m]
+
+    def height(system, state, control):
+        few = sb.Recording(step=n * 1e-3)
+        run = simulate_with_pullback(system, state, control=control, record=few, **times)
+        return run.trajectory.position[-1, -1, 2]
+
+    weight, still = np.zeros((system.n_bodies, 3)), 0.0 * control
+    weight[-1] = UP
+    gradient = simulate_with_pullback(system, state, control=still, **times)(position=weight)
+    motion = (lift(0.4 + 1e-6)[1].position - lift(0.4 - 1e-6)[1].position) / 2e-6
+    turn = np.zeros((system.n_bodies, 6))
+    turn[:, 3:] = np.einsum("nji,nj->ni", body_rotations(state), motion)
+    turn[:, 2] = np.where(np.arange(system.n_bodies) % 2 == 0, 1.0, -1.0)
+    springs, mass = system.joint_forces, np.zeros(system.n_bodies)
+    mass[7] = 1.0
+
+    def stiffer(h):
+        return replace(
+            system, joint_forces=replace(springs, stiffness=(1.0 + h) * springs.stiffness)
+        )
+
+    cases = {
+        "position": (lambda h: height(*lift(0.4 + h), still), turn),
+        "mass": (
+            lambda h: height(replace(system, mass=system.mass + h * mass), state, still),
+            mass,
+        ),
+        "gravity": (
+            lambda h: height(replace(system, gravity=system.gravity + h * UP), state, still),
+            UP,
+        ),
+        "stiffness": (lambda h: height(stiffer(h), state, still), springs.stiffness),
+        "control": (lambda h: height(system, state, 1e4 * h * control), 1e4 * control),
+    }
+    for name, (function, along) in cases.items():
+        expected = sum(w * function(k * 1e-2) for k, w in _STENCIL) / 12e-2
+        slope = float(np.sum(gradient[name] * along))
+        assert slope == pytest.approx(expected, rel=1e-7), name
