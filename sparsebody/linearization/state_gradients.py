@@ -135,6 +135,7 @@ class Adjoint:
         for name in ("position", "velocity", "prescribed_acceleration", *FRAME_VARIABLES):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
+        self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
         self.size = 0.0  # of the largest gradient by a state
         self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
@@ -168,7 +169,7 @@ class Adjoint:
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
-        for name, total in self.by_parameters.items():
+        for name, total in self._sums:
             total += by[name]
         self.add_force_gradient(time, by["force"])
 
