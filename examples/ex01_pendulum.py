@@ -45,7 +45,9 @@ def main() -> float:
     axes.axvline(exact, color="0.6", linestyle=":", label="a quarter of the period")
     axes.set_xlabel("time [s]")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "pendulum.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "pendulum.png"))
+    trajectory.show(output=folder / "pendulum.html")
     return float(error)
 
 

@@ -65,7 +65,9 @@ def main() -> float:
     difference = float(np.abs(first - second).max() / np.abs(first).max())
     print(f"largest relative difference {difference:.1e}")
     picture = MechanismPictures(four_bar, Options()).figure("mechanism")
-    print(save_figure(picture, Path(tempfile.gettempdir()) / "four-bar.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(picture, folder / "four-bar.png"))
+    sb.show(four_bar, output=folder / "four-bar.html")  # red rings: redundant rows
     return difference
 
 

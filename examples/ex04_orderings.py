@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 import sparsebody as sb
-from sparsebody.plots import save_figure
-from sparsebody.plots.elimination_orders import plot_fill
+from sparsebody.plots import plot_fill, save_figure
+from sparsebody.viewer import order_page
 
 ORDERINGS = ("natural", "reverse-cuthill-mckee", "level-sweep", "minimum-degree")
 
@@ -36,7 +36,9 @@ def main() -> float:
     print(f"{best}: {growth:.3f} times the work for twice the ladder")
     longest = {name: flops[name, 200] for name in ORDERINGS}
     figure = plot_fill(nonzeros, longest, "ladder of 200 rungs")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "ladder-orders.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "ladder-orders.png"))
+    order_page(system, best).save(folder / "ladder-orders.html")
     return growth
 
 

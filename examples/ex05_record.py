@@ -28,6 +28,7 @@ def main(folder: Path | None = None) -> float:
     )
     picture = trajectory_subject(folder / "ring.h5", Options(instants=5)).figure("motion")
     print(save_figure(picture, folder / "ring.png"))
+    trajectory.show(output=folder / "ring.html")
     print(f"{len(trajectory)} records, joints closed to {trajectory.position_error.max():.1e}")
     print(f"energy kept to {trajectory.energy_error:.1e}")
     assert trajectory.energy_error is not None

@@ -105,7 +105,10 @@ def main() -> float:
     error = max(error, np.abs(u.force - by_hand).max() / np.abs(by_hand).max())
     print(f"ram {u.force[0]:.6f} N, elbow {u.force[1]:.6f} N m, relative error {error:.1e}")
     picture = MechanismPictures(arm(y), Options()).figure("mechanism")
-    print(save_figure(picture, Path(tempfile.gettempdir()) / "ram.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(picture, folder / "ram.png"))
+    motion = sb.simulate(system, state, duration=2.0, step=0.01)
+    motion.show(output=folder / "ram.html")
     return float(error)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.plots import plot_loop_blocks
+from sparsebody.plots import plot_loop_blocks, save_figure
 from sparsebody.tree import LoopsProjection, loop_clusters, spanning_tree
 
 PARENT = (0, 1, 2, 3, 4, 4, 6, 5, 8, 9, 10, 11, 12, 13, 14, 2, 16, 17, 18, 18)  # of joints 1 to 20
@@ -60,9 +60,10 @@ def main() -> int:
     explicit = dynamics.explicit_at(sb.consistent_state(system))
     n, m, r = tree.n_velocities, clusters.n_rows, int(explicit.rank.sum())
     print(f"K is {m} x {n} of rank {r}, so that the mobility is {n - r}")
-    file = Path(tempfile.gettempdir()) / "loop-clusters.png"
-    plot_loop_blocks(explicit, "Featherstone's fig. 8.1").savefig(file)
-    print(f"the pattern of K and G is in {file}")
+    folder = Path(tempfile.gettempdir())
+    figure = plot_loop_blocks(explicit, "Featherstone's fig. 8.1")
+    print(f"the pattern of K and G is in {save_figure(figure, folder / 'loop-clusters.png')}")
+    sb.simulate(system, duration=2.0, step=0.01).show(output=folder / "loop-clusters.html")
     return clusters.n_clusters
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import sparsebody as sb
 from sparsebody.assembly import KKTStructure
 from sparsebody.ordering import order
-from sparsebody.plots import plot_spy, save_figure
-from sparsebody.plots.elimination_orders import graph_places, plot_elimination
+from sparsebody.plots import graph_places, plot_elimination, plot_spy, save_figure
 from sparsebody.sparse import BlockPattern, ordering_metrics
+from sparsebody.viewer import order_page
 
 
 def main() -> int:
@@ -37,6 +37,7 @@ def main() -> int:
         bandwidth.add(metrics.block_bandwidth)
         if rungs == 6:
             _draw(structure, order(pattern, "level-sweep"), system.initial_state)
+            order_page(system, "level-sweep").save(Path(tempfile.gettempdir()) / "ladder.html")
     assert len(bandwidth) == 1
     return bandwidth.pop()
 

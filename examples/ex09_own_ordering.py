@@ -17,8 +17,8 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.analysis import compare_orderings
-from sparsebody.plots import save_figure
-from sparsebody.plots.elimination_orders import graph_places, plot_elimination
+from sparsebody.plots import graph_places, plot_elimination, save_figure
+from sparsebody.viewer import order_page
 
 NAME = "outermost-first"
 RIVALS = ("leaves-first", "minimum-degree", "reverse-cuthill-mckee", NAME)
@@ -61,7 +61,9 @@ def main() -> float:
     order = outermost_first(structure.pattern)
     places = graph_places(structure, state)
     figure = plot_elimination(structure.pattern, order, places, "lattice, outermost bodies first")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "outermost-first.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "outermost-first.png"))
+    order_page(system, NAME).save(folder / "outermost-first.html")
     return share["tree", NAME]
 
 

@@ -20,10 +20,11 @@ import sparsebody as sb
 from sparsebody.analysis import compare_algorithms, compare_loop_bases
 from sparsebody.assembly import kkt_structure
 from sparsebody.certificates import algorithm_growth, growing_family
-from sparsebody.ordering.literature_orders import algorithm_order
+from sparsebody.ordering import algorithm_order
 from sparsebody.plots import plot_orders, save_figure
 from sparsebody.sparse import ordering_metrics
 from sparsebody.study import growth
+from sparsebody.viewer import order_page
 
 TILTED = (3.0, -4.0, -8.0)  # gravity that loads every joint
 MECHANISMS = {
@@ -59,6 +60,7 @@ def main() -> float:
         if family == "ladder":
             figure = plot_orders(comparison.pattern, comparison.orders, family)
             print(f"  {save_figure(figure, FOLDER / 'one-matrix.png')}")
+            order_page(sb.build(family, **size)).save(FOLDER / "one-matrix.html")
     for family, size in MECHANISMS.items():
         grown = algorithm_growth(growing_family(family, size), SIZES)
         print(f"{family}: flops grow as", ", ".join(f"{one.name} {one.fit}" for one in grown))

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+import sparsebody as sb
 from sparsebody.classical import ALGORITHMS, Arm, count
 from sparsebody.plots import save_figure
 
@@ -56,7 +57,10 @@ def main() -> float:
     names = sorted(operations, key=lambda name: -operations[name])
     axes.barh(names, [operations[name] for name in names])
     axes.set(xscale="log", xlabel="multiplications and additions, without 0 and 1")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "operations.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "operations.png"))
+    motion = sb.simulate(arm.mechanism().compile(), duration=0.5, step=0.005)
+    motion.show(output=folder / "arm.html")
     return float(max(differences))
 
 

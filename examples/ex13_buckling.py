@@ -41,7 +41,9 @@ def main() -> float:
         axes.plot(np.array(path.parameter) / euler, height, ".-", label=label)
     axes.set(xlabel="load over Euler's", ylabel="height of the tip [m]")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "buckling.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "buckling.png"))
+    sb.show(bent, output=folder / "buckling.html")
     return abs(float(buckling.parameter) / euler - 1.0)
 
 

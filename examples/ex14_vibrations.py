@@ -64,7 +64,9 @@ def main() -> float:
     axes.plot(np.arange(1, N + 1), coupled.frequency, "o", label="computed")
     axes.set(xlabel="mode", ylabel="frequency of the pendulums [Hz]")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "pendulums.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "pendulums.png"))
+    sb.show(swings, mode=swings.n_mechanisms, output=folder / "mast.html")
     return error
 
 

@@ -60,7 +60,9 @@ def main() -> float:
     print("gaps:", ", ".join(f"{low:.1f} to {high:.1f} Hz" for low, high in gaps) or "none")
     names = dict(zip(("G", "X", "M", "G'"), waves.distance[::30], strict=True))
     figure = plot_dispersion(waves.distance, waves.frequency, gaps, names, "rotating squares")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "rotating-squares.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "rotating-squares.png"))
+    sb.show(system, output=folder / "rotating-squares.html")
 
     long_wave = 1e-3 * ZONE
     slope = 2 * np.pi * dispersion(system, images, [(long_wave, 0, 0)]).frequency[0, :2] / long_wave

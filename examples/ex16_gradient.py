@@ -69,7 +69,9 @@ def main() -> float:
     torque.set(xlabel="time [s]", ylabel="torque [N m]")
     turning.plot(time, motion(tuple(optimum.x)).trajectory.velocity[:, CRANK, 2])
     turning.set(xlabel="time [s]", ylabel="speed of the crank [rad/s]")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "least-torque.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "least-torque.png"))
+    motion(tuple(optimum.x)).trajectory.show(output=folder / "least-torque.html")
     return arrival
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import sparsebody as sb
-from sparsebody.linearization.vector_functions import variables
+from sparsebody.linearization import variables
 from sparsebody.plots import save_figure
 
 PAIRS, STIFFNESS, REST, DAMPING, TIME = 20, 3e3, 2.5, 100.0, 0.2  # N m/rad, rad, N m s/rad, s
@@ -63,7 +63,9 @@ def main() -> float:
         panel = next(panels)
         panel.barh([key for key, _ in ranked][::-1], [x / quantity for _, x in ranked][::-1])
         panel.set_title(name)
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "sensitivities.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "sensitivities.png"))
+    sb.simulate(system, duration=0.5, step=0.01).show(output=folder / "mast.html")
     return error
 
 

@@ -55,7 +55,10 @@ def main() -> float:
     rising = sb.driven_accelerations(system, state, dict.fromkeys(SLIDES, 2.0))
     print(sb.inverse_dynamics(system, state, rising, actuated=SLIDES).force.round(3), "N")
     picture = MechanismPictures(platform, Options()).figure("mechanism")
-    print(save_figure(picture, Path(tempfile.gettempdir()) / "stewart.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(picture, folder / "stewart.png"))
+    motion = sb.simulate(sb.build("stewart", drive=True).compile(), duration=2.0, step=0.01)
+    motion.show(output=folder / "stewart.html")  # a period of prescribed lengths of the legs
     return error
 
 

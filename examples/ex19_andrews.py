@@ -20,7 +20,13 @@ def main() -> float:
     """Return the error of the crank's angle [rad]."""
     squeezer = sb.build("andrews")
     run = sb.simulate(
-        squeezer.compile(), duration=0.03, step="auto", method="radau-iia", rtol=1e-9, atol=1e-9
+        squeezer.compile(),
+        duration=0.03,
+        step="auto",
+        method="radau-iia",
+        rtol=1e-9,
+        atol=1e-9,
+        record=sb.Recording(step=2e-4),
     )
     beta = run.coordinate[:, 0]
     error = abs(float(beta[-1]) - BETA)
@@ -33,6 +39,7 @@ def main() -> float:
     picture = MechanismPictures(squeezer, Options()).figure("mechanism")
     print(save_figure(picture, folder / "squeezer.png"))
     print(save_figure(figure, folder / "crank.png"))
+    run.show(output=folder / "squeezer.html")
     return error
 
 

@@ -83,7 +83,9 @@ def main() -> float:
         axes.plot(time, speed, label=name)
     axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "knee.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "knee.png"))
+    free.show(output=folder / "knee.html")
     return error
 
 

@@ -54,7 +54,10 @@ def main() -> float:
     """Return the relative error of the speed at the end."""
     mechanism = sb.Mechanism("wheel")
     inertia = [0.2, 0.2, INERTIA]
-    mechanism.add_body("wheel", mass=5.0, inertia=inertia, angular_velocity=[0, 0, SPEED])
+    rim = sb.Cylinder(radius=0.4, length=0.05)
+    spoke = sb.Box((0.7, 0.05, 0.07))
+    wheel = {"mass": 5.0, "inertia": inertia, "shape": sb.CompoundShape([rim, spoke])}
+    mechanism.add_body("wheel", angular_velocity=[0, 0, SPEED], **wheel)
     mechanism.add_joint("axle", sb.Revolute(), sb.WORLD, "wheel", point=[0, 0, 0], axis=[0, 0, 1])
     brake = compiled_brake(Path(tempfile.mkdtemp()))
     run = sb.simulate(mechanism.compile(), duration=2.0, step=0.005, method="rk4", control=brake)
@@ -66,7 +69,9 @@ def main() -> float:
     axes = figure.subplots()
     axes.plot(run.time, speed)
     axes.set(xlabel="time [s]", ylabel="speed of the wheel [rad/s]")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "wheel.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "wheel.png"))
+    run.show(output=folder / "wheel.html")
     return error
 
 

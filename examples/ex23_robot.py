@@ -64,7 +64,9 @@ def main() -> float:
     path_axes.legend()
     gap_axes.semilogy(run.time[1:], distance[1:])
     gap_axes.set(xlabel="time [s]", ylabel="distance [m]")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "hand.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "hand.png"))
+    run.show(output=folder / "arm.html")
     return float(distance.max())
 
 

@@ -62,7 +62,9 @@ def main() -> float:
     axes = figure.subplots()
     axes.loglog(SIZES, seconds, "o-")
     axes.set(xlabel="bodies", ylabel="seconds an evaluation")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "large-ladder.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "large-ladder.png"))
+    sb.show(chain_of_rungs(SIZES[0]), output=folder / "large-ladder.html")
     return error
 
 

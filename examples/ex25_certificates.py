@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 import sparsebody as sb
 from sparsebody.plots import save_figure
+from sparsebody.viewer import order_page
 
 FAMILIES = ("chain", "ladder", "lattice")
 
@@ -35,7 +36,9 @@ def main() -> int:
         )
     axes.set(xlabel="bodies", ylabel="flops of a factorization")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "certificates.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "certificates.png"))
+    order_page(sb.build("ladder", rungs=30), "minimum-degree").save(folder / "ladder.html")
     return width["ladder"]
 
 

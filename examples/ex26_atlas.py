@@ -48,7 +48,10 @@ def main() -> int:
     axes.barh(place, 100 * np.array(redundant))
     axes.set_yticks(place, list(KNOWN))
     axes.set_xlabel("redundant constraint rows [%]")
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "atlas.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "atlas.png"))
+    motion = sb.simulate(sb.build("bricard").compile(), duration=2.0, step=0.01)
+    motion.show(output=folder / "bricard.html")
     return different
 
 

@@ -53,7 +53,9 @@ def main() -> float:
     axes.plot((RISE - height)[unstable], path.parameter[unstable], ".", label="unstable")
     axes.set(xlabel="way of the top [m]", ylabel="load [N]")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "arch.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "arch.png"))
+    sb.show(path, output=folder / "arch.html")
     return float(error)
 
 

@@ -38,7 +38,9 @@ def main() -> float:
     axes.plot(run.time, speed, label=["least axis", "middle axis", "largest axis"])
     axes.set(xlabel="time [s]", ylabel="angular velocity in body axes [rad/s]")
     axes.legend()
-    print(save_figure(figure, Path(tempfile.gettempdir()) / "racket.png"))
+    folder = Path(tempfile.gettempdir())
+    print(save_figure(figure, folder / "racket.png"))
+    run.show(output=folder / "racket.html")
     return error
 
 

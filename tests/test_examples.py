@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sparsebody.ordering import ORDERINGS
+
 EXPECTED = {  # the number that main() returns: at least, at most
     "ex01_pendulum": (0.0, 1e-6),  # relative error of the period
     "ex02_four_bar": (0.0, 1e-10),  # difference of accelerations and forces in the plane
@@ -35,10 +37,21 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex28_free_body": (0.0, 1e-4),  # error of an angular velocity of 4 rad/s
 }
 
+WITHOUT_PAGE = {"ex12_six_revolute_arm"}  # an arm of slender rods, which no motion can be of
+
 
 def test_every_example_is_checked():
     folder = Path(__file__).parents[1] / "examples"
     assert sorted(path.stem for path in folder.glob("ex*.py")) == sorted(EXPECTED)
+
+
+@pytest.fixture(autouse=True)
+def _registered_names():
+    """What an example registers ends with it."""
+    entries = dict(ORDERINGS)
+    yield
+    ORDERINGS.clear()
+    ORDERINGS.update(entries)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -47,3 +60,4 @@ def test_the_example_computes_the_number_that_it_should(name, tmp_path, monkeypa
     least, most = EXPECTED[name]
     assert least <= importlib.import_module(f"examples.{name}").main() <= most
     assert capsys.readouterr().out
+    assert (name in WITHOUT_PAGE) != any(tmp_path.rglob("*.html"))

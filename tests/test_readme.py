@@ -3,6 +3,8 @@
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -133,7 +135,7 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
         "bent.n_mechanisms == 6",
         "abs(bent.frequency[6] / 53.26 - 1.0) < 1e-3",  # 4.73^2 sqrt(E h^2 / 12 rho) / 2 pi
     ],
-    "JOINT_TYPES[name]": ["np.abs(T.T @ S).max() < 1e-12"],
+    "in JOINT_TYPES.items()": ["np.abs(T.T @ S).max() < 1e-12", "text.count('\\n') == 3"],
     "bodies_last_first": ["'last-first' in text"],
     "class Inversion": ["np.abs(own.acceleration - usual.acceleration).max() < 1e-9"],
     "midpoint_step": ["3.5 < ratio < 4.5"],
@@ -186,6 +188,35 @@ def test_a_program_runs_as_printed(program, capsys, monkeypatch, tmp_path, table
         check(names, text)
     else:
         assert [claim for claim in check if not eval(claim, scope)] == []
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler")
+def test_the_control_in_c_brakes_as_its_stand_in_does(tmp_path):
+    page = PAGES[ROOT / "docs/motion.md"]
+    (source,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"`(cc .*?)`", page)
+    (function,) = re.findall(r"`(CONTROL_FUNCTION\(\(.*?)`", page)
+    (program,) = [
+        text for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "brake" in text
+    ]
+    (tmp_path / "brake.c").write_text(source)
+    subprocess.run(shlex.split(command), check=True, cwd=tmp_path)
+    exec(program, names := {})
+    compiled = eval(function.replace("./", f"{tmp_path}/"), names)
+    run = names["sb"].simulate(names["run"].system, duration=1.0, step=0.01, control=compiled)
+    np.testing.assert_array_equal(run.position, names["run"].position)
+
+
+def test_every_block_of_the_pages_is_of_a_kind_that_is_tested():
+    tested = {"python", "toml"}  # here, and commands, which are indented
+    elsewhere = {
+        "docs/how-to/joint-type.md": {"cpp", "{code-block} python"},
+        "docs/motion.md": {"c"},
+    }
+    for path, text in PAGES.items():
+        kinds = set(re.findall(r"^```(\S.*)$", text, re.MULTILINE))
+        kinds -= {kind for kind in kinds if re.match(r"{(toctree|math|grid|image|tab)", kind)}
+        assert kinds - tested == elsewhere.get(str(path.relative_to(ROOT)), set())
 
 
 def test_the_commands_of_the_pages_are_understood():

@@ -1,5 +1,6 @@
 """Names on the documentation site: all that are public, and none that does not exist."""
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -46,6 +47,26 @@ def test_every_public_name_has_a_page(public_names):
         assert sorted(listed) == sorted(public_names.names_of(folder))
 
 
+def test_pages_and_examples_import_public_names_alone(public_names):
+    programs = [path.read_text() for path in (ROOT / "examples").glob("ex*.py")]
+    for text in PAGES.values():
+        programs += re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    imported = {
+        (node.module, alias.name)
+        for program in programs
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("sparsebody")
+        for alias in node.names
+    }
+    assert len(imported) > 40
+    hidden = [
+        f"{module}.{name}"
+        for module, name in sorted(imported)
+        if module not in public_names.FOLDERS or name not in public_names.names_of(module)
+    ]
+    assert hidden == []
+
+
 def resolved(name):
     """The thing of a dotted name."""
     first, *rest = name.split(".")
@@ -60,14 +81,14 @@ def resolved(name):
 
 def test_pages_name_only_what_exists():
     words = r"`(?:sb|sparsebody|linearization|Accelerations)(?:\.\w+)+"
-    found = set()
+    result = set()
     for path, text in PAGES.items():
         prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
         for name in re.findall(words, prose):
-            found.add(name)
+            result.add(name)
             full = re.sub(r"^`(sb|sparsebody)\.", "sparsebody.", name)
             full = re.sub(r"^`(?=linearization|Accelerations)", "sparsebody.", full)
             *owner, last = full.split(".")
             fields = getattr(resolved(".".join(owner)), "__dataclass_fields__", {})
             assert last in fields or resolved(full) is not None, f"{path}: {name}"
-    assert len(found) > 25
+    assert len(result) > 25

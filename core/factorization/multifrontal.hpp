@@ -54,7 +54,8 @@ class Multifrontal {
   // Lays L out for an admissible order, each subtree of the elimination tree in one piece.
   Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order)
       : offsets_(offsets), ends_(ends), nodes_(pattern(), order), values_(nodes_.n_values),
-        workspace_(nodes_.n_workspace), x_(Index(nodes_.natural.size())), other_x_(nodes_.most_others) {}
+        workspace_(nodes_.n_workspace), x_(Index(nodes_.natural.size())),
+        other_x_(Index(nodes_.others.size()) + 4 * nodes_.n_nodes()) {}
 
   // ---- elimination ----------------------------------------------------------------------------------------------
 
@@ -71,25 +72,20 @@ class Multifrontal {
   // Fills x for a right-hand side (n_rows,).
   void solve(ARows rows, View<const double> rhs, View<double> x) {
     const Index first_dual = pattern().n_primal_rows();
-    double *const y = x_.data(), *const other = other_x_.data();
+    double* const y = x_.data();
     std::copy(rhs.begin(), rhs.end(), x.begin());
     for_each_constant([&](Index r, Index side, Index body) {
       x[first_dual + r] -= dense::dot(&rows(r, side, 0), rhs.data() + offsets_[body], pattern().size(body));
     });
     for (Index i = 0; i < x_.size(); ++i) y[i] = x[nodes_.natural[i]];
-    for (Index s = 0; s < nodes_.n_nodes(); ++s) {  // L y = b, then y / D
-      const Supernode& node = nodes_.nodes[s];
-      std::fill_n(other, padded(node.n_others), 0.0);
-      factors(node).substitute(y + node.first_pivot, other);
-      const Index* const target = nodes_.others.data() + node.first_other;
-      for (Index i = 0; i < node.n_others; ++i) y[target[i]] -= other[i];
-    }
-    for (Index s = nodes_.n_nodes() - 1; s >= 0; --s) {  // L' x = y
-      const Supernode& node = nodes_.nodes[s];
-      const Index* const source = nodes_.others.data() + node.first_other;
-      for (Index i = 0; i < node.n_others; ++i) other[i] = y[source[i]];
-      factors(node).substitute_back(y + node.first_pivot, other);
-    }
+    run_subtrees([&](const Task& task) {
+      for (Index s = task.first; s < task.last; ++s) substitute(s);
+    });
+    for (const Index s : nodes_.top) substitute(s);
+    for (const Index s : std::views::reverse(nodes_.top)) substitute_back(s);
+    run_subtrees([&](const Task& task) {
+      for (Index s = task.last - 1; s >= task.first; --s) substitute_back(s);
+    });
     for (Index i = 0; i < x_.size(); ++i) x[nodes_.natural[i]] = y[i];
     for_each_constant([&](Index r, Index side, Index body) {
       dense::add_scaled(x.data() + offsets_[body], -x[first_dual + r], &rows(r, side, 0), pattern().size(body));
@@ -123,6 +119,11 @@ class Multifrontal {
   front_ldl::PivotRows factors(const Supernode& node) {
     return {node.n_pivots, node.n_others, values_.data() + node.values};
   }
+  Index n_threads() const { return nodes_.flops > front_ldl::parallel_flops ? threads : 1; }
+  // Calls work(task) for all subtrees, of which several may be worked on at a time.
+  void run_subtrees(const auto& work) {
+    run_tasks(Index(nodes_.tasks.size()), n_threads(), [&](Index i) { work(nodes_.tasks[i]); });
+  }
   // Returns `regular`, or the first doubtful pivot in elimination order.
   Index eliminate(ARows rows, double shift) {
     constexpr Index none = std::numeric_limits<Index>::max();
@@ -135,16 +136,13 @@ class Multifrontal {
       }
       return first;
     };
-    const Index n_tasks = Index(nodes_.tasks.size());
-    const Index n_threads = nodes_.flops > front_ldl::parallel_flops ? threads : 1;
-    std::vector<Index> first(n_tasks);
-    run_tasks(n_tasks, n_threads, [&](Index i) {
-      const Task& task = nodes_.tasks[i];
-      first[i] = run(std::views::iota(task.first, task.last), task.scratch, 1);
+    std::vector<Index> first(nodes_.tasks.size());
+    run_subtrees([&](const Task& task) {
+      first[&task - nodes_.tasks.data()] = run(std::views::iota(task.first, task.last), task.scratch, 1);
     });
     Index least = none;
     for (const Index doubt : first) least = std::min(least, doubt);
-    if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, n_threads));
+    if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, n_threads()));
     return least == none ? regular : least;
   }
   Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
@@ -190,6 +188,31 @@ class Multifrontal {
       const auto runs = View<const Run>(nodes_.runs).slice(child->first_run, (child + 1)->first_run);
       add_contribution(runs, workspace_.data() + from.contribution, from.n_others, front);
     }
+  }
+  // Numbers of the rows below a supernode's pivots, with room to pad them.
+  double* others_of(Index s) { return other_x_.data() + nodes_.nodes[s].first_other + 4 * s; }
+  // y := D^-1 L^-1 y in the pivots of a supernode. What these take from the rows below goes from front to front.
+  void substitute(Index s) {
+    const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
+    double *const y = x_.data() + node.first_pivot, *const other = others_of(s);
+    const auto front = factors(node);
+    std::fill_n(other, padded(node.n_others), 0.0);
+    for (Index c = node.first_child; c < next.first_child; ++c) {
+      const Child* const child = nodes_.children.data() + c;
+      const double* const below = others_of(child->node);
+      for (const Run& run : View<const Run>(nodes_.runs).slice(child->first_run, (child + 1)->first_run))
+        if (run.to < node.n_pivots) dense::add_scaled(y + run.to, -1.0, below + run.from, run.length);
+        else dense::add_scaled(other + run.to - front.first_other(), 1.0, below + run.from, run.length);
+    }
+    front.substitute(y, other);
+  }
+  // x := L'^-1 y in the pivots of a supernode, from those of the supernodes above.
+  void substitute_back(Index s) {
+    const Supernode& node = nodes_.nodes[s];
+    double* const other = others_of(s);
+    const Index* const source = nodes_.others.data() + node.first_other;
+    for (Index i = 0; i < node.n_others; ++i) other[i] = x_[source[i]];
+    factors(node).substitute_back(x_.data() + node.first_pivot, other);
   }
   // Calls visit(row of A, side, primal block) for the rows on constant blocks.
   template <class F>

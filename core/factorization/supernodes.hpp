@@ -128,7 +128,7 @@ struct Supernodes {
   std::vector<Task> tasks;                // the longest first; they do not depend on each other
   std::vector<Index> top;                 // supernodes above them
   double flops = 0.0;
-  Index top_scratch = 0, n_values = 0, n_workspace = 0, most_others = 0;
+  Index top_scratch = 0, n_values = 0, n_workspace = 0;
 
   // `order`: admissible, each subtree of the elimination tree in one piece.
   Supernodes(const SaddlePattern& pattern, View<const Index> order);
@@ -213,7 +213,6 @@ class Analysis {
     }
     const Index stride = padded(node.n_pivots) + padded(node.n_others);
     result_.n_values += node.n_pivots * stride;
-    result_.most_others = std::max(result_.most_others, padded(node.n_others));
     for (Index p = begin; p < end; ++p) add_block(p, stride);
     for (const Index child : children_[s]) add_child(child, padded(node.n_pivots));
     flops[s] += block_flops(node.size + node.n_pivots + node.n_others, node.size + node.n_pivots);

@@ -249,7 +249,7 @@ void MotionResiduals::add_point_springs(const model::PointSprings& springs, View
     PointRates rates{{springs.first[k], springs.second[k]}, {}};
     const model::PointLine<OfBodies> line(springs, k, moving(rates.body[0], 0), moving(rates.body[1], 1));
     OfBodies pull[12];
-    for (int side = 0; side < 2; ++side) (line.pull(springs, k, effort[k]) * line.row[side]).store(pull + 6 * side);
+    for (int side = 0; side < 2; ++side) (line.tension(springs, k, effort[k]) * line.row[side]).store(pull + 6 * side);
     for (int i = 0; i < 12; ++i) std::copy_n(pull[i].rate.data(), 24, rates.of[i]);
     points_.push_back(rates);
   }

@@ -23,7 +23,7 @@ void bind_rank(nb::module_& m) {
   def_kernel<"largest_gap(pivots, delta)">(m, &largest_gap);
   def_kernel<"independent_bars(nodes, bars, n_nodes, k)">(m, &independent_bars);
   def_kernel<"row_remainders(tree, part, tolerance, threads)">(m, &row_remainders);
-  def_kernel<"remainder_flops(tree, ends, first_row)">(m, &remainder_flops);
+  def_kernel<"remainder_flops(tree, part)">(m, &remainder_flops);
 
   // Circulations
   def_kernel<"joint_freedoms(first_row, subspace, sizes, tolerance, noise)">(m, &joint_freedoms);

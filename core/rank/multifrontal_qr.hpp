@@ -254,13 +254,19 @@ inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part
   return pivots;
 }
 
-// About how many operations that takes, from the rows that lead out of the parts.
-inline double remainder_flops(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row) {
+// About how many operations that takes: the QR of a part has the equations that the parts below leave, on the rows that
+// are decided in it and those that lead out of it. It leaves as many as rows lead out, or fewer, by Maxwell's count:
+// less one for each row decided, but the six of a rigid motion.
+inline double remainder_flops(const PartTree& tree, const PartOfRows& part_of_rows) {
+  const auto& [rows, ends, first_row, sizes] = part_of_rows;
   const Index n = tree.parent.size();
   const std::vector<Index> meeting = meeting_parts(tree, ends);
-  std::vector<double> width(n), below(n);  // rows that lead out of a part, and out of those that it is made of
+  std::vector<double> equations(n), decided(n), width(n), below(n);  // width, below: rows that lead out of a part,
+  for (Index body = 0; body < sizes.size(); ++body)                  // and out of those that it is made of
+    equations[tree.part_of_body[body]] += double(sizes[body]);
   for (Index j = 0; j < ends.rows(); ++j) {
     const double size = double(first_row[j + 1] - first_row[j]);
+    decided[meeting[j]] += size;
     for (int side = 0; side < 2; ++side) {
       if (ends(j, side) < 0 || ends(j, 1 - side) < 0) continue;
       width[tree.part_of_body[ends(j, side)]] += size;
@@ -269,12 +275,14 @@ inline double remainder_flops(const PartTree& tree, View<const Index, 2> ends, V
   }
   double flops = 0.0;
   for (Index part = 0; part < n; ++part) {
-    if (tree.first[part] < part) {  // a QR of the equations of the parts below, as many as their rows
-      width[part] += below[part];
-      const double columns = 0.5 * (below[part] + width[part]);
-      flops += 2.0 * columns * columns * (below[part] - columns / 3.0);
-    }
-    if (tree.parent[part] >= 0) below[tree.parent[part]] += width[part];
+    width[part] += below[part];
+    const double columns = decided[part] + width[part], reflections = std::min(equations[part], columns);
+    flops += 2.0 * reflections *
+             (2.0 * equations[part] * columns - (equations[part] + columns - reflections / 1.5) * reflections);
+    const Index parent = tree.parent[part];
+    if (parent < 0) continue;
+    below[parent] += width[part];
+    equations[parent] += std::min(width[part], std::max(equations[part] - decided[part], 6.0));
   }
   return flops;
 }

@@ -223,7 +223,7 @@ class ExplicitSteps {
 
   // Whether steps keep their stages, the end included: x, q, v and a (s, n, 19), and multipliers (s, n_rows). They are
   // given away once.
-  void keep_stages(bool wanted) { keeps_stages_ = wanted; }
+  void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, bool with_error, double h) {

@@ -2,7 +2,7 @@
 
 The examples are plain programs that save their figures there. Each runs with an empty temporary
 folder of its own; what a block leaves in it goes into the page: PNG and SVG files as pictures, an
-HTML file (a page of the 3-D viewer) as a frame.
+HTML file (a page of the viewer) as a frame. All frames of the site share one file of the script.
 """
 
 import shutil
@@ -12,10 +12,13 @@ from typing import Any
 
 from sphinx_gallery.scrapers import figure_rst
 
+from sparsebody.viewer.page_file import bundled_script
+
 FRAME = """
 .. raw:: html
 
     <iframe src="{source}" class="viewer-frame" loading="lazy" title="{title}"></iframe>
+    <p><a href="{source}" target="_blank">This page in a window of its own</a></p>
 
 """
 
@@ -37,12 +40,24 @@ def saved_pictures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
             target = Path(next(paths)).with_suffix(file.suffix)
             pictures.append(str(target))
         elif file.suffix == ".html":
-            target = Path(gallery_conf["src_dir"], "_static", "viewer", file.name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            text += FRAME.format(source=f"../_static/viewer/{file.name}", title=file.stem)
+            name = f"{Path(block_vars['src_file']).stem}-{file.name}"
+            target = Path(gallery_conf["src_dir"], "_static", "viewer", name)
+            share_script(file, target.with_name("viewer.js"))
+            text += FRAME.format(source=f"../_static/viewer/{name}", title=file.stem)
         else:
             continue
         shutil.move(file, target)
     if pictures:
         text = figure_rst(pictures, gallery_conf["src_dir"]) + text
     return text
+
+
+def share_script(page: Path, shared: Path) -> None:
+    """Let a page load its script from a file beside it, which is written where it is missing."""
+    script, text = bundled_script(), page.read_text(encoding="utf-8")
+    own = f"<script>{script}</script>"
+    if own not in text:
+        raise ValueError(f"{page} is no page of the viewer")
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    shared.write_text(script, encoding="utf-8")
+    page.write_text(text.replace(own, f'<script src="{shared.name}"></script>'), encoding="utf-8")

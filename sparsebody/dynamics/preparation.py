@@ -26,10 +26,10 @@ from sparsebody.factorization import (
     predict_seconds,
 )
 from sparsebody.factorization.krylov import QUASI_DEFINITE
-from sparsebody.model.subgroups import Classes
-from sparsebody.model.subgroups.ground_motion import ground_motion, planar_motion
+from sparsebody.model.subgroups import Classes, loop_classes
+from sparsebody.model.subgroups.ground_motion import ground_motion
 from sparsebody.model.system import State, System
-from sparsebody.ordering import candidate_orderings, order, quickest
+from sparsebody.ordering import LONG, candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, sampled
 from sparsebody.sparse.rank import RankDecision
@@ -145,11 +145,25 @@ def choose_solver(
 
     Several factorizations stand for that among them. A named ordering gets the `positions`
     (n_primal, 3) of the bodies if it takes any. Of large mechanisms samples are tried, and the
-    quickest of the best is taken if it keeps its promise.
+    quickest of the best is taken if it keeps its promise. Where one solution takes longer than
+    others would take to compute, as in large cubes, they are tried as well.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
     names = candidate_orderings(pattern)
+    choice = _quick_choice(pattern, names, factorization)
+    if choice.predicted > LONG:
+        others = [
+            name for name in candidate_orderings(pattern, choice.predicted) if name not in names
+        ]
+        return _best(pattern, [choice.ordering, *others], factorization)
+    return choice
+
+
+def _quick_choice(
+    pattern: BlockPattern, names: list[str], factorization: str | Sequence[str]
+) -> SolverChoice:
+    """Return the best pair of some orderings; of large mechanisms, by samples."""
     if pattern.n_primal < LARGE:
         return _best(pattern, names, factorization)
     sample = sampled(pattern)
@@ -260,19 +274,18 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     """Decide at a state: with fewer freedoms where that is possible and pays."""
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
-    decide = partial(
-        reductions.reduction, tolerance=options.rank_tolerance, threads=options.threads
-    )
-    plane = planar_motion(system) if options.factorization in IN_PLANE else None
-    reduced, choose = None if plane is None else decide(system, plane, state), choose_in_plane
-    classes = reductions.classes_of(system) if reduced is None else None
-    if classes is not None and options.factorization == "auto":
-        motion = ground_motion(classes, keeps_points=options.baumgarte is None)
+    if options.factorization not in IN_PLANE:
+        return prepared_unreduced(system, state, options, loop_classes(system))
+    motion, reduced = ground_motion(system, keeps_points=options.baumgarte is None), None
+    if motion.is_planar or options.factorization == "auto":
         pays = partial(reduction_pays, ordering=options.ordering)
-        reduced, choose = decide(system, motion, state, ~classes.is_redundant, pays), choose_solver
+        tolerance, threads = options.rank_tolerance, options.threads
+        reduced = reductions.reduction(system, motion, state, pays, tolerance, threads)
     if reduced is None:
+        classes = loop_classes(system) if motion.is_planar else motion.classes
         return prepared_unreduced(system, state, options, classes)
     pattern = reduced.structure.pattern
+    choose = choose_in_plane if motion.is_planar else choose_solver
     choice = choose(pattern, options.ordering, options.factorization, state.position)
     pattern.forget_adjacency()
     evaluator = evaluators.direct_evaluator(reduced.assembler(choice.solver(options.threads)))

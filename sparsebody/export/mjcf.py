@@ -214,7 +214,8 @@ class MjcfDocument:
             "pos": numbers(solid.frame.origin),
             "quat": numbers(np.asarray(solid.frame.orientation)),
         }
-        xml.SubElement(element, "geom", what | place | {"contype": "0", "conaffinity": "0"})
+        look = {} if solid.color is None else {"rgba": numbers([*solid.color, 1.0])}
+        xml.SubElement(element, "geom", what | place | look | {"contype": "0", "conaffinity": "0"})
 
     def _mesh(self, mesh: Mesh, body: str) -> str:
         """Return the name of a mesh's asset, which the first body that has it gives it."""

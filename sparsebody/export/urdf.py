@@ -131,6 +131,9 @@ def _add_visuals(
             xml.SubElement(geometry, "cylinder", size)
         else:
             xml.SubElement(geometry, "sphere", radius=numbers([solid.radius]))
+        if solid.color is not None:
+            material = xml.SubElement(visual, "material", name="")
+            xml.SubElement(material, "color", rgba=numbers([*solid.color, 1.0]))
 
 
 def _add_joint(

@@ -8,6 +8,9 @@ from .derivatives import (
     Tangent as Tangent,
     derivatives as derivatives,
 )
+from .vector_functions import (
+    variables as variables,
+)
 
 # Gradients of simulations
 from .adjoint import (

@@ -99,8 +99,8 @@ class Pullback:
         ModelError
             If a derivative is not finite.
         """
-        given = {"position": position, "orientation": orientation, "velocity": velocity}
-        records = self._by_records(given)
+        weights = {"position": position, "orientation": orientation, "velocity": velocity}
+        records = self._by_records(weights)
         adjoint, nodes = self._adjoint(), self._nodes
         by_control = {}
         if nodes is not None:
@@ -110,10 +110,10 @@ class Pullback:
         by_state = {"position": first.twist, "velocity": first.velocity}
         return by_state | adjoint.by_parameters | by_control
 
-    def _by_records(self, given: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
+    def _by_records(self, weights: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
         """Return the derivatives by all records; ShapeError if they do not fit."""
         records = {}
-        for name, array in given.items():
+        for name, array in weights.items():
             if array is None:
                 continue
             shape = getattr(self.trajectory, name).shape

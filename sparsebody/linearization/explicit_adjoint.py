@@ -116,8 +116,8 @@ class Tape(Stepper):
     def _step(self, start: _Reached, time: float) -> _Reached:
         assert self._compiled is not None
         self._compiled.stages = None
-        reached, kept = super()._step(start, time), self._compiled.stages
-        stages = None if kept is None else Stages(*kept, self._compiled.attempt)
+        reached, compiled = super()._step(start, time), self._compiled.stages
+        stages = None if compiled is None else Stages(*compiled, self._compiled.attempt)
         step = Step(start.end, StepPlan(time, self._rows.dynamics), stages)
         self._made[id(reached.end.state)] = step
         return reached

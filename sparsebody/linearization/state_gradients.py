@@ -1,11 +1,12 @@
-"""Gradients by states, and how accelerations and projections turn them into others.
+"""Adjoints of accelerations and projections: gradients by states, turned into earlier ones.
 
 With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a gradient g
 
 - by accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
   changes of these equations;
-- by a velocity v closed from v_o, M (v - v_o) + A' nu = 0 and A v = k, into M p by v_o, and into
-  those of -pi' A v and -p' (M (v - v_o) + A' nu) by pose and inertias; by a closed pose likewise.
+- by a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p by
+  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias; by
+  a projected pose likewise.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then x
 
 
 class StateGradient(NamedTuple):
-    """Gradients (n_bodies, 6) by twists, velocities and accelerations; sums, in place."""
+    """Gradients (n_bodies, 6) by twists, velocities and accelerations, accumulated in place."""
 
     twist: FloatArray
     velocity: FloatArray
@@ -40,7 +41,7 @@ class StateGradient(NamedTuple):
 
     @classmethod
     def zero(cls, n_bodies: int) -> StateGradient:
-        """Return that of nothing."""
+        """Return zeros."""
         return cls(*np.zeros((3, n_bodies, 6)))
 
 
@@ -79,15 +80,15 @@ class LinearDynamics:
     ) -> tuple[FloatArray, FloatArray]:
         """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; row].
 
-        Zeros where there is no solution of a force that is rounding, relative to `size`. `row` is
-        zero by default.
+        Zeros where the matrix is singular and `force` is a rounding error, relative to `size`.
+        `row` is zero by default.
         """
         twist, dual = np.zeros(self._shape), np.zeros(self._n_rows)
         try:
             self.dynamics.run(lambda solver: self._solve(solver, force, row))
         except SingularSystemError:
             if not largest(force) <= _ROUNDING * size:
-                raise  # else rounding, of which a mechanism without freedoms leaves nothing
+                raise  # else rounding errors, all there is in a mechanism without freedoms
             return twist, dual
         self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
         return twist, np.negative(dual, out=dual)
@@ -97,7 +98,7 @@ class LinearDynamics:
     ) -> tuple[FloatArray, FloatArray]:
         """Return p and pi of [M A'; A_o 0] [p; pi] = [force; 0], A_o of another pose near by.
 
-        By two corrections with the factors at the state: an error as the cube of the distance.
+        By two corrections with the factors at the state: the error is of third order in distance.
         """
         p, pi = self.solve(force, size)
         if other is None:
@@ -126,7 +127,7 @@ class LinearDynamics:
 
 
 class Adjoint:
-    """Gradients by the parameters of a motion, sums of what is turned back."""
+    """Gradients by the parameters of a motion, accumulated backwards in time."""
 
     def __init__(self, system: System, control: Control | None) -> None:
         self.system, self.control = system, control
@@ -140,11 +141,11 @@ class Adjoint:
         self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, of those by states at times."""
+        """Return the gradient by the first state, given those by the states at all times."""
         raise NotImplementedError
 
     def add(self, g: StateGradient, other: StateGradient | None) -> None:
-        """Add the gradient by a state that a function takes, if it does."""
+        """Add the gradient of the objective by a state, if it depends on that."""
         if other is not None:
             for part, added in zip(g, other, strict=True):
                 part += added
@@ -180,10 +181,10 @@ class Adjoint:
     def consistent(
         self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Turn the gradient by a state into that by changes made consistent by the least motion.
+        """Turn the gradient by a consistent state into that by the state before its projection.
 
-        By motions M^-1 A_f' with the rows at the pose of `factors`, if it is given. Returns p of
-        the velocity and of the pose.
+        The projection moves along M^-1 A_f', with the rows at the pose of `factors` if it is given.
+        Returns p of the velocity and of the pose.
         """
         by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)

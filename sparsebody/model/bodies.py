@@ -195,6 +195,9 @@ def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
     return np.stack([e_x, np.cross(e_z, e_x), e_z], axis=2)
 
 
+Color = tuple[float, float, float]  # red, green and blue from 0 to 1, as screens show them
+
+
 @dataclass(frozen=True, eq=False)
 class Box:
     """A box with the given sides [m], centred on its frame."""
@@ -202,9 +205,10 @@ class Box:
     name: ClassVar[str] = "box"
     sides: tuple[float, float, float]
     frame: Frame = field(default_factory=Frame)
+    color: Color | None = None
 
     def __post_init__(self) -> None:
-        put_checked(self, "box", sides=_sides, frame=_frame)
+        put_checked(self, "box", sides=_sides, frame=_frame, color=_color)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,21 +219,23 @@ class Cylinder:
     radius: float
     length: float
     frame: Frame = field(default_factory=Frame)
+    color: Color | None = None
 
     def __post_init__(self) -> None:
-        put_checked(self, "cylinder", radius=positive, length=positive, frame=_frame)
+        put_checked(self, "cylinder", radius=positive, length=positive, frame=_frame, color=_color)
 
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A ball [m]."""
+    """A sphere [m]."""
 
     name: ClassVar[str] = "sphere"
     radius: float
     frame: Frame = field(default_factory=Frame)
+    color: Color | None = None
 
     def __post_init__(self) -> None:
-        put_checked(self, "sphere", radius=positive, frame=_frame)
+        put_checked(self, "sphere", radius=positive, frame=_frame, color=_color)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,16 +264,17 @@ class Mesh:
     vertices: ArrayLike  # (n, 3) [m]
     triangles: ArrayLike  # (m, 3) indices of vertices
     frame: Frame = field(default_factory=Frame)
+    color: Color | None = None
 
     def __post_init__(self) -> None:
-        put_checked(self, "mesh", vertices=_triples, triangles=_indices, frame=_frame)
+        put_checked(self, "mesh", vertices=_triples, triangles=_indices, frame=_frame, color=_color)
         n, largest = len(np.asarray(self.vertices)), int(np.max(self.triangles))
         if largest >= n:
             raise ModelError(f"mesh: triangles have the vertex {largest}; the last one is {n - 1}")
 
     @property
     def key(self) -> tuple[bytes, bytes]:
-        """What meshes have in common that differ in their frames alone."""
+        """What meshes have in common that differ in their frames and colors alone."""
         return np.asarray(self.vertices).tobytes(), np.asarray(self.triangles).tobytes()
 
     @property
@@ -303,10 +310,10 @@ def _triples(value: ArrayLike, who: str, what: str) -> FloatArray:
 
 def _indices(value: ArrayLike, who: str, what: str) -> IntArray:
     """Return rows of three indices, read-only."""
-    given = _triples(value, who, what)
-    index = given.astype(np.intp)
-    if (index != given).any() or (index < 0).any():
-        wrong = given[(index != given) | (index < 0)][0]
+    triples = _triples(value, who, what)
+    index = triples.astype(np.intp)
+    if (index != triples).any() or (index < 0).any():
+        wrong = triples[(index != triples) | (index < 0)][0]
         raise ModelError(f"{who}: {what} have the index {wrong:g}; give those of vertices, from 0")
     index.flags.writeable = False
     return value if _is_kept(value, np.intp) else index
@@ -334,6 +341,15 @@ def _frame(value: object, who: str, what: str) -> Frame:
     if not isinstance(value, Frame):
         raise ModelError(f"{who}: {what} is {value!r}; give a Frame(position)")
     return value
+
+
+def _color(value: object, who: str, what: str) -> Color | None:
+    if value is None:
+        return None
+    red, green, blue = vector(value, who, what).tolist()  # type: ignore[arg-type]
+    if min(red, green, blue) < 0.0 or max(red, green, blue) > 1.0:
+        raise ModelError(f"{who}: {what} is {value!r}; give red, green and blue from 0 to 1")
+    return red, green, blue
 
 
 Shape = Solid | Polyline | CompoundShape

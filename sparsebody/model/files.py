@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -20,7 +20,16 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, SHAPES, BodyColumns, Frame, Frames, Solid
+from sparsebody.model.bodies import (
+    BODY_NUMBERS,
+    SHAPES,
+    BodyColumns,
+    CompoundShape,
+    Frame,
+    Frames,
+    Mesh,
+    Solid,
+)
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import plain_matrix
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
@@ -34,6 +43,7 @@ FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
 ENCODER = json.JSONEncoder(allow_nan=False)
 NO_ENTRY = object()
+MESH_ARRAYS = ("vertices", "triangles")
 _hints = cache(get_type_hints)
 
 Document = dict[str, Any]
@@ -147,6 +157,8 @@ def mechanism_document(mechanism: Mechanism) -> Document:
     """
     bodies, joints = mechanism.columns()
     forces = mechanism.forces.items()
+    meshes: dict[Any, tuple[int, Document]] = {}  # by what they have in common
+    nodes = _nodes(mechanism.body_names, bodies, meshes)
     graph = {
         "format": FORMAT,
         "version": VERSION,
@@ -154,26 +166,47 @@ def mechanism_document(mechanism: Mechanism) -> Document:
         "gravity": mechanism.gravity.tolist(),
         "forces": [_kind_document(force, FORCES, f"force {name!r}") for name, force in forces],
     }
+    if meshes:
+        graph["meshes"] = [document for _, document in meshes.values()]
     return {
         "directed": True,
         "multigraph": True,
         "graph": graph,
-        "nodes": [{"id": WORLD}, *_nodes(mechanism.body_names, bodies)],
+        "nodes": [{"id": WORLD}, *nodes],
         "edges": _edges(mechanism, joints),
     }
 
 
-def _nodes(names: Sequence[str], columns: BodyColumns) -> list[Document]:
+def _nodes(
+    names: Sequence[str], columns: BodyColumns, meshes: dict[Any, tuple[int, Document]]
+) -> list[Document]:
+    """Return a document for each body; meshes of shapes are added to a table."""
     keys = ("id", *BODY_ENTRIES)
     rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_ENTRIES), strict=True)
     documents = [dict(zip(keys, row, strict=True)) for row in rows]
     shapes = columns.shape.tolist()
     distinct = {id(shape): shape for shape in shapes if shape is not None}
-    made = {key: _kind_document(shape, SHAPES, "a body") for key, shape in distinct.items()}
+    made = {key: _shape_document(shape, meshes) for key, shape in distinct.items()}
     for document, shape in zip(documents, shapes, strict=True):
         if shape is not None:
             document["shape"] = made[id(shape)]
     return documents
+
+
+def _shape_document(shape: Any, meshes: dict[Any, tuple[int, Document]]) -> Document:
+    """Return the document of a shape; of a mesh it has the index in a table."""
+    if isinstance(shape, CompoundShape):
+        solids = [_shape_document(solid, meshes) for solid in shape.solids]
+        return {"type": shape.name, "solids": solids}
+    if not isinstance(shape, Mesh):
+        return _kind_document(shape, SHAPES, "a body")
+    key = shape.key
+    if key not in meshes:
+        arrays = {name: np.asarray(getattr(shape, name)).tolist() for name in MESH_ARRAYS}
+        meshes[key] = len(meshes), arrays
+    others = {f.name: _plain(getattr(shape, f.name), "a body") for f in fields(shape)}
+    others = {k: v for k, v in others.items() if k not in MESH_ARRAYS and v is not None}
+    return {"type": shape.name, "mesh": meshes[key][0]} | others
 
 
 def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
@@ -326,8 +359,9 @@ def _mechanism(document: Document, source: str) -> Mechanism:
     except ModelError as error:
         raise FileFormatError(f"{source}: graph: {error}") from error
     nodes, edges, forces = document["nodes"], document["edges"], graph.get("forces", [])
+    add_bodies = partial(_add_bodies, meshes=_meshes(graph.get("meshes", []), source))
     for path, items, size, add in (
-        ("nodes", nodes, len(nodes), _add_bodies),
+        ("nodes", nodes, len(nodes), add_bodies),
         ("edges", edges, len(edges), _add_joints),
         ("graph.forces", forces, 1, _add_force),
     ):
@@ -343,7 +377,39 @@ def _mechanism(document: Document, source: str) -> Mechanism:
     return mechanism
 
 
-def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
+def _meshes(documents: Sequence[Document], source: str) -> list[Mesh]:
+    """Return the table of meshes."""
+    meshes = []
+    for k, document in enumerate(documents):
+        try:
+            meshes.append(_made(Mesh, document, "mesh"))
+        except ModelError as error:
+            raise FileFormatError(f"{source}: graph.meshes[{k}]: {error}") from error
+    return meshes
+
+
+def _shape(document: Document, meshes: Sequence[Mesh]) -> Any:
+    """Return a shape whose meshes may be those of the table."""
+    return _from_kind(_with_arrays(document, meshes), SHAPES, "shape")
+
+
+def _with_arrays(document: Document, meshes: Sequence[Mesh]) -> Document:
+    """Return the document of a shape with the arrays that it has an index for."""
+    solids, index = document.get("solids"), document.get("mesh", NO_ENTRY)
+    if isinstance(solids, list):
+        solids = [_with_arrays(s, meshes) if isinstance(s, dict) else s for s in solids]
+        return document | {"solids": solids}
+    if index is NO_ENTRY:
+        return document
+    if type(index) is not int or not 0 <= index < len(meshes):
+        raise ModelError(
+            f"shape: mesh is {index!r}, but graph.meshes has {len(meshes)}; give an index from 0"
+        )
+    arrays = {name: getattr(meshes[index], name) for name in MESH_ARRAYS}
+    return {key: value for key, value in document.items() if key != "mesh"} | arrays
+
+
+def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequence[Mesh]) -> None:
     """Add the bodies of nodes, all or none."""
     _check_entries(nodes, {"id", "shape", *BODY_ENTRIES})
     bodies = [node for node in nodes if node["id"] != WORLD or len(node) > 1]
@@ -352,7 +418,7 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
         mechanism.add_bodies(
             [node["id"] for node in bodies],
             **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
-            shape=_made_once(shapes, lambda shape: _from_kind(shape, SHAPES, "shape")),
+            shape=_made_once(shapes, lambda shape: _shape(shape, meshes)),
         )
 
 
@@ -478,6 +544,8 @@ def _made(kind: type[Any], entries: Document, who: str) -> Any:
 
 def _typed(value: Any, hint: Any, who: str) -> Any:
     """Return a plain value as the field's annotation asks, as far as the class does not check."""
+    if isinstance(value, np.ndarray):
+        return value
     if hint is Frame:
         return _made(Frame, value if isinstance(value, dict) else {"frame": value}, who)
     if hint == tuple[Solid, ...] and isinstance(value, list):

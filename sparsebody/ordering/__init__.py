@@ -22,8 +22,10 @@ from sparsebody.sparse.elimination_tree import is_admissible, ordering_metrics, 
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
+    "ALGORITHMS",
     "ORDERINGS",
     "Ordering",
+    "algorithm_order",
     "available_orderings",
     "is_admissible",
     "order",
@@ -101,7 +103,7 @@ ORDERINGS = {
     "nested-dissection": Ordering(heuristics.nested_dissection,
         "cuts by distances in the graph, separators of joints",
         source="George (1973); George and Liu (1978)", complexity="O(n log^2 n)", invariant=True,
-        smallest_automatic=60, largest_automatic=200_000, microseconds=10.0),
+        smallest_automatic=60, largest_automatic=ANY_SIZE, microseconds=10.0),
     "cholmod-amd": Ordering(partial(heuristics.joints_ordered_by, method="amd"),
         "joints by approximate minimum degree (CHOLMOD)",
         needs="sksparse", source="Amestoy, Davis and Duff (1996)",
@@ -109,7 +111,7 @@ ORDERINGS = {
     "cholmod-metis": Ordering(partial(heuristics.joints_ordered_by, method="metis"),
         "joints by nested dissection (CHOLMOD, METIS)",
         needs="sksparse", source="Karypis and Kumar (1998)", complexity="O(n log n)",
-        largest_automatic=200_000, microseconds=15.0),
+        largest_automatic=ANY_SIZE, microseconds=10.0),
     "pathwidth-sweep": Ordering(heuristics.pathwidth_sweep,
         "a sweep with as few rows in flight as a greedy one finds",
         source="King (1970); Kinnersley (1992)", complexity="O(n w)", invariant=True,
@@ -262,6 +264,12 @@ def register_ordering(
     ORDERINGS[name] = Ordering(checked, summary, admissible=admissible is not False, **fields)
 
 
+LONG = 2.0  # [s] that an ordering may take, if no solution takes longer
+_QUICK = (
+    "leaves-first",
+    "minimum-degree",
+    "reverse-cuthill-mckee",
+)  # however many blocks there are
 _CLEARLY_LESS = 0.95  # a later one in the table must promise less than this share of the work
 
 
@@ -289,8 +297,8 @@ def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingCho
     return OrderingChoice(best, orders[best], predictions)
 
 
-def candidate_orderings(pattern: BlockPattern) -> list[str]:
-    """Return the installed orderings worth their time on a pattern of this size.
+def candidate_orderings(pattern: BlockPattern, seconds: float = LONG) -> list[str]:
+    """Return the installed orderings worth their time, up to `seconds`, on a pattern of this size.
 
     CHOLMOD's see the Schur complement, which is as large as bodies with many joints make it.
     """
@@ -302,6 +310,7 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
         for name in available_orderings(pattern.n_blocks)
         if ORDERINGS[name].smallest_automatic <= n_in_loops
         and size <= ORDERINGS[name].largest_automatic
+        and (1e-6 * size * ORDERINGS[name].microseconds <= seconds or name in _QUICK)
     ]
 
 
@@ -338,3 +347,7 @@ def available_general_orderings() -> list[str]:
 def general_order(pattern: Blocks, name: str) -> IntArray:
     """Return the elimination order (n_blocks,) of any symmetric pattern; errors as of `order`."""
     return installed_entry(GENERAL_ORDERINGS, name).function(pattern)
+
+
+# Its table has entries of the type above.
+from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order  # noqa: E402

@@ -26,3 +26,11 @@ from .spy import (
     plot_orders as plot_orders,
     plot_spy as plot_spy,
 )
+
+# Elimination orders
+from .elimination_orders import (
+    graph_places as graph_places,
+    plot_elimination as plot_elimination,
+    plot_elimination_tree as plot_elimination_tree,
+    plot_fill as plot_fill,
+)

@@ -199,7 +199,7 @@ class AutoStepper(OuterStepper):
         return self._inner.advance(time)
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         return self._inner.last_events(time)
 
     def _explicit(self) -> Stepper:
@@ -296,7 +296,7 @@ class AdaptiveStepper(OuterStepper):
         self._before, self._n_steps = (before[0], before[1]), [int(taken), int(rejected)]
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         message = "{} steps, and {} with errors too large".format(*self._n_steps)
         return [*self._inner.last_events(time), Event(time, "adaptive steps", message)]
 

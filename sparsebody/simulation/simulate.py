@@ -119,7 +119,7 @@ def simulate(
         axes, moment first [N m, N], which act besides the forces of the model. Or a C function,
         which explicit steps call without Python: see sparsebody.simulation.callbacks.
     events : callable or sequence of callables, optional
-        Functions g(time, state) of which zeros are located and told in the trajectory's events, as
+        Functions g(time, state) whose zeros are located and recorded in the trajectory's events, as
         in scipy.integrate.solve_ivp: a function's attribute `terminal = True` ends the motion
         there, `direction` > 0 or < 0 takes only zeros on the way up or down. An attribute `change`,
         a function of time and state, returns the state that the motion goes on from.

@@ -82,8 +82,8 @@ def moved_on(state: State, h: float) -> State:
 
 def carried(state: State, acceleration: FloatArray, t: float) -> State:
     """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
-    there = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
-    return replace(there, velocity=state.velocity + t * acceleration, time=state.time + t)
+    moved = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
+    return replace(moved, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:
@@ -312,11 +312,11 @@ class Stepper:
 
     @property
     def memory(self) -> FloatArray:
-        """Counts that are told in the end."""
+        """Counts for the report at the end of a run."""
         return np.array([float(self._n_others)])
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         if self._n_others == 0:
             return []
         message = f"{self._n_others} steps near singular poses were those of rk4"

@@ -331,7 +331,7 @@ def by_fronts(sweep: Fronts, part: PartOfRows, name: str = FRONTAL) -> RowChoice
 def by_halves(part: PartOfRows, elsewhere: bool = False) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
     parts = halves(bisected(part.pattern, elsewhere))
-    if kernels.remainder_flops(parts, part.pattern.ends, part.pattern.dual_offsets) > MOST_FLOPS:
+    if kernels.remainder_flops(parts, kernel_part(part.pattern, part.rows)) > MOST_FLOPS:
         return []
     remainders = row_remainders(part.pattern, part.rows, parts, part.tolerance, part.threads)
     return [_by_remainders(remainders, part.tolerance, HALVES + " cut elsewhere" * elsewhere)]

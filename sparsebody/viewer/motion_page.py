@@ -254,6 +254,7 @@ def _drawn(parts: Parts, picture: Picture) -> _Arrays:
         "part_body": parts.body,
         "part_owner": parts.owner,
         "part_frame": parts.frame,
+        **({"part_color": parts.color} if (parts.color >= 0).any() else {}),
         "tint": picture.layer > 0.0,
         "joint_radius": np.where(np.isfinite(picture.joint_radius), picture.joint_radius, 0.0),
         "strand_kind": hanging.kind.astype(np.uint8),

@@ -21,6 +21,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.bodies import (
     Box,
+    Color,
     Cylinder,
     Mesh,
     Polyline,
@@ -68,24 +69,39 @@ class Parts:
     frame: FloatArray  # (n, 3, 4) axes, with their lengths, and origin in the body
     role: IntArray  # (n,)
     owner: IntArray  # (n,) the body or joint that they stand for
+    color: IntArray  # (n,) 256^2 red + 256 green + blue, -1 for that of the page
 
     def __len__(self) -> int:
         return len(self.kind)
 
     @staticmethod
     def of(
-        kind: int, body: IntArray, frame: FloatArray, role: Role = Role.BODY, owner: Any = None
+        kind: int,
+        body: IntArray,
+        frame: FloatArray,
+        role: Role = Role.BODY,
+        owner: Any = None,
+        color: Color | None = None,
     ) -> Parts:
         """Return parts of one kind; `owner`: default the bodies."""
         n = len(body)
         owners = body if owner is None else owner
-        return Parts(np.full(n, kind, dtype=np.intp), body, frame, np.full(n, int(role)), owners)
+        same = (np.full(n, value, dtype=np.intp) for value in (kind, int(role), _packed(color)))
+        kinds, roles, colors = same
+        return Parts(kinds, body, frame, roles, owners, colors)
 
     @staticmethod
     def joined(parts: Iterable[Parts]) -> Parts:
         """Return all parts in turn."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Parts(*map(np.concatenate, columns))
+
+
+def _packed(color: Color | None) -> int:
+    """Return a color as one number, -1 for none."""
+    if color is None:
+        return -1
+    return sum(round(255.0 * part) << shift for part, shift in zip(color, (16, 8, 0), strict=True))
 
 
 def framed(rotation: FloatArray, sizes: FloatArray, origin: FloatArray) -> FloatArray:
@@ -259,7 +275,8 @@ def _solid(picture: Picture, solid: Solid, bodies: IntArray, center: FloatArray)
         origin = origin + rotation @ (low + 0.5 * sizes)
     else:
         sizes = np.full(3, solid.radius)
-    return Parts.of(kind, bodies, framed(rotation[None], sizes[None], origin - center))
+    frame = framed(rotation[None], sizes[None], origin - center)
+    return Parts.of(kind, bodies, frame, color=solid.color)
 
 
 def mesh_box(mesh: Mesh) -> tuple[FloatArray, FloatArray]:
@@ -275,27 +292,27 @@ def _stays(picture: Picture, bodies: IntArray, shape: Box | Polyline) -> Parts:
     is_mine = np.zeros(len(center), dtype=bool)
     is_mine[bodies] = True
     body, point = _distinct_points(picture, is_mine)
-    given = point + center[body]  # in the user's body frame, as the shape
+    in_shape = point + center[body]  # in the user's body frame, as the shape
     if isinstance(shape, Box):
         rotation, origin = shape.frame.rotation, shape.frame.origin
         half = 0.5 * np.asarray(shape.sides)
-        nearest = np.clip((given - origin) @ rotation, -half, half) @ rotation.T + origin
+        nearest = np.clip((in_shape - origin) @ rotation, -half, half) @ rotation.T + origin
     else:
-        nearest = _nearest_on_line(np.asarray(shape.points), given)
+        nearest = _nearest_on_line(np.asarray(shape.points), in_shape)
     thick = picture.thickness[body]
-    is_far = np.linalg.norm(given - nearest, axis=1) > 0.9 * thick
+    is_far = np.linalg.norm(in_shape - nearest, axis=1) > 0.9 * thick
     body, start, end = body[is_far], (nearest - center[body])[is_far], point[is_far]
     return _rods(body, start, end, 0.22 * thick[is_far])
 
 
-def _nearest_on_line(points: FloatArray, given: FloatArray) -> FloatArray:
+def _nearest_on_line(points: FloatArray, near: FloatArray) -> FloatArray:
     """Return the nearest points (n, 3) on a polyline."""
     start, along = points[:-1], np.diff(points, axis=0)
     square = np.maximum(np.sum(along * along, axis=1), 1e-300)
-    part = np.clip(np.einsum("nki,ki->nk", given[:, None] - start, along) / square, 0.0, 1.0)
+    part = np.clip(np.einsum("nki,ki->nk", near[:, None] - start, along) / square, 0.0, 1.0)
     on_lines = start + part[..., None] * along
-    best = np.linalg.norm(given[:, None] - on_lines, axis=2).argmin(axis=1)
-    return np.asarray(on_lines[np.arange(len(given)), best])
+    best = np.linalg.norm(near[:, None] - on_lines, axis=2).argmin(axis=1)
+    return np.asarray(on_lines[np.arange(len(near)), best])
 
 
 def _rods(bodies: IntArray, start: FloatArray, end: FloatArray, radius: FloatArray) -> Parts:
@@ -433,7 +450,8 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     body, arm, normal = body[order], arm[order], normal[order]
     following = np.arange(1, len(body) + 1)
     first = np.searchsorted(body, body)
-    is_last = np.append(body[1:] != body[:-1], True)
+    is_last = np.ones(len(body), dtype=bool)
+    is_last[:-1] = body[1:] != body[:-1]
     following[is_last] = first[is_last]
     thick = 0.6 * picture.thickness[body]
     shift = picture.hinge_axis[body] * (1.1 * thick * picture.layer[body])[:, None]

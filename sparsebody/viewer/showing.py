@@ -1,4 +1,4 @@
-"""Show a motion, a pose or a mode: in a notebook below the cell, elsewhere in a file."""
+"""3-D pages of a motion, pose, mode or path: below a notebook's cell, elsewhere in a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from sparsebody.linearization.vibrations import Modes
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.continuation import EquilibriumPath
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.viewer.motion_page import motion_page
 from sparsebody.viewer.page_file import Page
 
-Subject = Mechanism | System | Trajectory | Modes
+Subject = Mechanism | System | Trajectory | Modes | EquilibriumPath
 
 
 def show(
@@ -30,12 +31,12 @@ def show(
     n_frames: int | None = None,
     output: str | Path | None = None,
 ) -> Page:
-    """Show a mechanism, a motion or modes as an interactive 3-D page.
+    """Show a mechanism, a motion, modes or a path of equilibria as an interactive 3-D page.
 
     Parameters
     ----------
-    subject : Mechanism, System, Trajectory or Modes
-        What to show.
+    subject : Mechanism, System, Trajectory, Modes or EquilibriumPath
+        What to show. A path of equilibria is played from its first point to its last in a second.
     state : State, optional
         Pose of a mechanism or a system; default: the consistent one nearest to the initial one.
     system : System, optional
@@ -105,8 +106,14 @@ def page_of(
         case Modes():
             title = f"{subject.system.name}: mode {mode + 1}, {subject.frequency[mode]:.4g} Hz"
             return motion_page(subject.system, subject.motion(mode), title=title, **options)
+        case EquilibriumPath():
+            first, last = subject.parameter[[0, -1]]
+            title = f"{subject.system.name}: equilibria, parameter {first:.4g} to {last:.4g}"
+            options = {"color": "plain"} | {k: v for k, v in options.items() if v is not None}
+            return motion_page(subject.system, subject.motion(), title=title, **options)
     raise ModelError(
-        f"cannot show {type(subject).__name__}; give a Mechanism, System, Trajectory or Modes"
+        f"cannot show {type(subject).__name__}; give a Mechanism, System, Trajectory, Modes or a "
+        "path of equilibria"
     )
 
 

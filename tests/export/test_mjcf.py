@@ -195,7 +195,12 @@ def test_compound_shapes_and_meshes_are_the_same_when_read_again(tmp_path):
     corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 2, 0], [0, 0, 1]])
     faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     turned = sb.Frame((0.1, 0.2, 0.3), (0.6, 0.0, 0.8, 0.0))
-    solids = sb.Sphere(0.2, turned), sb.Mesh(corners, faces, turned), sb.Box((1.0, 2.0, 3.0))
+    red = (0.75, 0.25, 0.1)
+    solids = (
+        sb.Sphere(0.2, turned, color=red),
+        sb.Mesh(corners, faces, turned),
+        sb.Box((1.0, 2.0, 3.0)),
+    )
     sheet = sb.Mesh(corners * [1, 1, 0] + [0, 0, 1], [[0, 1, 2], [1, 2, 3]])  # encloses nothing
     shapes = [
         sb.CompoundShape(solids),
@@ -211,6 +216,7 @@ def test_compound_shapes_and_meshes_are_the_same_when_read_again(tmp_path):
     assert again.body("body 3").shape is None
     ball, mesh, box = again.body("body 0").shape.solids
     assert (ball.radius, box.sides) == (0.2, (1.0, 2.0, 3.0))
+    assert (ball.color, mesh.color, box.color) == (red, None, None)
     np.testing.assert_allclose(ball.frame.origin, turned.origin)
     other = again.body("body 1").shape
     for first, second in (

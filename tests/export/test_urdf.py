@@ -104,11 +104,13 @@ def test_what_urdf_cannot_hold_is_told_by_name(tmp_path):
 def test_all_solids_but_meshes_are_visuals(tmp_path):
     mechanism = sb.Mechanism("solids")
     mesh = sb.Mesh(np.eye(3), [[0, 1, 2]])
-    shape = sb.CompoundShape([sb.Sphere(0.2), mesh, sb.Box((1.0, 2.0, 3.0))])
+    shape = sb.CompoundShape([sb.Sphere(0.2, color=(1, 0.5, 0)), mesh, sb.Box((1.0, 2.0, 3.0))])
     mechanism.add_body("stone", mass=1.0, inertia=[1.0, 1.0, 1.0], shape=shape)
     with pytest.warns(ModelWarning, match=r"meshes are left out, MJCF .* holds them: 'stone'"):
         path = written(tmp_path, mechanism)
     geometry = xml.parse(path).getroot().findall("link/visual/geometry/*")
+    (color,) = xml.parse(path).getroot().findall("link/visual/material/color")
+    assert color.get("rgba") == "1.0 0.5 0.0 1.0"
     assert [(g.tag, g.attrib) for g in geometry] == [
         ("sphere", {"radius": "0.2"}),
         ("box", {"size": "1.0 2.0 3.0"}),

@@ -91,6 +91,11 @@ BODIES = [
     (lambda _: sb.Mesh(np.eye(3), [[0, 1, -1]]), "mesh: triangles have the index -1; give those"),
     (lambda _: sb.Mesh(nan * np.eye(3), [[0, 1, 2]]), r"vertices \[0, 0\] is nan; it must be fin"),
     (lambda _: sb.Mesh(np.eye(3), np.ones((0, 3))), r"triangles has shape \(0, 3\); give one row"),
+    (
+        lambda _: sb.Sphere(1.0, color=(0, 0, 2)),
+        r"sphere: color is \(0, 0, 2\); give red, green and b",
+    ),
+    (lambda _: sb.Sphere(1.0, color="red"), "sphere: color is 'red'"),
     (lambda _: sb.CompoundShape(()), r"compound shape: solids is \(\); give a list of Box, Cyl"),
     (lambda _: sb.CompoundShape([sb.Polyline(np.eye(3))]), r"solids is \[Polyline.*; give a list"),
     (lambda _: sb.Mechanism(gravity=[0, 0, nan]), "mechanism: gravity"),

@@ -27,7 +27,7 @@ def everything():
     turn = tuple(quaternion_exponential([0.3, 0.2, -0.1]))
     shapes = [
         sb.Box((0.1, 0.2, 1 / 3), sb.Frame((0.1, 0.0, 0.0), turn)),
-        sb.Cylinder(0.1, 0.7),
+        sb.Cylinder(0.1, 0.7, color=(0.1, 1 / 3, 1.0)),
         sb.Sphere(0.25, sb.Frame((0.0, 0.0, -0.0))),
         sb.Polyline(((0.0, 0.0, 0.0), (0.1, 0.2, 0.3))),
         sb.Mesh(np.eye(3) / 3, [[0, 1, 2], [2, 1, 0]], sb.Frame((0.1, 0.0, 0.0), turn)),
@@ -92,6 +92,37 @@ def test_large_files_make_no_object_per_body(tmp_path, monkeypatch):
     system, again = mechanism.compile(), sb.read_mechanism(path).compile()
     for field in fields(system):
         assert_same(getattr(again, field.name), getattr(system, field.name))
+
+
+def test_a_mesh_is_stored_once_whichever_bodies_have_it(tmp_path):
+    corners, path = np.array([[0.0, 0, 0], [3, 0, 0], [0, 2, 0]]), tmp_path / "meshes.json"
+    frame = sb.Frame((0.1, 0.2, 0.3))
+    shapes = [
+        sb.Mesh(corners, [[0, 1, 2]]),
+        sb.Mesh(corners.copy(), [[0, 1, 2]], frame, color=(1.0, 0.5, 0.0)),
+        sb.CompoundShape(
+            [sb.Sphere(0.1), sb.Mesh(corners, [[0, 2, 1]]), sb.Mesh(corners, [[0, 1, 2]])]
+        ),
+    ]
+    mechanism = sb.Mechanism("meshes")
+    mechanism.add_bodies("body {}", mass=np.ones(3), inertia=[1.0, 1.0, 1.0], shape=shapes)
+    sb.write_mechanism(mechanism, path)
+    document = json.loads(path.read_text())
+    assert [mesh["triangles"] for mesh in document["graph"]["meshes"]] == [[[0, 1, 2]], [[0, 2, 1]]]
+    again = sb.read_mechanism(path)
+    assert_same(again.bodies, mechanism.bodies)
+    first, second, third = (body.shape for body in again.bodies.values())
+    assert first.vertices is second.vertices
+    assert first.triangles is third.solids[2].triangles
+
+    # where each body has its own, as files had it before
+    meshes = document["graph"].pop("meshes")
+    for node in document["nodes"][1:]:
+        for solid in node["shape"].get("solids", [node["shape"]]):
+            if "mesh" in solid:
+                solid |= meshes[solid.pop("mesh")]
+    path.write_text(json.dumps(document))
+    assert_same(sb.read_mechanism(path).bodies, mechanism.bodies)
 
 
 def test_file_is_networkx_node_link_data(tmp_path):
@@ -199,6 +230,7 @@ def compound(solid):
     return {"type": "compound", "solids": [solid]}
 
 
+MESH = {"vertices": np.eye(3).tolist(), "triangles": [[0, 1, 2]]}
 # entry, what stands there instead, and the message
 BROKEN = [
     (("nodes",), REMOVED, "the document: 'nodes' is a required property; add it"),
@@ -224,6 +256,14 @@ BROKEN = [
     ((*NODE, "shape"), {"type": "sphere"}, r"shape \(sphere\): 'radius' is missing; add it"),
     ((*NODE, "shape"), {"type": "sphere", "radius": "x"}, "radius is 'x'; give a number"),
     ((*NODE, "shape"), {"type": "box", "sides": [1, 2]}, r"sides has shape \(2,\); give 3 numbers"),
+    ((*NODE, "shape"), {"type": "mesh", "mesh": 0}, r"mesh is 0, but graph\.meshes has 0; give an"),
+    ((*NODE, "shape"), compound({"type": "mesh", "mesh": 0.5}), r"mesh is 0\.5, but graph\.meshes"),
+    (("graph", "meshes"), [{"vertices": []}], r"graph\.meshes\[0\]: 'triangles' is a required"),
+    (
+        ("graph", "meshes"),
+        [MESH | {"triangles": [[0, 1, 3]]}],
+        r"meshes\[0\]: .* the vertex 3; the",
+    ),
     ((*NODE, "shape"), compound(3), r"compound\), solids\[0\] is 3; give a solid such as one of"),
     ((*NODE, "shape"), compound({"type": "cone"}), r"solids\[0\]: unknown type 'cone'"),
     ((*NODE, "shape"), compound({"type": "sphere", "radius": 0}), r"solids\[0\] \(sph.* positive"),

@@ -31,7 +31,11 @@ def test_poses_on_the_page_are_those_of_the_trajectory(motion):
 
 def test_vertices_on_the_page_are_those_of_the_mesh():
     corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 0.2, 0], [0.1, 0.1, 1]])
-    shapes = [sb.Mesh(corners, [[0, 1, 2], [1, 2, 3]]), sb.Mesh(corners[::-1], [[0, 1, 2]])]
+    blue = (0.0, 0.2, 1.0)
+    shapes = [
+        sb.Mesh(corners, [[0, 1, 2], [1, 2, 3]], color=blue),
+        sb.Mesh(corners[::-1], [[0, 1, 2]]),
+    ]
     mechanism = sb.Mechanism("meshes")
     mechanism.add_bodies("body {}", mass=np.ones(2), inertia=[1.0, 1.0, 1.0], shape=shapes)
     system = mechanism.compile()
@@ -41,6 +45,8 @@ def test_vertices_on_the_page_are_those_of_the_mesh():
     placed = np.einsum("nij,nkj->nki", frame[:, :, :3], unit) + frame[:, None, :, 3]
     np.testing.assert_allclose(placed, [corners, corners[::-1]], atol=3.0 / 65535)
     assert page["mesh_n_triangles"].tolist() == [2, 1]
+    colors = page["part_color"][[list(page["part_kind"]).index(k) for k in (5, 6)]]
+    assert colors.tolist() == [0x0033FF, -1]
     assert page["mesh_triangle"].reshape(3, 3).tolist() == [[0, 1, 2], [1, 2, 3], [0, 1, 2]]
 
 

@@ -67,6 +67,13 @@ def test_three_coplanar_joints_make_a_plate_of_their_triangle():
     assert areas.sum() == pytest.approx(0.5 * np.linalg.norm(np.cross(a, b)))
 
 
+def test_three_joints_in_line_make_links_from_their_middle():
+    parts = body_parts(pair_of(points=((-1, 0, 0), (0, 0, 0), (1, 0, 0))))
+    mine = parts.body == 0
+    assert set(parts.kind[mine]) == {Kind.BOX, Kind.CYLINDER}
+    assert np.abs(parts.frame[mine][:, 2, 3]).max() < 1e-12
+
+
 def test_a_free_body_is_the_box_of_its_inertia():
     m = sb.Mechanism("m")
     x, y, z = 1.0, 0.6, 0.4

@@ -1,6 +1,7 @@
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from page_documents import unpacked
 
@@ -42,6 +43,21 @@ def test_systems_are_shown_at_a_state_and_modes_as_motions(tmp_path):
     assert header["n_frames"] == 41
     assert "mode 2" in header["title"]
     assert arrays["time"][-1] == pytest.approx(1.0 / modes.frequency[1], rel=1e-6)
+
+
+def test_a_path_of_equilibria_is_played_from_end_to_end(tmp_path):
+    mechanism = sb.Mechanism("slide", gravity=(0, 0, 0))
+    mechanism.add_body("top", mass=1.0, inertia=[1.0] * 3)
+    mechanism.add_joint("guide", sb.Prismatic(), "world", "top", axis=(0, 0, 1))
+    mechanism.add_joint_force("spring", "guide", stiffness=10.0)
+    mechanism.add_external_force("load", "top", force=(0, 0, 1.0))
+    path = sb.follow(mechanism.compile(), "load", stop=20.0, step=4.0)
+    header, arrays = unpacked(sb.show(path, output=tmp_path / "path.html").document)
+    assert "parameter 0 to 20" in header["title"]
+    assert (header["color"], header["n_frames"]) == ("plain", len(path.states))
+    assert arrays["time"][[0, -1]].tolist() == [0.0, 1.0]
+    motion = path.motion()
+    np.testing.assert_allclose(motion.position[:, 0, 2], path.parameter / 10.0, atol=1e-9)
 
 
 def test_outside_of_a_notebook_the_path_is_printed(trajectory, capsys, monkeypatch, tmp_path):

@@ -14,6 +14,7 @@ from sparsebody.errors import FileFormatError
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import (
     Box,
+    Color,
     CompoundShape,
     Cylinder,
     Frame,
@@ -77,16 +78,28 @@ def _shapes(source: RobotSource) -> dict[int, Shape]:
         if not root or (kind != "mesh" and kind not in _SHAPES):
             continue
         frame = source.frame(body, model.geom_pos[geom], model.geom_quat[geom])
+        color, opacity = _color(model, geom)
         if kind == "mesh":
             solid: Solid = Mesh(*meshes(int(model.geom_dataid[geom])), frame)
         else:
             solid = _SHAPES[kind](model.geom_size[geom].tolist(), frame)
-        solids[root].append((solid, bool(is_shown[geom])))
+        solids[root].append((replace(solid, color=color), bool(is_shown[geom]) and opacity > 0.0))
     shapes: dict[int, Shape] = {}
     for root, pairs in solids.items():
         shown = [solid for solid, is_visual in pairs if is_visual] or [solid for solid, _ in pairs]
         shapes[root] = shown[0] if len(shown) == 1 else CompoundShape(tuple(shown))
     return shapes
+
+
+def _color(model: Any, geom: int) -> tuple[Color | None, float]:
+    """Return the color of a geom or of its material, None for MuJoCo's gray, and the opacity."""
+    rgba, material = model.geom_rgba[geom], int(model.geom_matid[geom])
+    if np.array_equal(rgba, _GRAY):
+        if material < 0:
+            return None, 1.0
+        rgba = model.mat_rgba[material]
+    red, green, blue, opacity = np.round(rgba.astype(float), 6).tolist()  # of single precision
+    return (red, green, blue), opacity
 
 
 def _mesh_arrays(model: Any, mesh: int) -> tuple[FloatArray, IntArray]:
@@ -110,6 +123,7 @@ def _ellipsoid(size: list[float], frame: Frame) -> Mesh:
     return Mesh(sphere * size, triangles, frame)
 
 
+_GRAY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of a geom that says nothing
 # MuJoCo's sizes are radii and half lengths.
 _SHAPES: dict[str, Callable[[list[float], Frame], Solid]] = {
     "ellipsoid": _ellipsoid,

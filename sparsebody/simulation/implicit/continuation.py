@@ -22,6 +22,8 @@ from sparsebody.simulation.implicit.statics import (
     vibrations,
 )
 from sparsebody.simulation.implicit.step_equations import scaled_solver
+from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.simulation.trajectory_files import recorded
 
 _MOST_CORRECTIONS = 12  # Newton iterations of a point
 _FEW_ITERATIONS, _MANY_ITERATIONS = 4, 8  # iterations after which steps become longer, or shorter
@@ -37,7 +39,7 @@ _LARGEST_TURN = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Special:
+class SpecialPoint:
     """A fold, where the parameter turns back, or a bifurcation, where branches cross."""
 
     kind: str  # "fold" or "bifurcation"
@@ -48,23 +50,30 @@ class Special:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Path(BriefRepr):
+class EquilibriumPath(BriefRepr):
     """Points of equilibrium, in the order in which they were reached."""
 
     parameter: FloatArray  # (n,)
     states: tuple[State, ...] = field(repr=False)
     n_unstable: tuple[int, ...]  # directions in which the potential falls
-    special: tuple[Special, ...]
+    special: tuple[SpecialPoint, ...]
+    system: System = field(repr=False)
 
     @property
-    def folds(self) -> tuple[Special, ...]:
+    def folds(self) -> tuple[SpecialPoint, ...]:
         """The folds, located."""
         return tuple(point for point in self.special if point.kind == "fold")
 
     @property
-    def bifurcations(self) -> tuple[Special, ...]:
+    def bifurcations(self) -> tuple[SpecialPoint, ...]:
         """The bifurcations, located."""
         return tuple(point for point in self.special if point.kind == "bifurcation")
+
+    def motion(self) -> Trajectory:
+        """Return the points as a motion at rest that can be played, a second from end to end."""
+        times = np.linspace(0.0, 1.0, len(self.states))
+        states = [s.with_(time=float(t)) for s, t in zip(self.states, times, strict=True)]
+        return recorded(self.system, states, None, None)
 
 
 def follow(
@@ -75,11 +84,11 @@ def follow(
     stop: float = 1.0,
     step: float | None = None,
     state: State | None = None,
-    branch: Special | None = None,
+    branch: SpecialPoint | None = None,
     direction: int = 0,
     sign: float = 1.0,
     max_points: int = 200,
-) -> Path:
+) -> EquilibriumPath:
     """Follow equilibria from one value of a load parameter to another, along their whole path.
 
     Parameters
@@ -97,7 +106,7 @@ def follow(
         the first step in the units of the path.
     state : State, optional
         Near the first equilibrium; default: the consistent initial state.
-    branch : Special, optional
+    branch : SpecialPoint, optional
         Begin at this bifurcation of another path instead, along its `directions`.
     direction : int
         Which of these.
@@ -108,7 +117,7 @@ def follow(
 
     Returns
     -------
-    Path
+    EquilibriumPath
         With every fold and bifurcation located to about nine digits, where an eigenvalue of the
         stiffness passes zero: the inertia of the factors has changed.
 
@@ -229,8 +238,8 @@ class _Walk:
     # ---- the path ---------------------------------------------------------------------------
 
     def run(
-        self, point: StaticPoint, tangent: FloatArray, max_points: int, special: list[Special]
-    ) -> Path:
+        self, point: StaticPoint, tangent: FloatArray, max_points: int, special: list[SpecialPoint]
+    ) -> EquilibriumPath:
         """Return the path from a point until it passes the end."""
         way, length = self._way, 1.0
         points, unstable = [point], [self.n_unstable(point)]
@@ -253,11 +262,12 @@ class _Walk:
             points.append(point)
             if is_over:
                 break
-        return Path(
+        return EquilibriumPath(
             np.array([point.parameter for point in points]),
             tuple(point.state for point in points),
             tuple(unstable),
             tuple(special),
+            self._equations.system,
         )
 
     def _step(
@@ -266,7 +276,7 @@ class _Walk:
         """Return the next point, its tangent, the length of the step, and that of the next."""
         while length > _LEAST_STEP:
             try:
-                following, iterations, astray = self._at(point, tangent, length)
+                following, iterations, deviation = self._at(point, tangent, length)
                 next_tangent = self.tangent(following, self._weight * tangent)
             except SimulationError:
                 length /= 2.0
@@ -274,7 +284,7 @@ class _Walk:
             cosine = float(np.sum(self._weight * tangent * next_tangent))
             is_far = (
                 np.arccos(np.clip(cosine, -1.0, 1.0)) > _LARGEST_TURN
-                or astray > _LARGEST_TURN * length
+                or deviation > _LARGEST_TURN * length
             )
             if is_far and length > 1e3 * _LEAST_STEP:
                 length /= 2.0
@@ -303,19 +313,21 @@ class _Walk:
 
     def _special(
         self, point: StaticPoint, tangent: FloatArray, reach: float, is_fold: bool, n_crossing: int
-    ) -> Iterator[Special]:
+    ) -> Iterator[SpecialPoint]:
         """Locate what lies between a point and the next, at some distance along its tangent."""
         if is_fold:
             across = self._weight * tangent
             fold = self._located(
                 point, tangent, reach, lambda other: float(self.tangent(other, across)[-1])
             )
-            yield Special("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold)
+            yield SpecialPoint("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold)
         if n_crossing > is_fold:
             place = self._located(point, tangent, reach, self._nearest_eigenvalue)
             modes = self._modes(place, n_crossing + 3)
             critical = np.argsort(np.abs(modes.square))[:n_crossing]  # the stiffness is zero along
-            yield Special("bifurcation", place.parameter, place.state, modes.mode[critical], place)
+            yield SpecialPoint(
+                "bifurcation", place.parameter, place.state, modes.mode[critical], place
+            )
 
     def _located(
         self,
@@ -354,4 +366,4 @@ class _Walk:
         return vibrations(self._equations, max(1, min(n, 6 * system.n_bodies - system.n_rows - 1)))
 
 
-__all__ = ["Path", "Special", "follow"]
+__all__ = ["EquilibriumPath", "SpecialPoint", "follow"]

@@ -368,7 +368,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         )
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run: how far joints opened."""
+        """Return the report at the end of a run: how far joints opened."""
         if self._is_rigid:
             return []
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"

@@ -4,7 +4,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 
 export const VIEWS = ["default", "front", "side", "top", "iso"];
 const SLENDER = 9; // length over width, and over that of a body, from which on
-const INSETS = { top: 64, bottom: 84, side: 24 }; // pixels that controls cover
+const INSETS = { bottom: 84, side: 24 }; // pixels that controls cover
 
 export class Cameras {
   constructor(header, { box, balls }, element) {
@@ -23,10 +23,13 @@ export class Cameras {
     this.controls.zoomToCursor = true;
     this.view = "default";
     this.size = [1, 1];
+    this.insetTop = 0;
   }
 
-  resize(width, height) {
+  // A window, and the height of it that controls cover at its top [pixels].
+  resize(width, height, insetTop) {
     this.size = [width, height];
+    this.insetTop = insetTop;
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
   }
@@ -71,7 +74,7 @@ export class Cameras {
 
   // Keep the direction, and look at the whole motion from the least distance that shows it.
   fit(direction = null) {
-    const { camera, controls, box, size: [width, height] } = this;
+    const { camera, controls, box, insetTop, size: [width, height] } = this;
     const from = direction ?? camera.position.clone().sub(controls.target).normalize();
     const center = box.getCenter(new THREE.Vector3());
     camera.position.copy(center).add(from);
@@ -79,7 +82,7 @@ export class Cameras {
     camera.updateMatrixWorld();
     const [x, y, z] = [0, 1, 2].map((i) => new THREE.Vector3().setFromMatrixColumn(camera.matrixWorld, i));
     const slope = Math.tan((camera.fov * Math.PI) / 360);
-    const freeY = slope * (1 - (INSETS.top + INSETS.bottom) / height);
+    const freeY = slope * (1 - (insetTop + INSETS.bottom) / height);
     const freeX = slope * camera.aspect * (1 - (2 * INSETS.side) / width);
     const { distance: least, across, upward } = framing(this.balls, center, [x, y, z], freeX, freeY);
     center.addScaledVector(x, across).addScaledVector(y, upward);
@@ -90,7 +93,7 @@ export class Cameras {
     camera.far = distance + 12 * radius;
     camera.updateProjectionMatrix();
     // The middle of the free part of the window is above that of the window.
-    const shift = (slope * distance * (INSETS.bottom - INSETS.top)) / height;
+    const shift = (slope * distance * (INSETS.bottom - insetTop)) / height;
     controls.target.copy(center).addScaledVector(y, -shift);
     camera.position.copy(controls.target).addScaledVector(from, distance);
     controls.minDistance = 0.002 * radius;

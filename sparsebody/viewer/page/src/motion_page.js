@@ -6,14 +6,18 @@ import { THEMES, short } from "./colors.js";
 import { make } from "./dom.js";
 import { Ground } from "./grid.js";
 import { Axes, Legend } from "./legend.js";
+import { Lights } from "./lights.js";
 import { Motion } from "./motion.js";
 import { Panel } from "./panel.js";
 import { Picking } from "./picking.js";
 import { Playback } from "./playback.js";
+import { Resolution, isSoftware } from "./resolution.js";
 import { MechanismScene } from "./scene.js";
 
 const PLAY = '<svg viewBox="0 0 16 16"><path d="M3 1.5v13l11-6.5z"/></svg>';
 const PAUSE = '<svg viewBox="0 0 16 16"><path d="M3 2h3.5v12H3zM9.5 2H13v12H9.5z"/></svg>';
+const MANY = 4000; // parts
+const STILL = 250; // [ms] after which a camera has come to rest
 const COLORS = { plain: "plain", speed: "speed", energy: "kinetic energy", load: "load of joints", order: "elimination order" };
 const HELP = `space: play or pause
 ← →: a frame back or on (with shift: ten)
@@ -53,6 +57,8 @@ export class MotionPage {
         this.update();
         this.isDirty = true;
       }
+      const isMoving = this.playback.isPlaying || now - this.turned < STILL;
+      if (this.resolution.choose(now, isMoving)) this.isDirty = true;
       if (this.isDirty) this.render();
       requestAnimationFrame(this.tick);
     };
@@ -69,8 +75,9 @@ export class MotionPage {
   // ---- stage -----------------------------------------------------------------------------
 
   makeStage() {
-    this.renderer = new THREE.WebGLRenderer({ antialias: true });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    const antialias = !isSoftware();
+    this.renderer = new THREE.WebGLRenderer({ antialias });
+    this.resolution = new Resolution(this.renderer, antialias, this.scene.parts.n < MANY ? 0.75 : 0.5);
     const canvas = this.renderer.domElement;
     canvas.id = "stage";
     canvas.tabIndex = 0;
@@ -80,30 +87,25 @@ export class MotionPage {
     this.cameras = new Cameras(this.packed.header, bounds, canvas);
     this.ground = new Ground(bounds.box, this.cameras.up, this.theme);
     this.world.add(this.scene.root, this.ground.root);
-    this.addLights();
-    this.cameras.controls.addEventListener("change", () => { this.isDirty = true; });
-    this.picking = new Picking(canvas, this.cameras.camera, this.scene, (hit) => this.select(hit));
-  }
-
-  addLights() {
-    const { up, front, right } = this.cameras;
-    const sky = new THREE.HemisphereLight(0xffffff, 0x9aa4ae, 1.9);
-    sky.position.copy(up);
-    const sun = new THREE.DirectionalLight(0xffffff, 1.7);
-    sun.position.copy(up).addScaledVector(front, 0.9).addScaledVector(right, 0.6);
-    const fill = new THREE.DirectionalLight(0xffffff, 0.5);
-    fill.position.copy(up).multiplyScalar(0.2).addScaledVector(front, -0.8).addScaledVector(right, -0.8);
-    this.world.add(sky, sun, fill);
+    const lights = new Lights(this.cameras);
+    this.world.add(...lights.all);
+    this.scene.parts.light(lights);
+    this.turned = -Infinity; // when the camera moved last
+    this.cameras.controls.addEventListener("change", () => {
+      this.turned = performance.now();
+      this.isDirty = true;
+    });
+    this.picking = new Picking(canvas, this.cameras.camera, this.scene, (hit) => this.select(hit), () => { if (this.isDirty) this.render(); });
   }
 
   resize() {
     const width = window.innerWidth || 1280, height = window.innerHeight || 720;
-    this.setSize(width, height);
+    this.setSize(width, height, this.header.getBoundingClientRect().bottom + 8);
   }
 
-  setSize(width, height) {
+  setSize(width, height, insetTop = 64) {
     this.renderer.setSize(width, height);
-    this.cameras.resize(width, height);
+    this.cameras.resize(width, height, insetTop);
   }
 
   // ---- controls --------------------------------------------------------------------------
@@ -132,7 +134,8 @@ export class MotionPage {
     };
     const group = (...items) => make("div", { class: "group" }, ...items);
     const tools = make("div", { class: "tools" }, group(...this.viewButtons), group(this.colorSelect), group(...Object.values(this.toggles)));
-    document.body.append(make("header", {}, title, tools));
+    this.header = make("header", {}, title, tools);
+    document.body.append(this.header);
     this.legend = new Legend();
     this.axes = new Axes();
     this.panel = new Panel(this.packed, motion, (hit) => this.select(hit));
@@ -244,15 +247,12 @@ export class MotionPage {
     this.legend.draw(this.scene.color, this.scene.limits[this.scene.color], this.theme, notes.join("   ·   "));
   }
 
-  repaint() {
-    this.scene.paint(this.theme);
-    this.isDirty = true;
-  }
+  repaint() { this.isDirty = true; }
 
   // Everything at the time of the clock.
   update() {
     this.motion.moveTo(this.playback.time);
-    this.scene.update(this.theme);
+    this.scene.update();
     this.panel.update(this.theme);
     if (!this.slider) return;
     const { start, end, duration } = this.motion, { time } = this.playback;
@@ -268,6 +268,7 @@ export class MotionPage {
   render() {
     this.isDirty = false;
     this.cameras.keepRange();
+    this.scene.look(this.cameras.camera, this.renderer.domElement.height, this.theme);
     this.renderer.render(this.world, this.cameras.camera);
     this.axes.draw(this.cameras.camera, this.theme);
     this.frames += 1;

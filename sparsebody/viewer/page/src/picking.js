@@ -5,10 +5,10 @@ const BODY = 0, JOINT = 1;
 const CLICK = 4; // pixels that a pointer may move in a click
 
 export class Picking {
-  constructor(element, camera, scene, picked) {
+  constructor(element, camera, scene, picked, refresh) {
     this.ray = new THREE.Raycaster();
     this.pointer = new THREE.Vector2();
-    Object.assign(this, { element, camera, scene });
+    Object.assign(this, { element, camera, scene, refresh });
     let start = null;
     element.addEventListener("pointerdown", (event) => { start = [event.clientX, event.clientY]; });
     element.addEventListener("pointerup", (event) => {
@@ -20,18 +20,16 @@ export class Picking {
 
   // {role, index} of the body or joint at a point of the window, or null.
   at(x, y) {
+    this.refresh(); // instances are where the last picture shows them
     const frame = this.element.getBoundingClientRect();
     this.pointer.set((2 * (x - frame.left)) / frame.width - 1, 1 - (2 * (y - frame.top)) / frame.height);
     this.ray.setFromCamera(this.pointer, this.camera);
-    const { part_role: role, part_owner: owner, part_body: body } = this.scene.document.arrays;
+    const { batches, role, owner, body } = this.scene.parts;
     let nearest = null;
-    for (const { mesh, part } of this.scene.groups) {
-      mesh.boundingSphere = null; // instances have moved
-      for (const hit of this.ray.intersectObject(mesh, false)) {
-        if (nearest === null || hit.distance < nearest.distance) {
-          nearest = { distance: hit.distance, part: part[hit.instanceId] };
-        }
-        break; // sorted by distance
+    for (const batch of batches) {
+      const [hit] = this.ray.intersectObject(batch.mesh, false); // sorted by distance
+      if (hit && (nearest === null || hit.distance < nearest.distance)) {
+        nearest = { distance: hit.distance, part: batch.partOf(hit) };
       }
     }
     if (nearest === null) return null;

@@ -1,10 +1,10 @@
-// The mechanism in three.js: one instanced mesh for each kind of primitive, beams and springs as
-// instanced pieces, reactions as arrows. Nothing is allocated while it moves.
+// The mechanism in three.js: primitives by their parts, beams and springs as instanced pieces, reactions
+// as arrows. Nothing is allocated while it moves.
 import * as THREE from "three";
+import { instanced } from "./batches.js";
 import { LINEAR, shade } from "./colors.js";
+import { BODY, GROUND, JOINT, Parts, REDUNDANT, cylinder } from "./parts.js";
 
-const BODY = 0, JOINT = 1, GROUND = 2, REDUNDANT = 3;
-const MESH = 5; // the first of the kinds of meshes
 const BEAM_PIECES = 10;
 const FORCE = 3; // first component of the force in a wrench
 
@@ -17,7 +17,7 @@ export class MechanismScene {
     this.color = document.header.color;
     this.selected = null;
     this.showsArrows = false;
-    this.groups = this.makeParts();
+    this.parts = new Parts(document, motion, this.root);
     this.strands = this.makeStrands();
     this.arrows = motion.hasReactions ? this.makeArrows() : null;
     this.limits = this.makeLimits();
@@ -25,46 +25,6 @@ export class MechanismScene {
     this.axes = [new THREE.Vector3(), new THREE.Vector3(), new THREE.Vector3()];
     this.jointLoad = new Float64Array(motion.nJoints);
     this.bodyLoad = new Float64Array(motion.nBodies);
-  }
-
-  // ---- primitives ------------------------------------------------------------------------
-
-  makeParts() {
-    const { part_kind: kind } = this.document.arrays;
-    const geometries = [...primitives(kind.length), ...meshes(this.document.arrays)];
-    const groups = [];
-    geometries.forEach((geometry, k) => {
-      const index = [];
-      for (let i = 0; i < kind.length; i++) if (kind[i] === k) index.push(i);
-      if (!index.length) return;
-      const material = new THREE.MeshLambertMaterial({ flatShading: k === 0 || k === 3 || k >= MESH });
-      // an affine frame may mirror, and a mesh may be open
-      if (k === 3 || k >= MESH) material.side = THREE.DoubleSide;
-      const mesh = instanced(geometry, material, index.length);
-      groups.push({ mesh, part: Int32Array.from(index) });
-      this.root.add(mesh);
-    });
-    return groups;
-  }
-
-  placeParts() {
-    const { part_body: body, part_frame: frame } = this.document.arrays;
-    const { pose } = this.motion;
-    for (const { mesh, part } of this.groups) {
-      const out = mesh.instanceMatrix.array;
-      for (let j = 0; j < part.length; j++) {
-        const f = 12 * part[j], m = this.motion.offset(body[part[j]]), o = 16 * j;
-        for (let row = 0; row < 3; row++) {
-          const a = pose[m + 4 * row], b = pose[m + 4 * row + 1], c = pose[m + 4 * row + 2];
-          for (let column = 0; column < 4; column++) {
-            const g = f + column;
-            out[o + 4 * column + row] = a * frame[g] + b * frame[g + 4] + c * frame[g + 8];
-          }
-          out[o + 12 + row] += pose[m + 4 * row + 3];
-        }
-      }
-      mesh.instanceMatrix.needsUpdate = true;
-    }
   }
 
   // ---- rods, springs, beams --------------------------------------------------------------
@@ -217,28 +177,25 @@ export class MechanismScene {
     return -1;
   }
 
+  // Put the linear color of a part into rgb.
+  partColor(theme, p, rgb) {
+    const { selected } = this, { role, owner, body } = this.parts, { part_color: color } = this.document.arrays;
+    const r = role[p], isBody = r === BODY;
+    const value = isBody || r === JOINT ? this.value(r, owner[p]) : -1;
+    if (selected && r !== GROUND && selected.role === (isBody ? BODY : JOINT) && selected.index === owner[p]) {
+      split(theme.selected, rgb);
+    } else if (value >= 0) shade(value, rgb, 0);
+    else if (r === JOINT) split(theme.joint, rgb);
+    else if (r === GROUND) split(theme.ground, rgb);
+    else if (r === REDUNDANT) split(theme.redundant, rgb);
+    else if (this.color === "plain") split(color?.[p] >= 0 ? color[p] : theme.bodies[this.tint(body[p])], rgb);
+    else split(theme.neutral, rgb);
+    for (let i = 0; i < 3; i++) rgb[i] = LINEAR[Math.round(rgb[i])];
+  }
+
   paint(theme) {
-    const { part_role: role, part_owner: owner, part_body: body } = this.document.arrays;
-    const { rgb, selected } = this;
     if (this.color === "load") this.computeLoads();
-    for (const { mesh, part } of this.groups) {
-      const out = mesh.instanceColor.array;
-      for (let j = 0; j < part.length; j++) {
-        const p = part[j], r = role[p], isBody = r === BODY;
-        let value = -1;
-        if (r === BODY || r === JOINT) value = this.value(r, owner[p]);
-        if (selected && r !== GROUND && selected.role === (isBody ? BODY : JOINT) && selected.index === owner[p]) {
-          split(theme.selected, rgb);
-        } else if (value >= 0) shade(value, rgb, 0);
-        else if (r === JOINT) split(theme.joint, rgb);
-        else if (r === GROUND) split(theme.ground, rgb);
-        else if (r === REDUNDANT) split(theme.redundant, rgb);
-        else if (this.color === "plain") split(theme.bodies[this.tint(body[p])], rgb);
-        else split(theme.neutral, rgb);
-        for (let i = 0; i < 3; i++) out[3 * j + i] = LINEAR[Math.round(rgb[i])];
-      }
-      mesh.instanceColor.needsUpdate = true;
-    }
+    this.parts.paint((p, rgb) => this.partColor(theme, p, rgb), this.rgb);
     const { rods, springs } = this.strands;
     this.tintAll(rods, theme.bodies[1]);
     this.tintAll(springs, theme.ground);
@@ -249,58 +206,30 @@ export class MechanismScene {
 
   tintAll(mesh, color) { mesh.material.color.setHex(color); }
 
-  setJoints(visible) {
-    const { part_role: role } = this.document.arrays;
-    this.hidesJoints = !visible;
-    for (const { mesh, part } of this.groups) {
-      mesh.userData.hidden = visible ? null : Uint8Array.from(part, (p) => (role[p] === BODY ? 0 : 1));
-    }
-  }
+  setJoints(visible) { this.parts.hidesJoints = !visible; }
 
-  // Move everything to where `motion` is.
-  update(theme) {
-    this.placeParts();
-    if (this.hidesJoints) this.hide();
+  // Move strands and arrows to where `motion` is.
+  update() {
     this.placeStrands();
     if (this.arrows && this.showsArrows) this.placeArrows();
-    if (this.color !== "plain" || this.isStale) this.paint(theme);
-    this.isStale = false;
   }
 
-  hide() {
-    for (const { mesh, part } of this.groups) {
-      const { hidden } = mesh.userData, out = mesh.instanceMatrix.array;
-      for (let j = 0; j < part.length; j++) if (hidden[j]) out.fill(0, 16 * j, 16 * j + 12);
-    }
+  // Place and color what a camera sees on a screen of a height [pixels].
+  look(camera, height, theme) {
+    this.parts.place(camera, height);
+    this.paint(theme);
   }
 
   // Box of all parts over some frames, from the center of the scene, and where their middles are.
   bounds() {
-    const { motion } = this, { part_role: role } = this.document.arrays;
+    const { motion } = this;
     const box = new THREE.Box3(), corner = new THREE.Vector3();
     const n = motion.nFrames, step = Math.max(1, Math.floor(n / 8));
     const balls = []; // x, y, z, radius
     for (let t = 0; t < n; t += step) {
       motion.moveTo(motion.time[t]);
-      this.placeParts();
       this.growByStrands(box, balls, corner);
-      for (const { mesh, part } of this.groups) {
-        const m = mesh.instanceMatrix.array;
-        for (let j = 0; j < part.length; j++) {
-          if (role[part[j]] === REDUNDANT) continue;
-          const o = 16 * j;
-          corner.set(m[o + 12], m[o + 13], m[o + 14]);
-          const half = mesh.userData.half;
-          const radius = half * Math.sqrt(squares(m, o));
-          balls.push(m[o + 12], m[o + 13], m[o + 14], radius);
-          for (let i = 0; i < 3; i++) {
-            const reach = half * (Math.abs(m[o + i]) + Math.abs(m[o + 4 + i]) + Math.abs(m[o + 8 + i]));
-            const middle = corner.getComponent(i);
-            box.min.setComponent(i, Math.min(box.min.getComponent(i), middle - reach));
-            box.max.setComponent(i, Math.max(box.max.getComponent(i), middle + reach));
-          }
-        }
-      }
+      this.parts.bound(box, balls);
     }
     return { box, balls: Float32Array.from(balls) };
   }
@@ -321,13 +250,6 @@ function* sampleMax(order) {
   yield largest;
 }
 
-// Sum of squares of the three axes of an instance.
-function squares(m, o) {
-  let sum = 0;
-  for (let k = o; k < o + 12; k++) sum += m[k] * m[k];
-  return sum;
-}
-
 function split(hex, out) {
   out[0] = (hex >> 16) & 255;
   out[1] = (hex >> 8) & 255;
@@ -337,51 +259,6 @@ function split(hex, out) {
 function bezier(p, s, out, at) {
   const u = 1 - s, a = u * u * u, b = 3 * s * u * u, c = 3 * s * s * u, d = s * s * s;
   for (let i = 0; i < 3; i++) out[at + i] = a * p[i] + b * p[3 + i] + c * p[6 + i] + d * p[9 + i];
-}
-
-function instanced(geometry, material, n) {
-  const mesh = new THREE.InstancedMesh(geometry, material, n);
-  mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
-  if (n) mesh.setColorAt(0, new THREE.Color(1, 1, 1));
-  if (n) mesh.instanceColor.array.fill(1);
-  mesh.frustumCulled = false;
-  mesh.userData.half = geometry.userData.half ?? 1;
-  return mesh;
-}
-
-// Geometries by Kind of sparsebody/viewer/parts.py; fewer facets where there are many parts.
-function primitives(nParts) {
-  const facets = nParts < 600 ? 20 : nParts < 4000 ? 10 : 6;
-  const box = new THREE.BoxGeometry(1, 1, 1);
-  box.userData.half = 0.5;
-  const ball = new THREE.SphereGeometry(1, facets, Math.round(facets / 2));
-  const ring = new THREE.TorusGeometry(1, 0.16, 5, 2 * facets);
-  return [box, cylinder(facets), ball, prism(), ring];
-}
-
-// The meshes of the document, each in the box of sides 1 about its middle.
-function meshes({ mesh_vertex: level, mesh_triangle: triangle, mesh_n_vertices: nVertices,
-  mesh_n_triangles: nTriangles }) {
-  let vertex = 0, corner = 0;
-  return Array.from(nVertices ?? [], (n, k) => {
-    const end = vertex + 3 * n, last = corner + 3 * nTriangles[k];
-    const geometry = new THREE.BufferGeometry();
-    const places = Float32Array.from(level.subarray(vertex, end), (at) => at / 65535 - 0.5);
-    geometry.setAttribute("position", new THREE.BufferAttribute(places, 3));
-    geometry.setIndex(new THREE.BufferAttribute(Uint32Array.from(triangle.subarray(corner, last)), 1));
-    geometry.userData.half = 0.5;
-    [vertex, corner] = [end, last];
-    return geometry;
-  });
-}
-
-function cylinder(facets) {
-  return new THREE.CylinderGeometry(1, 1, 1, facets).rotateX(Math.PI / 2);
-}
-
-function prism() {
-  const shape = new THREE.Shape([[0, 0], [1, 0], [0, 1]].map(([x, y]) => new THREE.Vector2(x, y)));
-  return new THREE.ExtrudeGeometry(shape, { depth: 1, bevelEnabled: false }).translate(0, 0, -0.5);
 }
 
 // A spring of unit length and radius about z; its wire is round where it is 20 radii long.
