@@ -256,7 +256,7 @@ class SimulationFunction(_OfVariables):
 
 
 def variables(system: System, state: State) -> dict[str, FloatArray]:
-    """Return what the system and a state have for all variables; no wrenches."""
+    """Return what the system and a state have for the variables of functions; no wrenches."""
     springs, tracked = system.joint_forces, system.coordinates
     return {
         **{name: getattr(state, name) for name in _STATE},
