@@ -98,15 +98,18 @@ void Equations::set_joint_rows() {
     of.X_p = at.X_p;
     const Transform<Directions> X = model::with_rates(at.X);
     joint.error(X, terms.delta);
-    const auto columns = joint.constraint_force_subspace(X);
-    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].store(terms.rows[k]);
-    if (first_item_[j + 1] > first_item_[j]) add_coordinates(j, X, false, terms);
-    for (Index k = 0; k < connections_[j].n_rows; ++k) {
-      double row[6];
-      for (int e = 0; e < 6; ++e) row[e] = terms.rows[k][e].value;
-      of.rows[k] = Force<double>::load(row);
-      of.error_rates[k] = Force<double>::load(terms.delta[k].rate.data());
+    const auto columns = joint.constraint_force_subspace(at.X);
+    std::copy(columns.begin(), columns.end(), of.rows);
+    if (first_item_[j + 1] > first_item_[j]) {
+      add_coordinates(j, X, false, terms);
+      for (Index k = Index(columns.size()); k < connections_[j].n_rows; ++k) {  // of prescribed coordinates
+        double row[6];
+        for (int e = 0; e < 6; ++e) row[e] = terms.rows[k][e].value;
+        of.rows[k] = Force<double>::load(row);
+      }
     }
+    for (Index k = 0; k < connections_[j].n_rows; ++k)
+      of.error_rates[k] = Force<double>::load(terms.delta[k].rate.data());
   });
 }
 

@@ -55,6 +55,11 @@ inline Motion<double> inverse_tangent(const Motion<double>& y, const Motion<doub
   const Motion<double> first = cross(y, m), second = cross(y, first), fourth = cross(y, cross(y, second));
   return m + 0.5 * first + (1.0 / 12.0) * second + (-1.0 / 720.0) * fourth;
 }
+// T(y)^-1' f = f - y x* f / 2 + y x* y x* f / 12 - ...
+inline Force<double> inverse_tangent_transposed(const Motion<double>& y, const Force<double>& f) {
+  const Force<double> first = cross(y, f), second = cross(y, first), fourth = cross(y, cross(y, second));
+  return f - 0.5 * first + (1.0 / 12.0) * second + (-1.0 / 720.0) * fourth;
+}
 // T(y) m = m - y x m / 2 + y x y x m / 6 - ..., to rounding for rotations by less than a turn.
 inline Motion<double> tangent(const Motion<double>& y, const Motion<double>& m) {
   constexpr int n_terms = 24;

@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody._core import linearization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
-from sparsebody.linearization.derivatives import Residuals, shapes_of
+from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
@@ -132,9 +133,10 @@ class Adjoint:
         self.system, self.control = system, control
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration"):
+        for name in ("position", "velocity", "prescribed_acceleration", *FRAME_VARIABLES):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
+        self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
         self.size = 0.0  # of the largest gradient by a state
         self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
@@ -168,7 +170,7 @@ class Adjoint:
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
-        for name, total in self.by_parameters.items():
+        for name, total in self._sums:
             total += by[name]
         self.add_force_gradient(time, by["force"])
 
@@ -215,11 +217,10 @@ class Adjoint:
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:
     """Return M velocity (n_bodies, 6)."""
-    turning = np.einsum("nij,nj->ni", system.inertia, velocity[:, :3])
-    return np.hstack([turning, system.mass[:, None] * velocity[:, 3:]])
+    mass, inertia = np.ascontiguousarray(system.mass), np.ascontiguousarray(system.inertia)
+    return native.momenta(mass, inertia, np.ascontiguousarray(velocity))
 
 
 def force_cross(v: FloatArray, f: FloatArray) -> FloatArray:
     """Return v x* f (n, 6). Featherstone (2008), eq. (2.34)."""
-    (w, u), (moment, force) = np.hsplit(v, 2), np.hsplit(f, 2)
-    return np.hstack([np.cross(w, moment) + np.cross(u, force), np.cross(w, force)])
+    return native.force_cross(np.ascontiguousarray(v), np.ascontiguousarray(f))
