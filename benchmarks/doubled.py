@@ -1,7 +1,5 @@
 """Numbers of 31 digits: unevaluated sums of two doubles, as arrays.
 
-References
-----------
 Dekker (1971), Numer. Math. 18:224; Hida, Li and Bailey (2001), Quad-double arithmetic, sec. 2.
 """
 
@@ -49,9 +47,6 @@ class Doubled:
 
     def __sub__(self, other: Any) -> Doubled:
         return self + -doubled(other)
-
-    def __rsub__(self, other: Any) -> Doubled:
-        return -self + other
 
     __radd__, __rmul__ = __add__, __mul__
 

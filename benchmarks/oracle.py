@@ -5,13 +5,11 @@ in world axes; constraints are written point by point and direction by direction
 frames, in numbers of 31 digits (`doubled.py`). Solutions are corrected with factors of a matrix of
 doubles (`factors.py`) until corrections stop shrinking.
 
-Poses stored as doubles close joints to 1e-16 only, so that constraints which depend on each other
-contradict each other there. `extended_reference` makes poses and velocities consistent to 1e-30
-first; what makes its result trustworthy is not how it was found: `violation` and `imbalance` are
-what it leaves of *all* constraints and of the bodies' equations, and Gauss' principle has no other
-solution. Of the library it uses the choice of independent rows, which a wrong choice would betray
-by a violation. `reference` leaves out rows by their pivots, and has the one equation of motion of
-the scissor, whose rows are too many, in closed form.
+Poses stored as doubles close joints to 1e-16 only, where dependent constraints contradict each
+other: `extended_reference` makes poses and velocities consistent to 1e-30 first. Its result is
+verified: `violation` and `imbalance` are the residuals of *all* constraints and of the bodies'
+equations. It takes the independent rows from the library; a wrong choice would leave a violation.
+`reference` leaves out rows by their pivots, and has the scissor in closed form.
 """
 
 from __future__ import annotations
@@ -113,14 +111,9 @@ def extended_reference(
 ) -> Extended:
     """Return accelerations to 25 digits or more, but for the condition of the kept rows.
 
-    Parameters
-    ----------
-    system, state : System, State
-        Gravity, joints of ROWS. No springs, loads or drives.
-    keep : (n_rows,) bool array, optional
-        Independent rows that imply all others; default: those that ForwardDynamics keeps.
-    close : bool
-        Make the state consistent first, or take it as exact, where no rows contradict each other.
+    Of gravity and joints of ROWS, no springs, loads or drives. `keep` (n_rows,) are independent
+    rows that imply all others, by default those that ForwardDynamics keeps. The state is made
+    consistent first if `close`; else it is exact, and no rows contradict each other.
     """
     if keep is None:
         decision = sb.ForwardDynamics(system, state, formulation=SPATIAL).rank_decision

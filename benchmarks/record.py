@@ -38,8 +38,7 @@ def main(study: Path, output: Path | None) -> None:
         shutil.copy(study / name, output)
     for picture in output.glob("*.png"):
         small(picture)
-    size = sum(file.stat().st_size for file in output.iterdir())
-    click.echo(f"{output}: {size / 1e6:.2f} MB")
+    click.echo(output)
 
 
 if __name__ == "__main__":

@@ -8,56 +8,43 @@ import sparsebody as sb
 def spherical_ladder(size: int, joint: str = "revolute") -> sb.Mechanism:
     """A ladder of bars on a sphere that grows slowly, hinged about axes through its center."""
     mechanism = sb.Mechanism("spherical ladder")
+    ones = {"mass": np.ones(size), "inertia": [0.05] * 3}
     angle, radius = np.linspace(0.0, size * np.pi / 20, size + 1), 1.0 + 0.002 * np.arange(size + 1)
-    across = np.array([np.cos(angle), np.sin(angle), 0.0 * angle])
-    corner = {
-        rail: (radius * (np.cos(at) * across + [[0.0], [0.0], [np.sin(at)]])).T
-        for rail, at in (("upper", 0.1), ("lower", -0.1))
-    }
-    for i in range(size):
-        ends = {f"{rail}-{i}": x[i : i + 2] for rail, x in corner.items()}
-        ends[f"rung-{i}"] = np.array([x[i + 1] for x in corner.values()])
-        for name, points in ends.items():
-            mechanism.add_body(name, mass=1.0, inertia=[0.05] * 3, position=points.mean(axis=0))
-        for rail, x in corner.items():
-            before = f"{rail}-{i - 1}" if i else sb.WORLD
-            for name, pair, point in (
-                (f"{rail}-hinge-{i}", (before, f"{rail}-{i}"), x[i]),
-                (f"{rail}-end-{i}", (f"{rail}-{i}", f"rung-{i}"), x[i + 1]),
-            ):
-                axis = point / np.linalg.norm(point)
-                mechanism.add_joint(name, sb.JOINT_TYPES[joint](), *pair, point=point, axis=axis)
+    along = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    rails = [radius[:, None] * (np.cos(at) * along + [0, 0, np.sin(at)]) for at in (0.1, -0.1)]
+    rungs = mechanism.add_bodies("rung-{}", position=(rails[0] + rails[1])[1:] / 2, **ones)
+    for rail, x in zip(("upper", "lower"), rails, strict=True):
+        bars = mechanism.add_bodies(rail + "-{}", position=(x[:-1] + x[1:]) / 2, **ones)
+        hinges = ("hinge", np.append(-1, bars[:-1]), bars, x[:-1]), ("end", bars, rungs, x[1:])
+        for name, *ends, point in hinges:
+            kind, frame = sb.JOINT_TYPES[joint](), {"point": point, "axis": point}
+            mechanism.add_joints(f"{rail}-{name}-{{}}", kind, *ends, **frame)
     return mechanism
 
 
 def gantries(size: int) -> sb.Mechanism:
     """Carriages on twin rails, with two slides each, each joined to the next by one more."""
-    mechanism = sb.Mechanism("gantries")
-    for i in range(size):
-        at = np.array([float(i), 0.0, 0.0])
-        for axis in "xyz":
-            mechanism.add_body(f"{axis}-{i}", mass=1.0, inertia=[0.1, 0.1, 0.1], position=at)
-        for name, ends, axis, x in (
-            ("rail", (sb.WORLD, f"x-{i}"), 0, at),
-            ("twin", (sb.WORLD, f"x-{i}"), 0, np.array([i, 1.0, 0.0])),
-            ("bridge", (f"x-{i}", f"y-{i}"), 1, at),
-            ("column", (f"y-{i}", f"z-{i}"), 2, at),
-            ("link", (f"z-{i - 1}", f"z-{i}"), 0, at),
-        ):
-            if i or name != "link":
-                mechanism.add_joint(
-                    f"{name}-{i}", sb.Prismatic(), *ends, point=x, axis=np.eye(3)[axis]
-                )
+    mechanism, at = sb.Mechanism("gantries"), np.arange(size)[:, None] * np.array([1.0, 0.0, 0.0])
+    solid = {"mass": np.ones(size), "inertia": [0.1, 0.1, 0.1], "position": at}
+    x, y, z = (mechanism.add_bodies(axis + "-{}", **solid) for axis in "xyz")
+    for name, first, second, axis, point in (
+        ("rail-{}", -1, x, 0, at),
+        ("twin-{}", -1, x, 0, at + np.eye(3)[1]),
+        ("bridge-{}", x, y, 1, at),
+        ("column-{}", y, z, 2, at),
+        ("link-{}", z[:-1], z[1:], 0, at[1:]),
+    ):
+        frame = {"point": point, "axis": np.eye(3)[axis]}
+        mechanism.add_joints(name, sb.Prismatic(), first, second, **frame)
     return mechanism
 
 
 def scissor_with_pendulums(size: int, pendulums: int = 5) -> sb.Mechanism:
     """A scissor lift, planar, with pendulums on ball joints, which are not."""
     mechanism = sb.build("scissor", pairs=size)
-    bars = list(mechanism.bodies)
-    for k in range(pendulums):
-        bar = bars[7 * k % len(bars)]
-        x = np.asarray(mechanism.body(bar).position)
-        mechanism.add_body(f"bob-{k}", mass=0.3, inertia=[0.01] * 3, position=x - [0.0, 0.0, 0.4])
-        mechanism.add_joint(f"ball-{k}", sb.Spherical(), bar, f"bob-{k}", point=x)
+    bars = 7 * np.arange(pendulums) % mechanism.n_bodies
+    x = np.array([body.position for body in mechanism.bodies.values()])[bars]
+    solid = {"mass": np.full(pendulums, 0.3), "inertia": [0.01] * 3}
+    bobs = mechanism.add_bodies("bob-{}", position=x - [0.0, 0.0, 0.4], **solid)
+    mechanism.add_joints("ball-{}", sb.Spherical(), bars, bobs, point=x)
     return mechanism

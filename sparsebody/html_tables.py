@@ -1,6 +1,6 @@
 """HTML tables and curves of results in notebooks.
 
-They take the colors of the page, so that they are read on light and on dark ones.
+They use the colors of the page, so that they are legible in light and in dark themes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ def html_lines(lines: Sequence[str]) -> Markup:
 
 
 def html_curves(x: FloatArray, curves: Mapping[str, FloatArray]) -> Markup:
-    """Return a small SVG of curves (n,) over rising x (n,), on one scale; of n points some 400.
+    """Return an SVG of curves (n,) over rising x (n,), on one scale, thinned to 400 points.
 
     Empty where nothing is finite, or x does not rise.
     """

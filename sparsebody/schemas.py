@@ -1,4 +1,4 @@
-"""Documents compared with the JSON schemas of the package; faults told by place and remedy."""
+"""Checks of documents by the JSON schemas of the package; errors name the entry and the remedy."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator

@@ -32,10 +32,10 @@ def can_import(*modules):
 
 def has_browser():
     try:
-        found = find_browser()
+        path = find_browser()
     except MissingDependencyError:
         return False
-    return can_import("selenium") and found is not None and shutil.which("chromedriver") is not None
+    return can_import("selenium") and path is not None and shutil.which("chromedriver") is not None
 
 
 OPTIONAL = {  # marker: whether it is there, what it needs, how to get it

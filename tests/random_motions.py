@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from compliant_mechanisms import deformed, semidefinite
 from random_mechanisms import add_joint, random_frame, random_loops, random_type
+from scipy.spatial.transform import Rotation
 
 import sparsebody as sb
 from sparsebody.dynamics import Formulation, ForwardDynamics
@@ -76,8 +77,60 @@ def unreduced(system, state):
     )
 
 
+def with_moved_frames(system, side, step):
+    """The system with joint frames moved by twists in their own axes."""
+
+    def moved(of, twist):
+        rotation, point = (getattr(of, f"{side}_{part}") for part in ("rotation", "point"))
+        turn = Rotation.from_rotvec(twist[:, :3]).as_matrix()
+        shift = np.einsum("nij,nj->ni", rotation, twist[:, 3:])
+        return {f"{side}_rotation": rotation @ turn, f"{side}_point": point + shift}
+
+    elastic = system.elastic
+    of_elements = np.where(elastic.joint[:, None] >= 0, step[elastic.joint], 0.0)
+    elastic = replace(elastic, **moved(elastic, of_elements))
+    return replace(system, elastic=elastic, **moved(system, step))
+
+
+def direction_of(system, name, shape, rng):
+    """A random direction of a variable; of elastic elements, on the rows that give way."""
+    if not name.startswith("elastic"):
+        return rng.normal(size=shape)
+    elastic = system.elastic
+    rows = np.arange(6) < elastic.n_rows[:, None]
+    S = rng.uniform(-0.3, 0.3, size=shape) * rows[:, :, None] * rows[:, None]
+    S += np.swapaxes(S, 1, 2)
+    factor = np.linalg.pinv(elastic.root) if name.endswith("compliance") else elastic.root
+    if name.endswith("compliance"):
+        return factor @ S @ np.swapaxes(factor, 1, 2)
+    return np.swapaxes(factor, 1, 2) @ S @ factor
+
+
+def with_elastic_change(system, name, step):
+    """The system with other matrices: K = B' (1 + S) B, C = B^+ (1 + S) B^+', or B' (D + S) B."""
+    elastic = system.elastic
+    B, inverse = elastic.root, np.linalg.pinv(elastic.root)
+    if name == "elastic_damping":
+        damping = elastic.damping + np.swapaxes(inverse, 1, 2) @ step @ inverse
+        return replace(system, elastic=replace(elastic, damping=damping))
+    if name == "elastic_compliance":
+        S = B @ step @ np.swapaxes(B, 1, 2)
+        L = np.linalg.inv(np.linalg.cholesky(np.eye(6) + S)).swapaxes(1, 2)
+    else:
+        S = np.swapaxes(inverse, 1, 2) @ step @ inverse
+        L = np.linalg.cholesky(np.eye(6) + S)
+    inner = np.linalg.inv(L)
+    damping = inner @ elastic.damping @ np.swapaxes(inner, 1, 2)
+    root = np.swapaxes(L, 1, 2) @ B
+    return replace(system, elastic=replace(elastic, root=root, damping=damping))
+
+
 def changed(system, state, force, name, step):
     """System, state and wrenches after a change of a variable."""
+    if name.endswith("_frame"):
+        return with_moved_frames(system, name.removesuffix("_frame"), step), state, force
+    if name.startswith("elastic"):
+        return with_elastic_change(system, name, step), state, force
     if name == "position":
         return system, displaced(state, step), force
     if name == "velocity":

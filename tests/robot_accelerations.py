@@ -17,28 +17,41 @@ def frame_accelerations(system, state):
     return dict(zip(system.body_names, np.concatenate(list(parts), axis=1), strict=True))
 
 
-def mujoco_accelerations(path):
-    """The same of a file at its keyframe; equality constraints are rigid, and at rest."""
+def in_mujoco(path, keyframe=None):
+    """MuJoCo's own model and data of a file, at its start or a keyframe."""
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
-    if model.nkey:
-        mujoco.mj_resetDataKeyframe(model, data, 0)
+    if keyframe is not None:
+        mujoco.mj_resetDataKeyframe(model, data, keyframe)
     mujoco.mj_forward(model, data)
-    qacc = data.qacc_smooth
-    if data.nefc:
-        M = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, M)
-        J, W = data.efc_J.reshape(-1, model.nv), np.linalg.inv(M)
-        multiplier = np.linalg.lstsq(J @ W @ J.T, -J @ qacc, rcond=1e-11)[0]
-        qacc = qacc + W @ J.T @ multiplier
-    accelerations = {}
-    for body in range(1, model.nbody):
-        jacobian, rate = (np.zeros((2, 3, model.nv)) for _ in range(2))
-        place = data.xpos[body]
-        mujoco.mj_jac(model, data, jacobian[1], jacobian[0], place, body)
-        mujoco.mj_jacDot(model, data, rate[1], rate[0], place, body)
-        accelerations[model.body(body).name] = (jacobian @ qacc + rate @ data.qvel).ravel()
-    return accelerations
+    return model, data
+
+
+def joint_accelerations(model, data):
+    """MuJoCo's joint accelerations where equality constraints are rigid, and at rest: J a = 0."""
+    M, qacc = np.zeros((model.nv, model.nv)), data.qacc_smooth
+    mujoco.mj_fullM(model, data, M)
+    J, W = data.efc_J.reshape(-1, model.nv), np.linalg.inv(M)
+    return qacc + W @ J.T @ np.linalg.lstsq(J @ W @ J.T, -J @ qacc, rcond=1e-11)[0]
+
+
+def point_acceleration(model, data, body, place, qacc):
+    """Angular acceleration of a body, and that of its point at a place."""
+    jacobian, rate = (np.zeros((2, 3, model.nv)) for _ in range(2))
+    mujoco.mj_jac(model, data, jacobian[1], jacobian[0], place, body)
+    mujoco.mj_jacDot(model, data, rate[1], rate[0], place, body)
+    return (jacobian @ qacc + rate @ data.qvel).ravel()
+
+
+def mujoco_accelerations(path):
+    """Those of the frames of bodies of a file, at its keyframe if it has one."""
+    keyframe = 0 if mujoco.MjModel.from_xml_path(str(path)).nkey else None
+    model, data = in_mujoco(path, keyframe)
+    qacc = joint_accelerations(model, data) if data.nefc else data.qacc_smooth
+    return {
+        model.body(i).name: point_acceleration(model, data, i, data.xpos[i], qacc)
+        for i in range(1, model.nbody)
+    }
 
 
 def largest_difference(some, others):

@@ -11,11 +11,11 @@ from sparsebody.errors import ModelError
 @pytest.mark.parametrize("dtype", [np.float64, np.uint32])
 def test_arrays_are_zero_and_begin_with_a_cache_line(shape, dtype):
     for _ in range(3):
-        found = large_zeros(shape, dtype)
-        assert found.shape == np.zeros(shape).shape
-        assert found.dtype == dtype
-        assert found.ctypes.data % LINE == 0
-        assert not found.any()
+        result = large_zeros(shape, dtype)
+        assert result.shape == np.zeros(shape).shape
+        assert result.dtype == dtype
+        assert result.ctypes.data % LINE == 0
+        assert not result.any()
 
 
 @pytest.mark.parametrize("value", [np.array([1j]), [1j], None, "x", [[1.0], [1.0, 2.0]]])

@@ -81,14 +81,14 @@ def resolved(name):
 
 def test_pages_name_only_what_exists():
     words = r"`(?:sb|sparsebody|linearization|Accelerations)(?:\.\w+)+"
-    found = set()
+    result = set()
     for path, text in PAGES.items():
         prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
         for name in re.findall(words, prose):
-            found.add(name)
+            result.add(name)
             full = re.sub(r"^`(sb|sparsebody)\.", "sparsebody.", name)
             full = re.sub(r"^`(?=linearization|Accelerations)", "sparsebody.", full)
             *owner, last = full.split(".")
             fields = getattr(resolved(".".join(owner)), "__dataclass_fields__", {})
             assert last in fields or resolved(full) is not None, f"{path}: {name}"
-    assert len(found) > 25
+    assert len(result) > 25

@@ -4,13 +4,14 @@ Every tree joint has its zero position at the current pose, so that any engine s
 and no angle is singular; its frame is the joint frame S in the world.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import networkx as nx
 import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.spatial.inertia import summed_inertias
 from sparsebody.study.families import Problem
 
 TreeKind = Literal["breadth-first", "depth-first"]
@@ -84,6 +85,12 @@ class TreeModel:
 
     Raises UnsupportedError where holding the points of loop joints is not enough: it is for balls,
     and for hinges if all of the mechanism are parallel, because the tree keeps them so.
+
+    Engines define `add(tree, moments, rate)`: the body of a tree joint, a hinge (one rate) or a
+    ball (three), with its mass, center from the center of mass that it has alone, and inertia about
+    it; `add_carriage(number, j, mass, velocity)`: a body that slides in the plane of joint j and
+    does not turn; `close(j, body, other)`: hold the point of loop joint j on both, of which `other`
+    may be the world or a carriage. Velocities are in the world.
     """
 
     def __init__(self, problem: Problem, kind: TreeKind = "breadth-first") -> None:
@@ -112,21 +119,6 @@ class TreeModel:
                 self.add_carriage(other, j, CARRIAGE_MASS * float(system.mass[body]), velocity)
             self.close(j, *((other, body) if body < 0 else (body, other)))
 
-    def add(self, tree: TreeJoint, moments: tuple[Any, ...], rate: FloatArray) -> None:
-        """Add the body of a tree joint, a hinge (one rate) or a ball (three).
-
-        Its moments: mass, center from the center of mass that the body has alone, inertia about it.
-        """
-        raise NotImplementedError
-
-    def add_carriage(self, number: int, j: int, mass: float, velocity: FloatArray) -> None:
-        """Add a body that slides in the plane of joint j and does not turn; velocity: world."""
-        raise NotImplementedError
-
-    def close(self, j: int, body: int, other: int) -> None:
-        """Hold the point of loop joint j on a body and on the world, another body or a carriage."""
-        raise NotImplementedError
-
 
 def inertias(problem: Problem, on_planes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mass, center (from the com, body axes) and inertia about it of every body.
@@ -134,22 +126,15 @@ def inertias(problem: Problem, on_planes: FloatArray) -> tuple[FloatArray, Float
     Where a body ends on a plane, by joints (n_joints,), the carriage takes a point mass from it:
     the same motion.
     """
-    system = problem.system
-    mass, inertia = system.mass.copy(), system.inertia.copy()
-    center = np.zeros((system.n_bodies, 3))
-    for body, arm in zip(
-        system.successor[on_planes], system.successor_point[on_planes], strict=True
-    ):
-        part = CARRIAGE_MASS * mass[body]
-        mass[body] -= part
-        center[body] = -part / mass[body] * arm
-        inertia[body] -= part * _point_inertia(arm)
-        inertia[body] -= mass[body] * _point_inertia(center[body])
-    return mass, center, inertia
-
-
-def _point_inertia(arm: FloatArray) -> FloatArray:
-    return (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+    system, body = problem.system, problem.system.successor[on_planes]
+    n, part, own = system.n_bodies, CARRIAGE_MASS * system.mass[body], np.arange(system.n_bodies)
+    return summed_inertias(
+        np.concatenate([own, body]),
+        n,
+        np.concatenate([system.mass, -part]),
+        np.concatenate([np.zeros((n, 3)), system.successor_point[on_planes]]),
+        np.concatenate([system.inertia, np.zeros((len(body), 3, 3))]),
+    )
 
 
 def spatial(problem: Problem, angular: FloatArray, linear: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-// Loops of a few iterations: GCC's tests and preparations for vectors take longer than what they do.
+// Most loops run a few iterations, for which GCC's vectorized code is slower than scalar code.
 #pragma GCC optimize("no-tree-loop-vectorize")
 
 #include "factorization/block_qr.hpp"
@@ -14,15 +14,15 @@
 namespace sparsebody {
 namespace {
 
-constexpr double negligible = 1e-14;  // of a row of A: what rounding leaves where nothing should be
+constexpr double negligible = 1e-14;  // pivot relative to its row of A that is a rounding error
 constexpr Index large = 1 << 14;      // dual blocks from which on memory is requested before it is needed
-constexpr double residual_floor = 1e-14;      // a relative residual that no correction makes smaller
-constexpr double residual_goal = 1e-12;       // one that accelerations alone need not make smaller
-constexpr double estimated_residual = 1e-3;   // one whose square is that after the next correction
+constexpr double residual_floor = 1e-14;      // relative residual that no correction reduces
+constexpr double residual_goal = 1e-12;       // relative residual that suffices for accelerations alone
+constexpr double estimated_residual = 1e-3;   // below it the next residual is taken to be the square
 
 // ---- The tree of fronts
 
-// Dual blocks in elimination order, and the later blocks that each front has: the rows of a column of the Cholesky
+// Dual blocks in elimination order, and the later blocks in the front of each: the pattern of a column of the Cholesky
 // factor of A A'. Davis (2006), sec. 5.3.
 struct FrontTree {
   GraphArrays quotient;         // primal blocks, then dual ones
@@ -56,15 +56,15 @@ SB_INLINE auto pairwise_sum(const F& body) {
   else return pairwise_sum<begin, n / 2>(body) + pairwise_sum<begin + n / 2, n - n / 2>(body);
 }
 
-// Householder's reflection of rows t, ..., n_rows - 1 that makes column t zero below row t, but for storing the
-// zeros; returns R_tt.
+// Householder's reflection of rows t, ..., n_rows - 1 that makes column t zero below row t, where the
+// zeros are not stored; returns R_tt.
 template <int t, int n_rows, int lanes>
 SB_INLINE double reflect(Vec<lanes> (&row)[n_rows], double (&f)[n_rows]) {
   double v[n_rows];
   unrolled<t, n_rows>([&](auto r) SB_UNROLL { v[r] = row[r][t]; });
   const double square = pairwise_sum<t, n_rows - t>([&](auto r) SB_UNROLL { return v[r] * v[r]; });
   const double pivot = -std::copysign(std::sqrt(square), v[t]);
-  const double share = 1.0 / (square - pivot * v[t]);  // 2 / v' v
+  const double beta = 1.0 / (square - pivot * v[t]);  // 2 / v' v
   v[t] -= pivot;
   auto total = row[t] * v[t];
   double effect = f[t] * v[t];
@@ -72,8 +72,8 @@ SB_INLINE double reflect(Vec<lanes> (&row)[n_rows], double (&f)[n_rows]) {
     total = pairwise_sum<t + 1, n_rows - t - 1>([&](auto r) SB_UNROLL { return row[r] * v[r]; }) + total;
     effect = pairwise_sum<t + 1, n_rows - t - 1>([&](auto r) SB_UNROLL { return f[r] * v[r]; }) + effect;
   }
-  total = total * share;
-  effect = effect * share;
+  total = total * beta;
+  effect = effect * beta;
   unrolled<t, n_rows>([&](auto r) SB_UNROLL {
     row[r] = row[r] - total * v[r];
     f[r] = f[r] - effect * v[r];
@@ -81,7 +81,7 @@ SB_INLINE double reflect(Vec<lanes> (&row)[n_rows], double (&f)[n_rows]) {
   return pivot;
 }
 
-// Equations that a front hands on: see `eliminate`.
+// Sizes of a front: pivots, rows, columns, columns with padding, and rows that go to its parent.
 struct FrontShape {
   Index size, n_rows, n_columns, stride, n_remaining;
 };
@@ -213,7 +213,7 @@ struct Sizes {
   double worst_or_nan() const { return worst + (total - total); }
 };
 
-// Fills residual = A x - gamma; of free motions f, too, the terms count as large ones.
+// Fills residual = A x - gamma; its size is relative to the largest term of A x, A f and gamma, f being the free motion.
 template <int width>
 Sizes fill_residual(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const double* x, const double* f,
                     const double* gamma, double* residual) {
@@ -402,7 +402,7 @@ SB_INLINE double square_of(const double* v) {
 
 }  // namespace
 
-// The memory of the front that comes eight planar joints later.
+// Prefetches what the eighth front from here on will use, if all are of planar joints.
 void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
   const Front& front = fronts_[j];
   prefetch(fronts_.data() + j + 8);
@@ -568,7 +568,8 @@ Index BlockQR::factorize_and_solve(ConstraintRows A, View<const double> rhs, boo
   return status;
 }
 
-// Solves from the start, or from where a factorization with the right-hand side has left off (`begun`).
+// Solves by iterative refinement. If `begun`, a factorization along with the right-hand side has done the forward
+// substitution of the first solution.
 BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun,
                                     View<double> x, int corrections) {
   const Index n = pattern_.n_columns();

@@ -10,8 +10,8 @@
 namespace sparsebody {
 
 // The nodes breadth first, one connected component after the other; each begins with a node at its periphery,
-// and neighbours of few edges come first. Cuthill and McKee (1969). With `towards_world` it begins at the other end if
-// the edges to the world, -1, are nearer to this one.
+// and neighbours of few edges come first. Cuthill and McKee (1969). If `towards_world`, a component whose edges to
+// the world, -1, lie nearer to its beginning is listed from its other end.
 inline Array<Index> cuthill_mckee(const Graph& listed, bool towards_world) {
   constexpr int most_searches = 8;  // for a node at the periphery
   const Index n = listed.size();
@@ -42,8 +42,8 @@ inline std::vector<Index> distances(const Graph& graph, Index source) {
   return distance;
 }
 
-// Distances (n, n_landmarks) from landmarks of each component, far apart from each other; components are set
-// apart by an offset. In `sequence` every component is in one piece, its first landmark in front.
+// Distances (n, n_landmarks) from landmarks of each component, far apart from each other; an offset keeps
+// the distances of components apart. In `sequence` components are contiguous and begin with their first landmark.
 inline Array<double, 2> landmark_distances(const Graph& graph, Indices sequence, Index n_landmarks) {
   const Index n = graph.size();
   Array<double, 2> distances({n, n_landmarks});
@@ -70,7 +70,7 @@ inline Array<double, 2> landmark_distances(const Graph& graph, Indices sequence,
 }
 
 // The nodes in an order of nested halves: [a, b) is cut at m = (a + b) / 2, in breadth-first order from the
-// periphery of the part or, if `from_farthest_of_another`, from what is farthest from another of its nodes.
+// periphery of the part or, if `from_farthest_of_another`, from the node farthest from an arbitrary one.
 // George (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
 inline Array<Index> bisected(const Graph& graph, bool from_farthest_of_another) {
   const int n_searches = from_farthest_of_another ? 1 : 3;  // for a node at the periphery of a part

@@ -1,3 +1,4 @@
+// Joint types for Python: names and sizes, poses, subspaces, coordinates and errors.
 #include <nanobind/stl/vector.h>
 
 #include "joints/joint_types.hpp"
@@ -49,7 +50,7 @@ Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, 
   return c;
 }
 
-// f of the type and the pose.
+// A function of kind, parameter and pose that calls f(type, pose).
 template <class Result, class F>
 auto at_pose(F f) {
   return [f](int kind, double parameter, View<const double, 2> E, View<const double> r) {

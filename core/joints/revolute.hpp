@@ -4,7 +4,7 @@
 
 namespace sparsebody::joints {
 
-// A hinge: rotation about the common z axis; q is the angle [rad]. Featherstone (2008), table 4.1.
+// Revolute: rotation about the common z axis; q is the angle [rad]. Featherstone (2008), table 4.1.
 struct Revolute : UnitAxes<2> {
   static constexpr JointInfo info{.name = "revolute", .n_positions = 1, .n_velocities = 1, .units = {"rad"},
                                   .n_scalars = 1, .subgroup = Subgroup::rotation};

@@ -4,7 +4,7 @@
 
 namespace sparsebody::joints {
 
-// A ball: q is the unit quaternion of S in P, the velocity is angular, in S. Featherstone (2008), sec. 4.4.
+// Spherical: q is the unit quaternion of S in P, the velocity is angular, in S. Featherstone (2008), sec. 4.4.
 struct Spherical : UnitAxes<0, 1, 2> {
   static constexpr JointInfo info{.name = "spherical", .n_positions = 4, .n_velocities = 3, .units = {"", "", "", ""},
                                   .subgroup = Subgroup::spherical};

@@ -1,20 +1,33 @@
 #include "linearization/motion_residuals.hpp"
 #include "linearization/pose_gradients.hpp"
+#include "linearization/transposed_step.hpp"
 #include "model/named_tuples.hpp"
 
 namespace sparsebody {
 
 using namespace linearization;
 
-template <OneOf<Inertias, MotionAt, SpringMotion, Directions, Gradients, StateGradients, PoseCurve, CurveGradients> Struct>
+template <OneOf<Inertias, MotionAt, SpringMotion, ElementMotion, Directions, Gradients, StateGradients, Poses, PoseCurve, CurveGradients,
+                EndOfStep, implicit::Residual> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_linearization(nb::module_& m) {
   nb::class_<MotionResiduals> type(m, "MotionResiduals", "Residuals of a motion: their changes and gradients.");
-  def_keeping<"__init__(inertias, tables, at, springs)">(
-      type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, const MotionAt&, const SpringMotion&>);
+  def_keeping<"__init__(inertias, tables, element_joint, at, springs, elements)">(
+      type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, View<const Index>, const MotionAt&,
+                      const SpringMotion&, const ElementMotion&>);
   def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
   def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
+  nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");
+  def_keeping<"__init__(newton, equations, residual, inertias, compliance, length)">(
+      step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,
+                      View<const double>, double>);
+  def_kernel<"solve(motion, end, force, effort, w, u)">(
+      step, &TransposedStep::solve, "Fill w and u of a right-hand side, by Newton's factors; False where these do not do.");
+  def<"transported_forces(start, end, force)">(m, &transported_forces,
+                                               "Forces in the coordinates of bodies at the start of a step.");
+  def<"momenta(mass, inertia, velocity)">(m, &momenta, "M v (n, 6).");
+  def<"force_cross(velocity, force)">(m, &force_cross, "v x* f (n, 6).");
   def_kernel<"add_pose_derivative_gradients(orientation, velocity, acceleration, rate, curvature, gradients)">(
       m, &add_pose_derivative_gradients, "Add gradients by a state of those by y' and y'' there.");
   def_kernel<"moved_gradients(curve, h, twist, velocity, gradients)">(

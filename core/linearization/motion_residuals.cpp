@@ -97,9 +97,11 @@ struct MotionResiduals::Rated {
         a_J{{a.angular.x, a.angular.y, a.angular.z}, {a.linear.x, a.linear.y, a.linear.z}}, lambda(lambda_) {}
 };
 
-MotionResiduals::MotionResiduals(const Inertias& inertias, const model::SystemTables& tables, const MotionAt& at,
-                                 const SpringMotion& springs)
-    : of_(inertias), loads_(tables.loads), motions_(inertias.mass.size()), zeros_(6 * inertias.mass.size()) {
+MotionResiduals::MotionResiduals(const Inertias& inertias, const model::SystemTables& tables,
+                                 View<const Index> element_joint, const MotionAt& at, const SpringMotion& springs,
+                                 const ElementMotion& elements)
+    : of_(inertias), loads_(tables.loads), frames_(tables.joints.frames), motions_(inertias.mass.size()),
+      zeros_(6 * inertias.mass.size()) {
   motions_ = at.bodies;
   const auto g = Vector::load(of_.gravity.data());
   bodies_.reserve(of_.mass.size());
@@ -108,7 +110,7 @@ MotionResiduals::MotionResiduals(const Inertias& inertias, const model::SystemTa
     bodies_.push_back({R, v, Twist::load(&at.acceleration(i, 0)), transpose_times(R, g)});
   }
   add_joints(tables, at, springs);
-  add_elements(tables.elements);
+  add_elements(tables.elements, element_joint, elements);
   add_point_springs(tables.points, at.point_effort);
 }
 
@@ -187,6 +189,7 @@ void MotionResiduals::add_joints(const model::SystemTables& tables, const Motion
   rows_.resize(at.multiplier.size());
   visit_joints(joints.kind, joints.parameter, [&]<class J>(Index j, const J& joint) {
     Connection c = connect(joints.frames, j);
+    c.joint = j;
     c.first_row = joints.first_row[j], c.end_row = joints.first_row[j + 1];
     const double* const lambda = at.multiplier.data() + c.first_row;
     const Transform<double> X_S = c.body[1] < 0 ? Transform<double>() : joints.frames.X_S(j);
@@ -214,14 +217,24 @@ Motion<double> MotionResiduals::row_acceleration(const Connection& c) const {
   return a_s - c.a_p + cross(c.v_J, c.v_p);
 }
 
-void MotionResiduals::add_elements(const model::ElasticElements& elements) {
+void MotionResiduals::add_elements(const model::ElasticElements& elements, View<const Index> element_joint,
+                                   const ElementMotion& out) {
+  deformations_.resize(elements.size());
   for (Index k = 0; k < elements.size(); ++k) {
     Connection c = connect(elements.frames, k);
+    c.joint = element_joint[k], c.element = k;
     const Transform<double> X_S = c.body[1] < 0 ? Transform<double>() : elements.frames.X_S(k);
     Rated of(c, X_S, model::joint_motion(elements.frames, motions_, k).X, {}, nullptr);
     const model::ElasticRows z(elements, k, of.X);
     for (int i = 0; i < z.n_rows; ++i)  // -(dz/dx)' (z + D dz/dt)
       of.wrench -= Force<OfJoint>::load(z.rows[i]) * z.force(elements, k, i, of.v_J);
+    Wrench rows[6];
+    model::elastic_deformation(elements, k, model::joint_motion(elements.frames, motions_, k).X,
+                               &out.deformation(k, 0), rows);
+    for (int i = 0; i < 6; ++i) {
+      out.rate(k, i) = dot(X_S * c.v_J, rows[i]);
+      deformations_[k].rows[i] = X_S.transpose(rows[i]);
+    }
     add_rates(c, of);
   }
 }
@@ -236,7 +249,7 @@ void MotionResiduals::add_point_springs(const model::PointSprings& springs, View
     PointRates rates{{springs.first[k], springs.second[k]}, {}};
     const model::PointLine<OfBodies> line(springs, k, moving(rates.body[0], 0), moving(rates.body[1], 1));
     OfBodies pull[12];
-    for (int side = 0; side < 2; ++side) (line.pull(springs, k, effort[k]) * line.row[side]).store(pull + 6 * side);
+    for (int side = 0; side < 2; ++side) (line.tension(springs, k, effort[k]) * line.row[side]).store(pull + 6 * side);
     for (int i = 0; i < 12; ++i) std::copy_n(pull[i].rate.data(), 24, rates.of[i]);
     points_.push_back(rates);
   }
@@ -299,6 +312,19 @@ void MotionResiduals::bodies_vjp(View<const double, 2> y, const Gradients& by) c
 
 // ---- Joints, elements and springs
 
+std::pair<Motion<double>, Motion<double>> MotionResiduals::frame_twists(const Connection& c,
+                                                                        const Directions& along) const {
+  std::pair<Twist, Twist> moved;
+  if (c.joint < 0) return moved;
+  if (!along.predecessor_frame.empty())
+    moved.first = c.X_p * frames_.X_P(c.joint).inverse(Twist::load(&along.predecessor_frame(c.joint, 0)));
+  if (!along.successor_frame.empty()) {
+    moved.second = Twist::load(&along.successor_frame(c.joint, 0));
+    if (c.body[1] >= 0) moved.second = frames_.X_S(c.joint).inverse(moved.second);
+  }
+  return moved;
+}
+
 void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, View<double, 2> force,
                                 View<double> row) const {
   const Index p = c.body[0], s = c.body[1];
@@ -309,31 +335,47 @@ void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, Vi
   }
   y -= cross(x, c.v_p);
   dv_J -= y;
-  const Twist da_J = cross(x, c.a_p) + cross(dv_J, c.v_p) + cross(c.v_J, y);
+  Twist da_J = cross(x, c.a_p) + cross(dv_J, c.v_p) + cross(c.v_J, y);
+  Wrench on_p = cross(x, c.wrench), on_s;
+  if (!along.predecessor_frame.empty() || !along.successor_frame.empty()) {
+    const auto [d_P, d_S] = frame_twists(c, along);
+    x += d_S - d_P;
+    dv_J -= cross(d_S, c.v_J);
+    da_J -= cross(d_S, row_acceleration(c));
+    on_s = cross(d_S, c.wrench);
+    on_p += on_s;
+  }
   for (Index k = c.first_row; k < c.end_row; ++k) row[k] = dot(da_J, rows_[k]);
-  Wrench dw;
   if (c.rates >= 0) {
     const Rates& rates = rates_[c.rates];
-    dw = rates.wrench[0] * numbers(x) + rates.wrench[1] * numbers(dv_J);
+    Wrench dw = rates.wrench[0] * numbers(x) + rates.wrench[1] * numbers(dv_J);
     for (Index k = c.first_row; k < c.end_row; ++k)
       for (int by = 0; by < 2; ++by)
         row[k] += dot(by == 0 ? x : dv_J, Wrench::load(&rates.row[by].m[6 * (k - c.first_row)]));
     for (Index k = c.first_spring; k < c.end_spring && !along.effort.empty(); ++k)
       dw += along.effort[springs_[k].index] * springs_[k].column;
-    if (s >= 0) (-dw).add_to(&force(s, 0));
+    for (int i = 0; i < 6 && c.element >= 0 && !along.resistance.empty(); ++i)
+      dw -= along.resistance(c.element, i) * deformations_[c.element].rows[i];
+    on_p += dw, on_s += dw;
   }
-  if (p >= 0) c.X_p.transpose(cross(x, c.wrench) + dw).add_to(&force(p, 0));
+  if (s >= 0) (-on_s).add_to(&force(s, 0));
+  if (p >= 0) c.X_p.transpose(on_p).add_to(&force(p, 0));
+}
+
+void MotionResiduals::add_frame_gradients(const Connection& c, const Force<double>& by_P, const Force<double>& by_S,
+                                          const Gradients& by) const {
+  (frames_.X_P(c.joint) * c.X_p.transpose(by_P)).add_to(&by.predecessor_frame(c.joint, 0));
+  (c.body[1] < 0 ? by_S : frames_.X_S(c.joint) * by_S).add_to(&by.successor_frame(c.joint, 0));
 }
 
 void MotionResiduals::joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u,
                                 const Gradients& by) const {
   const Index p = c.body[0], s = c.body[1];
-  const Twist y_p = p < 0 ? Twist{} : c.X_p * Twist::load(&y(p, 0));
-  Wrench by_x = -cross(y_p, c.wrench), by_v, t;
+  const Twist y_p = p < 0 ? Twist{} : c.X_p * Twist::load(&y(p, 0)), z = y_p - row_of(y, s);
+  Wrench by_x, by_v, t;
   for (Index k = c.first_row; k < c.end_row; ++k) t += u[k] * rows_[k];
   if (c.rates >= 0) {
     const Rates& rates = rates_[c.rates];
-    const Twist z = y_p - row_of(y, s);
     by_x += transpose_times(rates.wrench[0], numbers(z));
     by_v += transpose_times(rates.wrench[1], numbers(z));
     for (Index k = c.first_row; k < c.end_row; ++k) {
@@ -341,7 +383,13 @@ void MotionResiduals::joint_vjp(const Connection& c, View<const double, 2> y, Vi
       by_v += u[k] * Wrench::load(&rates.row[1].m[6 * (k - c.first_row)]);
     }
     for (Index k = c.first_spring; k < c.end_spring; ++k) by.effort[springs_[k].index] = dot(z, springs_[k].column);
+    for (int i = 0; i < 6 && c.element >= 0 && !by.resistance.empty(); ++i)
+      by.resistance(c.element, i) = -dot(z, deformations_[c.element].rows[i]);
   }
+  if (c.joint >= 0 && !by.predecessor_frame.empty())
+    add_frame_gradients(
+        c, -by_x, by_x - cross(c.v_J, by_v) - cross(row_acceleration(c), t) - cross(z, c.wrench), by);
+  by_x -= cross(y_p, c.wrench);
   by_v += cross(c.v_p, t);
   const Wrench by_y = -cross(c.v_J, t) - by_v;
   by_x += cross(c.a_p, t) - cross(c.v_p, by_y);
@@ -377,6 +425,8 @@ void MotionResiduals::jvp(const Directions& some, View<double, 2> force, View<do
 
 void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const {
   bodies_vjp(y, by);
+  std::fill(by.predecessor_frame.begin(), by.predecessor_frame.end(), 0.0);
+  std::fill(by.successor_frame.begin(), by.successor_frame.end(), 0.0);
   for (const Connection& c : connections_) joint_vjp(c, y, u, by);
   for (const PointRates& rates : points_)
     for (int i = 0; i < 12; ++i) {

@@ -12,8 +12,13 @@
 // where T is constant. Where it varies, and of springs and elastic elements, w and r change by x and dv_J besides: by
 // rates that dual numbers give once for a state. Gradients are the transposes of these steps, backwards: Griewank and
 // Walther (2008), Evaluating Derivatives, sec. 3.2.
+//
+// Where joint frames move in their bodies by twists d_P and d_S, all that is seen from S changes by -d_S:
+//
+//   x = d_S - X_p d_P,  dv_J = -d_S x v_J,  da_J = -d_S x a_J,  dF_s = -(d_S x* w + dw),  dF_p = X_p' (d_S x* w + dw).
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "model/elastic_elements.hpp"
@@ -35,14 +40,20 @@ struct MotionAt {
 struct SpringMotion {
   View<double> value, rate;
 };
-// By poses (n, 6), velocities (n, 6), masses (n,), inertias (n, 6): xx yy zz xy xz yz, gravity (3,), and efforts on
-// joint coordinates (n_springs,).
+// Of elastic elements, (n_elements, 6), to be filled: e - e_0 and de/dt.
+struct ElementMotion {
+  View<double, 2> deformation, rate;
+};
+// By poses (n, 6), velocities (n, 6), masses (n,), inertias (n, 6): xx yy zz xy xz yz, gravity (3,), efforts on joint
+// coordinates (n_springs,), forces (n_elements, 6) that resist the deformations e of elastic elements, and twists
+// (n_joints, 6) of joint frames in their own axes.
 template <class T>
 struct ByVariables {
   View<T, 2> position, velocity;
   View<T> mass;
   View<T, 2> inertia;
   View<T> gravity, effort;
+  View<T, 2> resistance, predecessor_frame, successor_frame;
 };
 using Directions = ByVariables<const double>;  // without rows where there are none
 using Gradients = ByVariables<double>;
@@ -54,8 +65,9 @@ using OfBodies = Dual<24>;
 
 class MotionResiduals {
  public:
-  MotionResiduals(const Inertias& inertias, const model::SystemTables& tables, const MotionAt& at,
-                  const SpringMotion& springs);
+  // element_joint: the compliant joint that an element is of, or -1.
+  MotionResiduals(const Inertias& inertias, const model::SystemTables& tables, View<const Index> element_joint,
+                  const MotionAt& at, const SpringMotion& springs, const ElementMotion& elements);
 
   // Fills the changes of F (n, 6) and r (n_rows,) along directions.
   void jvp(const Directions& along, View<double, 2> force, View<double> row) const;
@@ -72,6 +84,7 @@ class MotionResiduals {
   struct Connection {
     Index body[2], first_row, end_row;
     Index first_spring, end_spring;
+    Index joint = -1, element = -1;
     Index rates = -1;  // where w and r change by x and dv_J
     Transform<double> X_p;
     Force<double> wrench;  // on the successor
@@ -84,6 +97,10 @@ class MotionResiduals {
   // Of w, and of the rows of r, by x and by dv_J.
   struct Rates {
     Matrix6 wrench[2], row[2];
+  };
+  // The rows de/dx (6, 6) of an element.
+  struct Deformation {
+    Force<double> rows[6];
   };
   // Of -f on both bodies of a spring between points.
   struct PointRates {
@@ -101,21 +118,27 @@ class MotionResiduals {
                        const Grouped& springs_of, const MotionAt& at, const SpringMotion& springs);
   void add_rates(Connection& c, Rated& of);
   void add_joints(const model::SystemTables& tables, const MotionAt& at, const SpringMotion& springs);
-  void add_elements(const model::ElasticElements& elements);
+  void add_elements(const model::ElasticElements& elements, View<const Index> element_joint, const ElementMotion& out);
   void add_point_springs(const model::PointSprings& springs, View<const double> effort);
   void bodies_jvp(const Directions& along, View<double, 2> force) const;
   void bodies_vjp(View<const double, 2> y, const Gradients& by) const;
+  // Twists of P and S in successor coordinates by which the frames of a joint move in their bodies; zero by default.
+  std::pair<Motion<double>, Motion<double>> frame_twists(const Connection& c, const Directions& along) const;
+  void add_frame_gradients(const Connection& c, const Force<double>& by_P, const Force<double>& by_S,
+                           const Gradients& by) const;
   void joint_jvp(const Connection& c, const Directions& along, View<double, 2> force, View<double> row) const;
   void joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u, const Gradients& by) const;
 
   Inertias of_;
   model::ExternalForces loads_;
+  model::JointFrames frames_;  // of the joints
   model::MotionList motions_;
   std::vector<Body> bodies_;
   std::vector<Connection> connections_;
   std::vector<Force<double>> rows_;  // (n_rows,) T
   std::vector<Spring> springs_;
   std::vector<Rates> rates_;
+  std::vector<Deformation> deformations_;  // of elements
   std::vector<PointRates> points_;
   std::vector<double> zeros_;  // (6 n,)
 };

@@ -23,6 +23,9 @@ struct Quaternion {
   Quaternion conjugate() const { return {s, -v}; }
 };
 
+struct Poses {
+  View<const double, 2> position, orientation;
+};
 // Gradients (n, 6) by twists, velocities and accelerations of a state.
 struct StateGradients {
   View<double, 2> twist, velocity, acceleration;
@@ -90,6 +93,37 @@ inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2>
     (0.5 * (start.conjugate() * by_end).v).add_to(&out.twist(i, 0));
     transpose_times(model::rotation_of(of.orientation, i), by_place).add_to(&out.twist(i, 3));
   }
+}
+
+// Forces (n, 6) in the coordinates of bodies at the start of a step, of those at its end.
+inline Array<double, 2> transported_forces(const Poses& start, const Poses& end, View<const double, 2> force) {
+  auto out = Array<double, 2>::uninitialized(force.shape());
+  for (Index i = 0; i < force.rows(); ++i) {
+    const Mat3<double> R = model::rotation_of(start.orientation, i), R_end = model::rotation_of(end.orientation, i);
+    const auto [moment, linear] = Force<double>::load(&force(i, 0));
+    const Vec3<double> way = Vec3<double>::load(&end.position(i, 0)) - Vec3<double>::load(&start.position(i, 0));
+    const Vec3<double> pull = R_end * linear;
+    Force<double>{transpose_times(R, R_end * moment + cross(way, pull)), transpose_times(R, pull)}.store(&out(i, 0));
+  }
+  return out;
+}
+
+// M v (n, 6).
+inline Array<double, 2> momenta(View<const double> mass, View<const double, 3> inertia, View<const double, 2> velocity) {
+  auto out = Array<double, 2>::uninitialized(velocity.shape());
+  for (Index i = 0; i < velocity.rows(); ++i) {
+    const auto [angular, linear] = Motion<double>::load(&velocity(i, 0));
+    Force<double>{Mat3<double>::load(&inertia(i, 0, 0)) * angular, mass[i] * linear}.store(&out(i, 0));
+  }
+  return out;
+}
+
+// v x* f (n, 6). Featherstone (2008), eq. (2.34).
+inline Array<double, 2> force_cross(View<const double, 2> velocity, View<const double, 2> force) {
+  auto out = Array<double, 2>::uninitialized(force.shape());
+  for (Index i = 0; i < force.rows(); ++i)
+    cross(Motion<double>::load(&velocity(i, 0)), Force<double>::load(&force(i, 0))).store(&out(i, 0));
+  return out;
 }
 
 }  // namespace sparsebody::linearization

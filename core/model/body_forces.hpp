@@ -33,15 +33,15 @@ struct JointTable {
 struct TrackedCoordinates {
   View<const Index> joint, index, row;  // row of a prescribed coordinate, or -1
   View<const bool> is_angle;
-  View<const Index> kind;               // of the types that state them, a joint each
+  View<const Index> kind;               // type of each coordinate's joint
   View<const double> parameter;
 
-  // A value, whole turns included, that continues one near by.
+  // The value with as many whole turns as bring it closest to `near`.
   template <class T>
   T continued(Index item, const T& value, double near) const {
     return is_angle[item] ? value - joints::whole_turns(value - T(near)) : value;
   }
-  // Difference of a value from a prescribed one, whole turns aside.
+  // Difference of a value from a prescribed one, modulo whole turns.
   template <class T>
   T gap(Index item, const T& value, double prescribed) const {
     const T difference = value - T(prescribed);
@@ -82,8 +82,8 @@ struct PointLine {
       rate += dot(v, row[side]);
     }
   }
-  // Tension of the line: the forces on the bodies are -pull row.
-  T pull(const PointSprings& springs, Index k, double effort) const {
+  // The forces on the bodies are -tension row.
+  T tension(const PointSprings& springs, Index k, double effort) const {
     return springs.stiffness[k] * (length - T(springs.rest_length[k])) + springs.damping[k] * rate - T(effort);
   }
 };
@@ -97,7 +97,7 @@ inline Index add_point_forces(const PointSprings& springs, View<const double> ef
     const PointLine<double> line(springs, k, bodies[body[0]], bodies[body[1]]);
     if (line.length < coincidence_tolerance) return k;
     for (int side = 0; side < 2; ++side)
-      if (body[side] >= 0) (line.row[side] * -line.pull(springs, k, effort[k])).add_to(&force(body[side], 0));
+      if (body[side] >= 0) (line.row[side] * -line.tension(springs, k, effort[k])).add_to(&force(body[side], 0));
   }
   return -1;
 }

@@ -33,6 +33,16 @@ template struct ElasticRows<double>;
 template struct ElasticRows<Dual<6>>;
 template struct ElasticRows<Dual<12>>;
 
+void elastic_deformation(const ElasticElements& elements, Index k, const Transform<double>& X, double* e,
+                         Force<double>* rows) {
+  Dual<6> moving[6];
+  deformation(elements, k, with_rates(X), moving);
+  for (int i = 0; i < 6; ++i) {
+    e[i] = moving[i].value - elements.rest(k, i);
+    rows[i] = Force<double>::load(moving[i].rate.data());
+  }
+}
+
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu) {
   Dual<6, Dual<6>> e[6];
   deformation(elements, k, with_rates(with_rates(X)), e);

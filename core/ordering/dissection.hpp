@@ -12,7 +12,7 @@
 
 namespace sparsebody {
 
-// Work grows with the cube of the rows cut, and with that of the greater part left.
+// The rows cut, weighted by how uneven the halves are: by the root of n / 2 over the smaller one.
 inline double cost_of_cut(Index rows, Index smaller, Index n) {
   return (double(rows) + 1.0) * std::sqrt(double(n) / (2.0 * double(smaller)));
 }

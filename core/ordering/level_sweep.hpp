@@ -66,11 +66,11 @@ class LevelSweep {
   // Neighbours to start from beside the outermost body, which comes last, alone; in large mechanisms only some.
   std::vector<Index> partners(Index outermost) const {
     const std::size_t most = std::size_t(std::max(fewest_trials, trial_work / std::max(n_blocks_, Index(1))));
-    std::vector<Index> found;
+    std::vector<Index> starts;
     for (const Index partner : bodies_[outermost])
-      if (partner >= 0 && found.size() < most && (found.empty() || partner != found.back())) found.push_back(partner);
-    found.push_back(outermost);
-    return found;
+      if (partner >= 0 && starts.size() < most && (starts.empty() || partner != starts.back())) starts.push_back(partner);
+    starts.push_back(outermost);
+    return starts;
   }
 
   // Fills trial_ with the blocks of a component, level by level; returns their number.

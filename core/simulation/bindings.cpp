@@ -28,12 +28,13 @@ void bind_steps(nb::module_& m, const char* name) {
       type, &Steps::step,
       "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
       "smallest pivot and its row, of all stages and of the end; errors of y''.");
-  def<"keep_stages(wanted)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
+  def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Give away positions, orientations, velocities and accelerations (s, n, 19) of the "
                                         "newest step's stages, the end included, and multipliers (s, n_rows).");
   type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
   type.attr("STOPPED") = int(StepEnd::stopped);
+  type.attr("SENSITIVE") = int(StepEnd::sensitive);
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ void bind_simulation_implicit(nb::module_& m) {
                                 "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
   def<"inverse_tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return inverse_tangent(y, m); }),
                                         "T(y)^-1 m (n, 6), to fifth order in y.");
+  def<"inverse_tangent_forces(y, f)">(
+      m, of_twists([](const auto& y, const auto& f) { return inverse_tangent_transposed(y, {f.angular, f.linear}); }),
+      "T(y)^-1' f (n, 6), to fifth order in y.");
   def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
   def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
 }

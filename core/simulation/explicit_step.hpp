@@ -63,6 +63,8 @@ inline constexpr int most_corrections = 8;
 // to the local error E of the method, (h w)^4 for a motion with rates w. They may stay open where c^4 <= E / 16, so that
 // errors change by less than a factor of two; or where c^4 is 3e-10, and its part in a step rounding.
 inline constexpr double pivot_change_ratio = 0.5, least_pivot_change = 4e-3;
+// The same after closed stages, of which the error is estimated by another formula: open ones that follow are to last.
+inline constexpr double open_again_ratio = 0.35;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -178,7 +180,8 @@ struct StepStart {
 // The end of a step. It owns its arrays.
 struct StepEnd {
   // Whether the rows in use close the joints at all stages, and all solutions are accurate; or the control has failed.
-  enum Status { open, closed, stopped };
+  // Sensitive steps are closed ones, too, in which open stages would add to the error.
+  enum Status { open, closed, stopped, sensitive };
   int status = open;
   Array<double, 2> position, orientation, velocity;
   Array<double> coordinate;
@@ -223,7 +226,7 @@ class ExplicitSteps {
 
   // Whether steps keep their stages, the end included: x, q, v and a (s, n, 19), and multipliers (s, n_rows). They are
   // given away once.
-  void keep_stages(bool wanted) { keeps_stages_ = wanted; }
+  void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, bool with_error, double h) {
@@ -260,13 +263,17 @@ class ExplicitSteps {
       follow_pivots();
       if (!is_end) add_curvature(s);
     }
-    const double change = closes_stages ? 0.0 : pivot_change();
-    if (const bool is_doubtful = change > least_pivot_change; is_doubtful || with_error) {
+    const double change = pivot_change();
+    bool is_sensitive = change > least_pivot_change;
+    if (is_sensitive || with_error) {
       add_curvature(s);
       end.error = mean(tableau.error);
-      if (is_doubtful && !(change <= pivot_change_ratio * std::pow(local_error(s, end.error, h), 0.25))) return failed();
+      const double most = closes_stages ? open_again_ratio : pivot_change_ratio;
+      is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(s, end.error, h), 0.25));
+      if (is_sensitive && !closes_stages) return failed();
     }
     finish(s, end);
+    if (is_sensitive) end.status = StepEnd::sensitive;
     return end;
   }
 

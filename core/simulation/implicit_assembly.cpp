@@ -83,7 +83,7 @@ void Equations::assemble(Triplets& out, bool exact_rows) {
     const Index body[2] = {springs.first[k], springs.second[k]};
     const model::PointLine<OfBoth> line(springs, k, motion<OfBoth>(body[0], 0), motion<OfBoth>(body[1], 1));
     for (int side = 0; side < 2; ++side)
-      add_force(side, line.pull(springs, k, given_.point_effort[k]) * line.row[side], body);
+      add_force(side, line.tension(springs, k, given_.point_effort[k]) * line.row[side], body);
   }
 }
 
@@ -98,15 +98,18 @@ void Equations::set_joint_rows() {
     of.X_p = at.X_p;
     const Transform<Directions> X = model::with_rates(at.X);
     joint.error(X, terms.delta);
-    const auto columns = joint.constraint_force_subspace(X);
-    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].store(terms.rows[k]);
-    if (first_item_[j + 1] > first_item_[j]) add_coordinates(j, X, false, terms);
-    for (Index k = 0; k < connections_[j].n_rows; ++k) {
-      double row[6];
-      for (int e = 0; e < 6; ++e) row[e] = terms.rows[k][e].value;
-      of.rows[k] = Force<double>::load(row);
-      of.error_rates[k] = Force<double>::load(terms.delta[k].rate.data());
+    const auto columns = joint.constraint_force_subspace(at.X);
+    std::copy(columns.begin(), columns.end(), of.rows);
+    if (first_item_[j + 1] > first_item_[j]) {
+      add_coordinates(j, X, false, terms);
+      for (Index k = Index(columns.size()); k < connections_[j].n_rows; ++k) {  // of prescribed coordinates
+        double row[6];
+        for (int e = 0; e < 6; ++e) row[e] = terms.rows[k][e].value;
+        of.rows[k] = Force<double>::load(row);
+      }
     }
+    for (Index k = 0; k < connections_[j].n_rows; ++k)
+      of.error_rates[k] = Force<double>::load(terms.delta[k].rate.data());
   });
 }
 

@@ -44,6 +44,13 @@ Equations::Equations(const Bodies& bodies, const model::SystemTables& tables, co
     row += m, entry += m * m;
   }
   row_root_.resize(entry);
+  shear_entries_.resize(24 * n_rows_);
+  for (std::size_t j = 0; j < connections_.size(); ++j) {
+    double* const one_sided = shear_entries_.data() + 12 * connections_[j].first_row;
+    double* const other = one_sided + 12 * n_rows_;
+    const Index size = 6 * connections_[j].n_rows;
+    shear_[j] = {{{other, one_sided}, {one_sided + size, other + size}}, false};
+  }
   by_key(joints.size(), coordinates.joint, first_item_, items_);
   by_key(coordinates.joint.size(), springs.item, first_spring_, springs_of_item_);
   prescribed_of_item_.resize(coordinates.joint.size());

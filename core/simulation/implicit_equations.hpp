@@ -137,9 +137,11 @@ class Equations {
   void velocity_errors(View<const double> prescribed_rate, View<double> error);
 
  private:
-  struct Shear {                    // G (rows, 12) and Y (12, rows) of a connection
-    double G[2][6][6], Y[2][6][6];  // [side][row][component]
-    bool is_two_sided;              // else G of the predecessor and Y of the successor are zero
+  struct Shear {         // G (rows, 12) and Y (12, rows) of a connection
+    double* of[2][2];    // G and Y of either side, (rows, 6) each
+    bool is_two_sided;   // else G of the predecessor and Y of the successor are zero
+    double* G(int side) const { return of[0][side]; }
+    double* Y(int side) const { return of[1][side]; }
   };
   struct JointRows {        // on the twist X_s m_s - X_p m_p
     Transform<double> X_s, X_p;
@@ -183,6 +185,7 @@ class Equations {
   std::vector<Matrix6> rest_;           // what the blocks are besides H
   std::vector<double> row_root_;        // Cholesky factors of C, at the first entries of the connections
   std::vector<Shear> shear_;
+  std::vector<double> shear_entries_;   // first of what one-sided connections have, which are most
   std::vector<JointRows> joint_rows_;
 };
 

@@ -33,6 +33,19 @@ bool pseudo_inverse(const ConnectionTerms<double>& terms, Wrench (&dual)[6]) {
   return true;
 }
 
+// f(m) of a number of rows as a constant; nothing for none.
+template <class F>
+void with_constant(Index m, F f) {
+  switch (m) {
+    case 1: return f(std::integral_constant<int, 1>{});
+    case 2: return f(std::integral_constant<int, 2>{});
+    case 3: return f(std::integral_constant<int, 3>{});
+    case 4: return f(std::integral_constant<int, 4>{});
+    case 5: return f(std::integral_constant<int, 5>{});
+    case 6: return f(std::integral_constant<int, 6>{});
+  }
+}
+
 }  // namespace
 
 // D = d(v x* M v)/dv = v x* M + (. x* M v), and K, the change of the weight seen from a turning body.
@@ -77,8 +90,8 @@ void Equations::shear(const ConnectionTerms<double>& terms, const Transform<doub
     is_free[axis[k]] = false;
     is_simple = terms.rows[k][axis[k]] == 1.0 && std::count(terms.rows[k], terms.rows[k] + 6, 0.0) == 5;
   }
-  const auto store = [&](double (&of)[2][6][6], int side, int k, const Wrench& f, double sign) {
-    if (body[side] >= 0) (sign * X[side].transpose(f)).store(of[side][k]);
+  const auto store = [&](double* of, int side, int k, const Wrench& f, double sign) {
+    if (body[side] >= 0) (sign * X[side].transpose(f)).store(of + 6 * k);
   };
   if (is_simple) {
     for (int k = 0; k < terms.n_rows; ++k) {
@@ -89,8 +102,8 @@ void Equations::shear(const ConnectionTerms<double>& terms, const Transform<doub
         column[i] = is_free[i] ? B(i, a) : 0.0;
         if (is_free[i]) block[0](i, a) = 0.0;
       }
-      store(out.G, 1, k, Wrench::load(&B.m[6 * a]), -1.0);
-      store(out.Y, 0, k, Wrench::load(column), 1.0);
+      store(out.G(1), 1, k, Wrench::load(&B.m[6 * a]), -1.0);
+      store(out.Y(0), 0, k, Wrench::load(column), 1.0);
     }
     return;
   }
@@ -98,7 +111,8 @@ void Equations::shear(const ConnectionTerms<double>& terms, const Transform<doub
   block[0] = Q, block[1] = R;
   Wrench dual[6];
   if (!pseudo_inverse(terms, dual)) {
-    out = {};
+    for (const auto& sides : out.of)
+      for (double* const entries : sides) std::fill_n(entries, 6 * terms.n_rows, 0.0);
     return;
   }
   Matrix6 P;
@@ -107,16 +121,16 @@ void Equations::shear(const ConnectionTerms<double>& terms, const Transform<doub
   block[0] = Q - free_Q * P;
   block[1] = R - P * Q;
   for (int k = 0; k < terms.n_rows; ++k) {
-    store(out.Y, 0, k, free_Q * dual[k], 1.0);
-    store(out.G, 1, k, transpose_times(Q, dual[k]), -1.0);
+    store(out.Y(0), 0, k, free_Q * dual[k], 1.0);
+    store(out.G(1), 1, k, transpose_times(Q, dual[k]), -1.0);
   }
   if (!terms.has_rate) return;
   const Matrix6 free_R = free * R;
   block[0] = block[0] - P * R;
   block[1] = block[1] - free_R * P;
   for (int k = 0; k < terms.n_rows; ++k) {
-    store(out.G, 0, k, transpose_times(R, dual[k]), 1.0);
-    store(out.Y, 1, k, free_R * dual[k], -1.0);
+    store(out.G(0), 0, k, transpose_times(R, dual[k]), 1.0);
+    store(out.Y(1), 1, k, free_R * dual[k], -1.0);
   }
 }
 
@@ -226,23 +240,24 @@ void Equations::right_side(View<double> rhs) const {
   const Index n = n_bodies();
   std::fill(rhs.begin(), rhs.end(), 0.0);
   for (Index k = 0; k < 6 * n; ++k) rhs[k] = -residual_.force.data()[k];
-  for (Index j = 0; j < Index(connections_.size()); ++j) {
-    const Connection& of = connections_[j];
-    const Index m = of.n_rows;
-    if (m == 0) continue;
-    double row[7];
-    load_residual(of, row);
-    for (int side = 0; side <= shear_[j].is_two_sided; ++side) {
-      if (of.body[side] < 0) continue;
-      double force[6] = {};
-      for (Index k = 0; k < m; ++k)
-        for (int e = 0; e < 6; ++e) force[e] += shear_[j].Y[side][k][e] * row[k];
-      for (int e = 0; e < 6; ++e) rhs[6 * of.body[side] + e] -= force[e];
-    }
-    double* const dual = &rhs[6 * n + of.first_row];
-    for (Index k = 0; k < m; ++k) dual[k] = -row[k];
-    forward(int(m), &row_root_[of.first_entry], dual);
-  }
+  for (const Connection& of : connections_)
+    with_constant(of.n_rows, [&](auto n_rows) {
+      constexpr int m = n_rows;
+      const Shear& shear = shear_[&of - connections_.data()];
+      double row[m];
+      load_residual(of, row);
+      for (int side = 0; side <= shear.is_two_sided; ++side) {
+        if (of.body[side] < 0) continue;
+        const double* const Y = shear.Y(side);
+        double force[6] = {};
+        for (int k = 0; k < m; ++k)
+          for (int e = 0; e < 6; ++e) force[e] += Y[6 * k + e] * row[k];
+        for (int e = 0; e < 6; ++e) rhs[6 * of.body[side] + e] -= force[e];
+      }
+      for (int k = 0; k < m; ++k) row[k] = -row[k];
+      forward(m, &row_root_[of.first_entry], row);
+      std::copy_n(row, m, &rhs[6 * n + of.first_row]);
+    });
   for (Index i = 0; i < n; ++i) multiply_lower<6>(root_[i].m, &rhs[6 * i]);
 }
 
@@ -264,17 +279,20 @@ void Equations::to_correction(View<const double> x, View<double, 2> twist, View<
     std::copy_n(&x[6 * i], 6, &twist(i, 0));
     multiply_lower_transposed<6>(root_[i].m, &twist(i, 0));
   }
-  for (Index j = 0; j < Index(connections_.size()); ++j) {
-    const auto& [body, first, m, entry] = connections_[j];
-    if (m == 0) continue;
-    double* const lambda = &multiplier[first];
-    std::copy_n(&x[6 * n + first], m, lambda);
-    backward(int(m), &row_root_[entry], lambda);
-    for (int side = !shear_[j].is_two_sided; side < 2; ++side) {
-      if (body[side] < 0) continue;
-      for (Index k = 0; k < m; ++k) lambda[k] += dot6(shear_[j].G[side][k], &twist(body[side], 0));
-    }
-  }
+  for (const Connection& of : connections_)
+    with_constant(of.n_rows, [&](auto n_rows) {
+      constexpr int m = n_rows;
+      const Shear& shear = shear_[&of - connections_.data()];
+      double lambda[m];
+      std::copy_n(&x[6 * n + of.first_row], m, lambda);
+      backward(m, &row_root_[of.first_entry], lambda);
+      for (int side = !shear.is_two_sided; side < 2; ++side) {
+        if (of.body[side] < 0) continue;
+        const double* const G = shear.G(side);
+        for (int k = 0; k < m; ++k) lambda[k] += dot6(G + 6 * k, &twist(of.body[side], 0));
+      }
+      std::copy_n(lambda, m, &multiplier[of.first_row]);
+    });
 }
 
 }  // namespace sparsebody::implicit

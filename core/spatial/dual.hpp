@@ -1,5 +1,5 @@
-// Dual numbers a + b_1 e_1 + ... + b_N e_N with e_i e_j = 0: derivatives of a formula in N directions; second ones of
-// dual numbers of dual numbers. Griewank and Walther (2008), Evaluating Derivatives, ch. 3.
+// Dual numbers a + b_1 e_1 + ... + b_N e_N with e_i e_j = 0: derivatives of a formula in N directions; second
+// derivatives by dual numbers of dual numbers. Griewank and Walther (2008), Evaluating Derivatives, ch. 3.
 #pragma once
 
 #include <array>

@@ -2,9 +2,26 @@
 // Bruels, Cardona and Arnold (2012), Mech. Mach. Theory 48:121, sec. 2; Iserles et al. (2000), Acta Numer. 9, (B.11).
 #pragma once
 
+#include <array>
+
 #include "spatial/matrix6.hpp"
 
 namespace sparsebody {
+
+// The sum of (-z)^k / (2 k + n)! to rounding, for z from 0 to 1.
+template <int n>
+double factorial_series(double z) {
+  constexpr int n_terms = 8;
+  constexpr auto ratio = [] {  // of coefficients, each to the one before; the first
+    std::array<double, n_terms + 1> r{1.0};
+    for (int i = 2; i <= n; ++i) r[0] /= i;
+    for (int k = 1; k <= n_terms; ++k) r[k] = -1.0 / ((2 * k + n) * (2 * k + n - 1));
+    return r;
+  }();
+  double sum = 1.0;
+  for (int k = n_terms; k > 0; --k) sum = 1.0 + z * ratio[k] * sum;
+  return ratio[0] * sum;
+}
 
 // The pose of a body after the displacement y = (w, u), in its coordinates before: x = V(w) u,
 // V = 1 + (1 - cos |w|) / |w|^2 wx + (|w| - sin |w|) / |w|^3 wx wx; unit quaternion exp(w / 2).
@@ -14,15 +31,22 @@ struct Displacement {
 
   explicit Displacement(const Motion<double>& y) {
     const auto& [w, u] = y;
-    const double square = dot(w, w), angle = std::sqrt(square);
-    const bool is_small = angle < 1e-3;  // series to rounding
-    const double half = is_small ? 0.5 - square / 48.0 : std::sin(0.5 * angle) / angle;
+    const double square = dot(w, w), quarter = 0.25 * square;
+    double half, b;  // sin(|w| / 2) / |w|, (|w| - sin |w|) / |w|^3
+    if (square < 1.0) {
+      half = 0.5 * factorial_series<1>(quarter);
+      b = factorial_series<3>(square);
+      scalar = factorial_series<0>(quarter);
+    } else {
+      const double angle = std::sqrt(square);
+      half = std::sin(0.5 * angle) / angle;
+      b = (angle - std::sin(angle)) / (angle * square);
+      scalar = std::cos(0.5 * angle);
+    }
     const double a = 2.0 * half * half;  // (1 - cos |w|) / |w|^2
-    const double b = is_small ? 1.0 / 6.0 - square / 120.0 : (angle - std::sin(angle)) / (angle * square);
     const Vec3<double> across = cross(w, u);
     x = u + a * across + b * cross(w, across);
     vector = half * w;
-    scalar = std::cos(0.5 * angle);
   }
 };
 
@@ -30,6 +54,11 @@ struct Displacement {
 inline Motion<double> inverse_tangent(const Motion<double>& y, const Motion<double>& m) {
   const Motion<double> first = cross(y, m), second = cross(y, first), fourth = cross(y, cross(y, second));
   return m + 0.5 * first + (1.0 / 12.0) * second + (-1.0 / 720.0) * fourth;
+}
+// T(y)^-1' f = f - y x* f / 2 + y x* y x* f / 12 - ...
+inline Force<double> inverse_tangent_transposed(const Motion<double>& y, const Force<double>& f) {
+  const Force<double> first = cross(y, f), second = cross(y, first), fourth = cross(y, cross(y, second));
+  return f - 0.5 * first + (1.0 / 12.0) * second + (-1.0 / 720.0) * fourth;
 }
 // T(y) m = m - y x m / 2 + y x y x m / 6 - ..., to rounding for rotations by less than a turn.
 inline Motion<double> tangent(const Motion<double>& y, const Motion<double>& m) {

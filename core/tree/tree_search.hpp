@@ -57,14 +57,14 @@ class JointGraph {
   // Puts a body into the group of the world.
   void unite_with_world(Index body) { groups_.unite(n_bodies(), body); }
   // Fills the tree joint (n,) and the depth (n + 1,) of all bodies reached from the roots, in bodies or freedoms.
-  // Free joints constrain nothing: they are the last resort. Required joints have been united: a group is entered by
-  // one other joint at most, so that all of them are in the tree.
+  // Free joints, which constrain nothing, come last. Required joints have made groups of bodies (`unite`); at most one
+  // other joint enters each group, so that all required joints are in the tree.
   void grow(View<const Index> roots, Index search, View<const Index> freedoms, View<const bool> is_free,
             View<const bool> is_required, View<const bool> is_usable, View<Index> tree_joint, View<Index> depth) {
     const Index n = n_bodies();
     const auto kind = Search(search);
     std::vector<bool> is_entered(n + 1, false);
-    // Least key first, then the oldest: key, age, joint, body. Keys are depth in bodies, youth, or depth in freedoms.
+    // Least key first, then the oldest: key, age, joint, body. Keys are depth in bodies, minus age, or depth in freedoms.
     using Entry = std::tuple<double, Index, Index, Index>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     Index age = 0;
@@ -151,8 +151,8 @@ class JointGraph {
     }
     return best;
   }
-  // The joint (n,) by which each body is first reached depth first from the world, always on to the body nearest to
-  // it, so that the way is a sweep; -1 for none.
+  // The joint (n,) by which each body is first reached depth first from the world, always on to the neighbour nearest
+  // to the world, so that the search sweeps level by level; -1 for none.
   std::vector<Index> sweep(View<const bool> is_usable) const {
     const Index n = n_bodies();
     std::vector<Index> level(n + 1, -1), queue(n + 1);
@@ -181,7 +181,7 @@ class JointGraph {
     }
     return reaching;
   }
-  // Hangs bodies elsewhere as long as nnz(H) falls; `movable` joints may enter or leave the tree.
+  // Changes parents of bodies as long as nnz(H) falls; `movable` joints may enter or leave the tree.
   void reduce_nonzeros(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
     const auto count = [&](View<const Index> joints) {  // freedoms couple with all on their support: sec. 6.4
       const auto [body, parent, own] = numbered(joints, freedoms);
@@ -206,7 +206,7 @@ class JointGraph {
   static constexpr int most_passes = 20;
   static constexpr Index free_freedoms = 6;
 
-  // A tree in preorder, with what counts of its bodies.
+  // A tree in preorder, with the freedoms of each body's tree joint.
   struct Numbered {
     Array<Index> body, parent;
     std::vector<Index> freedoms;
@@ -234,22 +234,23 @@ class JointGraph {
     }
     return {std::move(body), std::move(parent), std::move(own)};
   }
-  // Hangs bodies elsewhere where that helps, none in a part of the tree already changed; returns how many.
+  // Changes the parents of bodies where that makes nnz(H) less, none in a part of the tree already changed; returns how
+  // many.
   Index rehang(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
     const auto [body, parent, own] = numbered(tree_joint, freedoms);
     const Index n = body.size();
     const std::vector<Index> number = positions(body);
     const Array<Index> depth = depths(parent, own), end = subtree_ends(parent);
-    std::vector<Index> hanging = own;
+    std::vector<Index> subtree_freedoms = own;
     for (Index i = n - 1; i >= 0; --i)
-      if (parent[i] >= 0) hanging[parent[i]] += hanging[i];
+      if (parent[i] >= 0) subtree_freedoms[parent[i]] += subtree_freedoms[i];
     std::vector<bool> is_changed(n, false);
     Index n_moves = 0;
     for (Index i = 0; i < n; ++i) {
       const Index old = tree_joint[body[i]];
       if (old < 0 || !movable[old] || is_changed[i]) continue;
       Index best = -1, gain = 0, new_parent = -1;
-      const Index below = hanging[i] - own[i];
+      const Index below = subtree_freedoms[i] - own[i];
       for (Index e = at_.start[body[i]]; e < at_.start[body[i] + 1]; ++e) {
         const Index j = at_.edge[e], other = at_.other[e];
         if (other < 0) continue;

@@ -270,7 +270,7 @@ def keep_symbols(
     """Escape stars and bars in a docstring, which are products and norms there and no markup."""
     for k, line in enumerate(lines):
         if not IS_MARKUP.match(line):
-            lines[k] = SYMBOL.sub(lambda found: found[1] or "\\" + found[2], line)
+            lines[k] = SYMBOL.sub(lambda match: match[1] or "\\" + match[2], line)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -71,15 +71,15 @@ def with_replaced_joints(
         keep[j] = new is not None
         if new is not None:
             types[j], turns[j] = new
-    kept = np.flatnonzero(keep)
-    names = [mechanism.joint_names[j] for j in kept.tolist()]
-    known, type_index = distinct_types(names, [types[j] for j in kept.tolist()])
+    remaining = np.flatnonzero(keep)
+    names = [mechanism.joint_names[j] for j in remaining.tolist()]
+    known, type_index = distinct_types(names, [types[j] for j in remaining.tolist()])
     of_kept = replace(
-        joints.take(kept),
+        joints.take(remaining),
         types=known,
         type_index=type_index,
-        predecessor_frame=_turned(joints.predecessor_frame, turns)[kept],
-        successor_frame=_turned(joints.successor_frame, turns)[kept],
+        predecessor_frame=_turned(joints.predecessor_frame, turns)[remaining],
+        successor_frame=_turned(joints.successor_frame, turns)[remaining],
     )
     return Mechanism.of_columns(mechanism, (mechanism.body_names, bodies), (names, of_kept))
 
@@ -257,16 +257,16 @@ def advise(mechanism: Mechanism, state: State | None = None, *, seed: int = 0) -
     dynamics = ForwardDynamics(system, state, reactions="basic")
     if not len(dynamics.redundant_rows):
         return Advice((), None, False)
-    there = nearby_state(dynamics, state, seed)
-    report = determined_reactions(system, there)
-    poses = [pose_at(system, state, dynamics), pose_at(system, there)]
+    nearby = nearby_state(dynamics, state, seed)
+    report = determined_reactions(system, nearby)
+    poses = [pose_at(system, state, dynamics), pose_at(system, nearby)]
     is_singular = len(dynamics.redundant_rows) > report.dimension
     loops = tuple(choices_by_loop(system, report, poses[1:] if is_singular else poses))
     advice = Advice(loops, None, is_singular)
     if not advice.replacements:
         return advice
     advised = apply_advice(mechanism, advice).compile()
-    check = check_advice(system, advised, (state, there), advice.remaining, seed + 1)
+    check = check_advice(system, advised, (state, nearby), advice.remaining, seed + 1)
     return Advice(loops, check, is_singular)
 
 
@@ -314,15 +314,15 @@ def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
 
 def _closed_after(dynamics: ForwardDynamics, moving: State, turn: float) -> State:
     """Return a closed state near that after a motion of `turn`; AssemblyError if none is found."""
-    there = displaced(moving, turn * moving.velocity)
-    there = there.with_(velocity=np.zeros_like(there.velocity))
+    closed = displaced(moving, turn * moving.velocity)
+    closed = closed.with_(velocity=np.zeros_like(closed.velocity))
     goal = NEARBY_CLOSURE * min(1.0, float(joint_sizes(dynamics.system).min(initial=1.0)))
     for _ in range(MOST_STEPS):
-        evaluation = dynamics.evaluate(there)
+        evaluation = dynamics.evaluate(closed)
         if float(np.abs(evaluation.position_error).max(initial=0.0)) <= goal:
-            return there
-        there = displaced(there, evaluation.position_correction())
-    return consistent_state(dynamics.system, there)
+            return closed
+        closed = displaced(closed, evaluation.position_correction())
+    return consistent_state(dynamics.system, closed)
 
 
 def _joint_speed(dynamics: ForwardDynamics, state: State) -> float:

@@ -169,15 +169,19 @@ def null_vectors(
     of some joints; (y, -w) are the multipliers.
     """
     part = part_of_rows(matrix, duals, np.full(matrix.pattern.n_primal, -1, dtype=np.intp))
-    kept = keep[part.index]
+    in_basis = keep[part.index]
     on_body = matrix.pattern.ends[matrix.row_block[part.index]] >= 0
     norm = np.linalg.norm(matrix.rows[part.index] * on_body[:, :, None], axis=(1, 2))[:, None]
-    whole = SaddleMatrix.of_rows(part.pattern, part.rows)
-    A, w = constraint_matrix(whole).tocsr(), np.asarray(weights(int(np.count_nonzero(~kept))))
-    scaled = np.empty((len(kept), w.shape[1]))
-    scaled[~kept] = -w
-    scaled[kept] = _least_squares(
-        part.pattern, whole.row_block[kept], part.rows[kept], A[kept].T.tocsc(), A[~kept].T @ w
+    saddle = SaddleMatrix.of_rows(part.pattern, part.rows)
+    A, w = constraint_matrix(saddle).tocsr(), np.asarray(weights(int(np.count_nonzero(~in_basis))))
+    scaled = np.empty((len(in_basis), w.shape[1]))
+    scaled[~in_basis] = -w
+    scaled[in_basis] = _least_squares(
+        part.pattern,
+        saddle.row_block[in_basis],
+        part.rows[in_basis],
+        A[in_basis].T.tocsc(),
+        A[~in_basis].T @ w,
     )
     return part.index, np.divide(scaled, norm, out=np.zeros_like(scaled), where=norm > 0.0)
 
@@ -256,9 +260,9 @@ class ReactionReport:
     def _loops_of_joints(self) -> tuple[IntArray, IntArray]:
         """(start, loops) the redundant loops that each joint is in."""
         cycles, dimension = self.circulations.cycles, self.circulations.dimension
-        number = np.cumsum(dimension > 0) - 1
-        there = dimension[cycles.cycle] > 0
-        joint, loop = cycles.edge[there], number[cycles.cycle[there]]
+        index = np.cumsum(dimension > 0) - 1
+        is_redundant = dimension[cycles.cycle] > 0
+        joint, loop = cycles.edge[is_redundant], index[cycles.cycle[is_redundant]]
         start = np.concatenate([[0], np.cumsum(np.bincount(joint, minlength=len(self.freedom)))])
         return start.astype(np.intp), loop[np.argsort(joint, kind="stable")].astype(np.intp)
 
@@ -341,7 +345,7 @@ def _words(which: BoolArray) -> str:
     """Return such as 'force x, y, torque z'."""
     words = []
     for kind, first in (("force", 3), ("torque", 0)):
-        axes = [axis for axis, there in zip("xyz", which[first : first + 3], strict=True) if there]
+        axes = [axis for axis, has in zip("xyz", which[first : first + 3], strict=True) if has]
         if axes:
             words.append(f"{kind} {', '.join(axes)}")
     return ", ".join(words)

@@ -210,7 +210,7 @@ def judge_order(
 ) -> tuple[OrderingLine, ...]:
     """Return a line for an order of blocks, and one more for what it becomes by repair.
 
-    The `joints` (n_dual,) are names, of which one is told that comes too early.
+    The `joints` (n_dual,) are names, for the remark on the first one that comes too early.
     """
     if not isinstance(pattern, BlockPattern):
         return (_line(pattern, order, name, "given", remark),)
@@ -245,11 +245,11 @@ def judge_order_of_mechanism(
             slot = np.full(n + structure.system.n_joints, -1, dtype=np.intp)
             slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
             slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
-            kept, left = slots[slots >= 0], int(np.count_nonzero(slots < 0))
-            comment = f"{left} joints without kept rows left out" if left else ""
+            sequence, n_missing = slots[slots >= 0], int(np.count_nonzero(slots < 0))
+            comment = f"{n_missing} joints without kept rows left out" if n_missing else ""
             comment = "; ".join(filter(None, (remark, comment)))
             joints = [structure.system.joint_names[j] for j in structure.joints]
-            lines = judge_order(structure.pattern, kept, name, comment, joints)
+            lines = judge_order(structure.pattern, sequence, name, comment, joints)
             return comparison.with_lines(*lines)
     sizes = sorted({n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)})
     raise ShapeError(

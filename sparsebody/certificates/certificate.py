@@ -77,11 +77,11 @@ def logarithmic_growth(n: FloatArray, y: FloatArray) -> LogarithmicGrowth | None
     n, y = n[use], y[use]
     slope, constant = np.polyfit(np.log2(n), y / n, 1, w=n / y)
     fitted = n * (constant + slope * np.log2(n))
-    left = [
+    residuals = [
         float(np.sqrt(np.mean(np.log(y / values) ** 2))) if np.all(values > 0.0) else np.inf
         for values in (fitted, power(n))
     ]
-    return LogarithmicGrowth(float(constant), float(slope), *left)
+    return LogarithmicGrowth(float(constant), float(slope), *residuals)
 
 
 MEASURED = ("largest_front", "nnz_l", "flops")

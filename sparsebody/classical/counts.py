@@ -1,4 +1,4 @@
-"""Operations of every algorithm, counted by running it and put as polynomials in n."""
+"""Operations of every algorithm, counted by running it, as polynomials in the number of joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, l
 from sparsebody.errors import ShapeError, check_name
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
-_CHECKS = 2  # sizes beyond those that a polynomial is found from
+_CHECKS = 2  # sizes at which a fitted polynomial is checked
 
 
 def general_arm(n: int) -> Arm:
@@ -125,7 +125,7 @@ def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
     tallies = {n: count(algorithm, arms(n)) for n in range(SMALLEST, SMALLEST + many)}
     try:
         return _fitted(algorithm.name, geometry, tallies)
-    except ShapeError:  # what is known of the tip is lost one link later
+    except ShapeError:  # known zeros at the tip still count one link further in
         del tallies[SMALLEST]
         tallies[SMALLEST + many] = count(algorithm, arms(SMALLEST + many))
         return _fitted(algorithm.name, geometry, tallies)
@@ -178,8 +178,8 @@ class Polynomial:
 def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
     """Return the polynomial of least degree through all values by size.
 
-    The `checks` largest sizes must be met without having been used. Raises ShapeError if there are
-    too few sizes, or no polynomial of so low a degree goes through all.
+    The `checks` largest sizes are left out of the fit, and must agree with it. Raises ShapeError if
+    there are too few sizes, or no polynomial of so low a degree goes through all.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def _at(polynomial: Polynomial) -> int:
 
 
 def comparisons(counts: dict[str, Counts], *, all_published: bool = True) -> list[Comparison]:
-    """Return what is published of these algorithms and, if asked for, of those not implemented."""
+    """Return what is published of these algorithms and, by default, of those not implemented."""
     return [
         Comparison(published, counts.get(published.algorithm))
         for published in PUBLISHED

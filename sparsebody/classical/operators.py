@@ -279,8 +279,8 @@ class SpatialOperators:
         return np.eye(size, dtype=self.masses.dtype) if is_dense else sparse.eye_array(size).tocsr()
 
     def _diagonal(self, blocks: FloatArray) -> Matrix:
-        place = np.arange(self.n)
-        return assembled(self.storage, place, place, blocks, (self.n, self.n))
+        index = np.arange(self.n)
+        return assembled(self.storage, index, index, blocks, (self.n, self.n))
 
 
 class ArticulatedBlocks(NamedTuple):
@@ -353,8 +353,8 @@ def series_times(eps: Matrix, x: FloatArray, n: int, *, transposed: bool = False
     """Return (1 - eps)^-1 x, or (1 - eps*)^-1 x, without the inverse; eps is below the diagonal."""
     step = eps.T if transposed else eps
     if sparse.issparse(step):
-        left = sparse.eye_array(step.shape[0], format="csr") - step
-        return spsolve_triangular(left.tocsr(), x, lower=not transposed, unit_diagonal=True)
+        matrix = sparse.eye_array(step.shape[0], format="csr") - step
+        return spsolve_triangular(matrix.tocsr(), x, lower=not transposed, unit_diagonal=True)
     total = x
     for _ in range(n - 1):
         total = x + step @ total

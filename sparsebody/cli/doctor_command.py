@@ -119,7 +119,7 @@ def _print_report(report: dict[str, Any]) -> None:
             "HDF5": report["hdf5"],
             "factorizations": ", ".join(report["factorizations"]),
             "CHOLMOD's orders": ", ".join(report["cholmod_orderings"]) or "CHOLMOD is missing",
-            "browser": report["browser"] or "none found; CHROME_BIN=PROGRAM tells one",
+            "browser": report["browser"] or "none found; CHROME_BIN=PROGRAM names one",
         }
     )
     click.echo()

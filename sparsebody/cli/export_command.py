@@ -50,7 +50,7 @@ def export(
 ) -> None:
     """Write a trajectory (.h5) or a mechanism for other programs.
 
-    What a format cannot hold is told by name.
+    What a format cannot hold is named.
     """
     path = Path(source.name)
     is_trajectory = path.suffix.lower() in TRAJECTORY_SUFFIXES

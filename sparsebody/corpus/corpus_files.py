@@ -199,11 +199,11 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
     endings = {"constraints": "A.mtx", "kept_rows": "kept.mtx", "graph": "graph.graphml"}
     endings["quotient_graph"] = "quotient.graph"
     files = {kind: f"{problem.name}_{ending}" for kind, ending in endings.items()}
-    rows, kept = constraint_matrix(problem.matrix("all")), problem.decision.keep
+    rows, keep = constraint_matrix(problem.matrix("all")), problem.decision.keep
     what = header(facts, "constraint rows A on the bodies, all of them")
     write_matrix(rows, folder / files["constraints"], what)
-    counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(kept)}"
-    write_array(np.flatnonzero(kept) + 1, folder / files["kept_rows"], header(facts, counted))
+    counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(keep)}"
+    write_array(np.flatnonzero(keep) + 1, folder / files["kept_rows"], header(facts, counted))
     text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
     _write_text(text, folder / files["graph"])
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])

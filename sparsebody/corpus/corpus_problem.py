@@ -27,10 +27,11 @@ from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
 from sparsebody.corpus import reference_solution as solutions
 from sparsebody.corpus.corpus_families import CorpusFamily
-from sparsebody.dynamics.reductions import classes_of, rank_decision
+from sparsebody.dynamics.reductions import rank_decision
 from sparsebody.equations.system_motion import applied_forces
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
+from sparsebody.model.subgroups import loop_classes
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, largest_eigenvalue, saddle_csc
@@ -62,7 +63,7 @@ class CorpusProblem:
     @cached_property
     def decision(self) -> RankDecision:
         """Which rows are kept, and how sure that is."""
-        classes = classes_of(self.system)
+        classes = loop_classes(self.system)
         decision = rank_decision(self.system, self.state, "remove", RANK_TOLERANCE, classes)
         every = np.ones(self.system.n_rows, dtype=np.bool_)
         return RankDecision(every, np.inf, True, "no rows") if decision is None else decision
@@ -74,8 +75,8 @@ class CorpusProblem:
     def matrix(self, rows: str) -> SaddleMatrix:
         """Return M and A with "all" rows, or with the "kept" ones."""
         structure, system = self.structure(rows), self.system
-        kept = self.constraint[structure.rows]
-        return SaddleMatrix(structure.pattern, system.spatial_inertia, system.inverse_inertia, kept)
+        inertias = system.spatial_inertia, system.inverse_inertia
+        return SaddleMatrix(structure.pattern, *inertias, self.constraint[structure.rows])
 
     def positions(self) -> FloatArray:
         """Return (n_bodies + n_joints, 3) centers of mass and joint points in the world [m]."""

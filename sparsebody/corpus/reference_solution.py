@@ -144,8 +144,8 @@ def least_multipliers(
 
     def solve(*right: FloatArray) -> list[FloatArray]:
         """Return accelerations and multipliers."""
-        x = rough(whole := np.concatenate(right))
-        return np.split(x + rough(residual(K, whole, x, np.zeros(len(x)))), [n])
+        x = rough(both := np.concatenate(right))
+        return np.split(x + rough(residual(K, both, x, np.zeros(len(x)))), [n])
 
     def transposed_product(t: FloatArray) -> FloatArray:
         """Return C' t."""

@@ -75,14 +75,20 @@ def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArra
 
 def is_conservative(system: System) -> bool:
     """Return whether energy is conserved: no prescribed motion, effort, damper or load acts."""
+    dampers = (system.joint_forces, system.point_forces, system.elastic)
+    return is_passive(system) and not any(np.any(forces.damping) for forces in dampers)
+
+
+def is_passive(system: System) -> bool:
+    """Return whether energy never grows: no prescribed motion, effort or load acts."""
     tracked = system.coordinates
     motions = [tracked.motion[item] for item in tracked.prescribed]
     efforts = system.joint_forces.effort + system.point_forces.effort
     at_rest = all(_is_constant(motion) for motion in motions)
     passive = all(_is_constant(effort) and effort(0.0)[0] == 0.0 for effort in efforts)
-    dampers = (system.joint_forces, system.point_forces, system.elastic)
-    undamped = not any(np.any(forces.damping) for forces in dampers)
-    return at_rest and passive and undamped and len(system.external_forces.body) == 0
+    springs = system.joint_forces, system.point_forces
+    damped = all(np.all(forces.damping >= 0.0) for forces in springs)
+    return at_rest and passive and damped and len(system.external_forces.body) == 0
 
 
 def _is_constant(function: object) -> bool:

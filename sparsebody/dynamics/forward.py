@@ -17,7 +17,7 @@ from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_complianc
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
 from sparsebody.dynamics.preparation import AUTO, Formulation, SolverChoice, SolverOptions
-from sparsebody.dynamics.reductions import PlanarAssembler, classes_of
+from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.inverse import DesiredMotion
@@ -25,7 +25,7 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
-from sparsebody.model.subgroups import Subgroup, describe, redundant_subgroups
+from sparsebody.model.subgroups import Subgroup, describe, loop_classes, redundant_subgroups
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import constraint_matrix
@@ -79,6 +79,8 @@ class ForwardDynamics:
         For compliances, a time constant or a number of threads that cannot be.
     AssemblyError
         If no state is given and the initial one cannot be made consistent.
+    MemoryLimitError
+        If no factors fit into the memory of the machine.
 
     Warns
     -----
@@ -249,7 +251,7 @@ class ForwardDynamics:
     @cached_property
     def subgroups(self) -> tuple[Subgroup, ...]:
         """The sub-mechanisms that move within displacement subgroups, and have rows too many."""
-        classes = None if self.reduction == "none" else classes_of(self.system)
+        classes = None if self.reduction == "none" else loop_classes(self.system)
         return () if classes is None else redundant_subgroups(classes)
 
     @property

@@ -9,9 +9,10 @@ from scipy.sparse import csc_array
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.reductions import classes_of, rank_decision
+from sparsebody.dynamics.reductions import rank_decision
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import check_name
+from sparsebody.model.subgroups import loop_classes
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import saddle_csc
 from sparsebody.tolerances import RANK_TOLERANCE
@@ -48,9 +49,9 @@ class KKTMatrix(BriefRepr):
         system, rows = self.structure.system, self.structure.rows
         components = [f"{part} {axis}" for part in (angular, linear) for axis in _AXES]
         joint = system.row_joint[rows]
-        number = rows - system.first_row[joint]
+        row_of_joint = rows - system.first_row[joint]
         on_bodies = ((name, component) for name in system.body_names for component in components)
-        on_joints = zip(joint.tolist(), number.tolist(), strict=True)
+        on_joints = zip(joint.tolist(), row_of_joint.tolist(), strict=True)
         return (*on_bodies, *((system.joint_names[j], f"{of_row} {k}") for j, k in on_joints))
 
 
@@ -97,7 +98,7 @@ def kkt_matrix(system: System, state: State | None = None, *, rows: str = "all")
     check_state(system, state)
     keep = None
     if rows == "independent":
-        decision = rank_decision(system, state, "remove", RANK_TOLERANCE, classes_of(system))
+        decision = rank_decision(system, state, "remove", RANK_TOLERANCE, loop_classes(system))
         keep = None if decision is None else decision.keep
     structure, motion = kkt_structure(system, keep), SystemMotion(system, state)
     return KKTMatrix(

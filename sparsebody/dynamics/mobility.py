@@ -8,7 +8,7 @@ from sparsebody.arrays import HtmlRepr, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.reductions import PlanarRows
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.model.subgroups.ground_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import plane_normals
 from sparsebody.model.system import State, System
 from sparsebody.sparse.row_choices import generic_bars
 
@@ -69,10 +69,10 @@ def generic_mobility(system: System) -> GenericMobility:
 
 def generic_mobility_in_plane(system: System, state: State | None = None) -> GenericMobility | None:
     """Return rank and mobility of the graph, in general position in its plane; None in space."""
-    motion = planar_motion(system)
-    if motion is None:
+    normals = plane_normals(system)
+    if normals is None:
         return None
-    rows = PlanarRows(system, motion).at(consistent_state(system) if state is None else state)
+    rows = PlanarRows(system, normals).at(consistent_state(system) if state is None else state)
     if rows is None:
         return None
     bars = np.bincount(system.row_joint[rows[1] > 0.0], minlength=system.n_joints)

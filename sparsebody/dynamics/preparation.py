@@ -21,13 +21,14 @@ from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE,
     Case,
+    check_memory,
     choose_factorization,
     is_available,
     predict_seconds,
 )
 from sparsebody.factorization.krylov import QUASI_DEFINITE
-from sparsebody.model.subgroups import Classes
-from sparsebody.model.subgroups.ground_motion import ground_motion, planar_motion
+from sparsebody.model.subgroups import Classes, loop_classes
+from sparsebody.model.subgroups.ground_motion import ground_motion
 from sparsebody.model.system import State, System
 from sparsebody.ordering import LONG, candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
@@ -222,6 +223,7 @@ def _best(
         return {kind: predict_seconds(kind, pattern, case.order, case) for kind in backends}
 
     seconds = {name: predictions(case) for name, case in cases.items()}
+    check_memory({case: seconds[name] for name, case in cases.items()})
     _, best, backend = min(
         (time, names.index(name), backend)
         for name, times in seconds.items()
@@ -274,19 +276,18 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     """Decide at a state: with fewer freedoms where that is possible and pays."""
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
-    decide = partial(
-        reductions.reduction, tolerance=options.rank_tolerance, threads=options.threads
-    )
-    plane = planar_motion(system) if options.factorization in IN_PLANE else None
-    reduced, choose = None if plane is None else decide(system, plane, state), choose_in_plane
-    classes = reductions.classes_of(system) if reduced is None else None
-    if classes is not None and options.factorization == "auto":
-        motion = ground_motion(classes, keeps_points=options.baumgarte is None)
+    if options.factorization not in IN_PLANE:
+        return prepared_unreduced(system, state, options, loop_classes(system))
+    motion, reduced = ground_motion(system, keeps_points=options.baumgarte is None), None
+    if motion.is_planar or options.factorization == "auto":
         pays = partial(reduction_pays, ordering=options.ordering)
-        reduced, choose = decide(system, motion, state, ~classes.is_redundant, pays), choose_solver
+        tolerance, threads = options.rank_tolerance, options.threads
+        reduced = reductions.reduction(system, motion, state, pays, tolerance, threads)
     if reduced is None:
+        classes = loop_classes(system) if motion.is_planar else motion.classes
         return prepared_unreduced(system, state, options, classes)
     pattern = reduced.structure.pattern
+    choose = choose_in_plane if motion.is_planar else choose_solver
     choice = choose(pattern, options.ordering, options.factorization, state.position)
     pattern.forget_adjacency()
     evaluator = evaluators.direct_evaluator(reduced.assembler(choice.solver(options.threads)))

@@ -36,7 +36,7 @@ from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.factorization.unit_factors import safe_order
 from sparsebody.model.joints import PointOnPlane
-from sparsebody.model.subgroups import Classes, Kind, displacement_classes, links
+from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import THROUGH_POINT
 from sparsebody.model.subgroups.ground_motion import KEEP_DIRECTIONS, GroundMotion
 from sparsebody.model.system import State, System
@@ -49,12 +49,13 @@ from sparsebody.spatial import rotation_from_quaternion
 
 
 class PlanarRows:
-    """Rows within the plane of `motion`; joints of `is_line` only hold a point on a line in it."""
+    """Rows within a plane; joints of `is_line` only hold a point on a line in it.
 
-    def __init__(self, system: System, motion: GroundMotion) -> None:
-        assert motion.normal is not None
+    `normals` (n_bodies + 1, 3) are those of the plane in body axes, the world's last.
+    """
+
+    def __init__(self, system: System, normals: FloatArray) -> None:
         self.system = system
-        normals = np.concatenate([motion.axis, motion.normal[None]])  # the world's is the last
         self.axes = np.roll(model.triads(normals), 1, axis=1)  # normal, and two in the plane
         self.is_line = np.zeros(system.n_joints, dtype=bool)
         joints = np.flatnonzero(system.joint_kind == PointOnPlane.kind)
@@ -76,16 +77,16 @@ class PlanarRows:
     def evaluation(
         self,
         bodies: IntArray,
-        kept: Table,
+        table: Table,
         roots: FloatArray,
         qr: factorization.BlockQR | None = None,
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation of bodies with roots (n, 2) of inertia and mass, b and x."""
         system = self.system
-        right, x = (large_zeros(3 * len(bodies) + len(kept.rows)) for _ in range(2))
+        right, x = (large_zeros(3 * len(bodies) + len(table.rows)) for _ in range(2))
         roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
         evaluated = dynamics.PlanarEvaluation(
-            kept.native,
+            table.native,
             qr,
             body=bodies.astype(np.uint32),
             gravity=self.axes[-1, 1:] @ system.gravity,
@@ -95,7 +96,7 @@ class PlanarRows:
             x=x,
             n_coordinates=len(system.coordinates.joint),
         )
-        evaluated.fill_rows_on_successors(kept.native, successor_frames(system))
+        evaluated.fill_rows_on_successors(table.native, successor_frames(system))
         return evaluated, right, x
 
     def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
@@ -128,15 +129,15 @@ class PlanarAssembler(Assembler):
 
     def __init__(
         self,
-        motion: GroundMotion,
+        normals: FloatArray,
         structure: KKTStructure,
         left_out: IntArray,
         tree: ReactionTree,
         solver: Solver,
     ) -> None:
-        self._arguments = motion, structure, left_out, tree, solver
+        self._arguments = normals, structure, left_out, tree, solver
         system, n = structure.system, structure.system.n_bodies
-        planar = PlanarRows(system, motion)
+        planar = PlanarRows(system, normals)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         super().__init__(system, structure, bodies, duals, planar.terms)
@@ -146,13 +147,13 @@ class PlanarAssembler(Assembler):
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
         else:
             self.symbolic = self._analyze(solver, own_order)
-        kept, normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
+        rows, normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
         inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
-        self.native, self.right, self.x = planar.evaluation(bodies, kept, roots, qr)
-        self.values, self.native.threads = kept.values, solver.threads
+        self.native, self.right, self.x = planar.evaluation(bodies, rows, roots, qr)
+        self.values, self.native.threads = rows.values, solver.threads
         self._leave_out(planar.table(bodies, left_out), self.native)
 
     def solve_extended(
@@ -206,36 +207,6 @@ def least_singular_value(part: PartOfRows) -> float | None:
     growth = tolerances.EIGENVALUE_TOLERANCE
     largest = largest_eigenvalue(factors.solve, len(part.rows), growth)
     return float(np.sqrt(max(1.0 / largest - tolerances.GRAM_SHIFT, 0.0)))
-
-
-def classes_of(system: System) -> Classes | None:
-    """Return the displacement classes; None where they could not close any loop."""
-    n = system.n_bodies + 1
-    has_loops = model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any()
-    if not has_loops or has_isolated_spherical_joints(system):
-        return None
-    return displacement_classes(system)
-
-
-MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
-
-
-def has_isolated_spherical_joints(system: System) -> bool:
-    """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
-    code = links.joint_codes(system)
-    if np.any((code != links.OTHER) & (code != links.SPHERICAL)):
-        return False
-    n, is_spherical = system.n_bodies + 1, code == links.SPHERICAL
-    chosen = slice(None) if is_spherical.all() else np.flatnonzero(is_spherical)
-    body = np.stack([system.predecessor[chosen], system.successor[chosen]]) % n
-    point = np.stack([system.predecessor_point[chosen], system.successor_point[chosen]])
-    if model.share_points(n, body, point, MANY_SPHERICAL, 10.0 * tolerances.ELEMENT_TOLERANCE):
-        return False
-    on_large = (np.bincount(body.ravel(), minlength=n) > MANY_SPHERICAL)[body]
-    points = point[on_large]
-    size = np.linalg.norm(points, axis=1).max(initial=0.0)
-    label = links.same_elements(body[on_large], points / (size if size > 0.0 else 1.0))
-    return len(np.unique(label)) == len(label)
 
 
 def rank_decision(
@@ -296,9 +267,10 @@ class OnFreedoms(NamedTuple):
 
 def on_freedoms(system: System, motion: GroundMotion, state: State) -> OnFreedoms | None:
     """Return the rows at a state, on three freedoms in a plane, else on six; None off the plane."""
-    if motion.normal is not None:
-        in_plane = PlanarRows(system, motion).at(state)
-        make: Callable[..., Assembler] = partial(PlanarAssembler, motion)
+    if motion.normal is not None:  # planar
+        normals = np.concatenate([motion.axis, motion.normal[None]])
+        in_plane = PlanarRows(system, normals).at(state)
+        make: Callable[..., Assembler] = partial(PlanarAssembler, normals)
         return None if in_plane is None else OnFreedoms(*in_plane, make, "planar motion")
     subgroups = Subgroups.of(system, motion, state)
     rows, make = subgroups.rows(system, state), partial(SubgroupAssembler, subgroups)
@@ -312,16 +284,14 @@ def reduction(
     system: System,
     motion: GroundMotion,
     state: State,
-    is_candidate: BoolArray | None = None,
     pays: Callable[[BlockPattern, BlockPattern], bool] | None = None,
     tolerance: float = tolerances.RANK_TOLERANCE,
     threads: int = 1,
 ) -> Reduction | None:
     """Return the equations on the freedoms that bodies have about the world, decided at a state.
 
-    None where bodies are outside their subgroups, too few joints hold them there, or fewer
-    freedoms than six do not pay by the patterns with them and without. `is_candidate` (n_rows,):
-    rows of joints of bodies with six to choose from, by default all.
+    None where bodies are outside their subgroups, too few joints hold them there, or, in space,
+    fewer freedoms than six do not pay by the patterns with them and without.
     """
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
@@ -341,11 +311,12 @@ def reduction(
     tree = _tree(system, dynamics.reaction_tree(ends, freedoms, n_dropped), is_prescribed)
     if len(tree.bodies) < np.count_nonzero(freedoms < 6):
         return None  # too few joints hold bodies
-    if is_candidate is not None:
+    if motion.classes is not None:
+        is_candidate = ~motion.classes.is_redundant
         keep &= is_within[system.row_joint] | is_candidate
-    patterns = (kkt_structure(system, some).pattern for some in (keep, is_candidate))
-    if pays is not None and not pays(*patterns):
-        return None
+        patterns = (kkt_structure(system, some).pattern for some in (keep, is_candidate))
+        if pays is not None and not pays(*patterns):
+            return None
     width = rows.shape[2]
     pattern = _on_the_world(kkt_structure(system, keep, width).pattern, freedoms < width)
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, width))
@@ -356,7 +327,7 @@ def reduction(
     left_out = np.flatnonzero((size > 0.0) & ~decision.keep)
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
-    bodies = motion.counts() if motion.normal is None else {}
+    bodies = {} if motion.is_planar else motion.counts()
     assembler = partial(within.assembler, structure, left_out, tree)
     return Reduction(structure, decision, assembler, bodies)
 

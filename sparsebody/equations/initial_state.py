@@ -24,6 +24,7 @@ from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100
 _CG_REDUCTION = 1e-5  # of residuals by conjugate gradients
+_COMPLIANT_CLOSINGS = 2  # of poses, as the second one makes up for finite rotations
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +103,52 @@ def consistent_state(
     return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
+def compliant_state(
+    system: System, state: State, opening: FloatArray, compliance: FloatArray
+) -> State:
+    """Return the nearest state with joints open by `opening`, with velocities that keep them so.
+
+    In the metric of the inertias, and by no more than loads of joints with a compliance achieve:
+    M x + A' mu = 0 and A x - E mu = opening - delta, in the same way A (v + x) - E mu = 0 after it.
+    So the state stays what it is in directions that rows with small pivots determine, as those
+    near a singular pose, where closing what is open would move bodies far.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State
+        Open by little, as steps with compliant joints leave it, whatever its velocities.
+    opening : (n_rows,) array
+        That of every row [m, rad].
+    compliance : (n_rows,) array
+        E > 0 of every row over the square of a time: [1/kg, 1/(kg m^2)].
+    """
+    moving = SystemMotion(system, state)
+    if system.n_rows > 0:
+        for _ in range(_COMPLIANT_CLOSINGS):
+            twist = _compliant_change(moving, compliance, opening - moving.position_error)
+            moving = moving.at(displaced(moving.state, twist))
+        for _ in range(_COMPLIANT_CLOSINGS):
+            change = _compliant_change(moving, compliance, -moving.velocity_error)
+            moving = moving.at(moving.state.with_(velocity=moving.state.velocity + change))
+    state = moving.state
+    return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
+
+
+def _compliant_change(
+    moving: SystemMotion, compliance: FloatArray, target: FloatArray
+) -> FloatArray:
+    """Return the twists x (n_bodies, 6) of M x + A' mu = 0, A x - E mu = target."""
+    matrix = kkt_structure(moving.system).matrix(moving.constraint)
+    nothing = np.zeros(matrix.pattern.n_primal_rows)
+    x = _DampedSolver.of(matrix, compliance=compliance).solve(np.append(nothing, target))
+    return x[: len(nothing)].reshape(-1, 6)
+
+
 @dataclass(frozen=True, eq=False)
 class _DampedSolver:
-    """Solutions of [D A'; A -damping diag(A D^-1 A')] x = rhs, scaled to a unit diagonal.
+    """Solutions of [D A'; A -damping diag(A D^-1 A') - E] x = rhs, scaled to a unit diagonal.
 
     So for rhs = (0, target) the primal part is the damped solution of A v = target of least norm
     by D. It is scaled because the pivots of light bodies are lost beside those of heavy ones.
@@ -114,8 +158,10 @@ class _DampedSolver:
     factor: SuperLU
 
     @classmethod
-    def of(cls, matrix: SaddleMatrix, damping: float) -> _DampedSolver:
-        """Return the solver by factors of a damped matrix."""
+    def of(
+        cls, matrix: SaddleMatrix, damping: float = 0.0, compliance: FloatArray | float = 0.0
+    ) -> _DampedSolver:
+        """Return the solver by factors of a damped matrix; `compliance` is E (n_rows,)."""
         n = matrix.pattern.n_primal_rows
         ends = matrix.pattern.ends[matrix.row_block]
         sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
@@ -123,7 +169,7 @@ class _DampedSolver:
         scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)  # diag(A D^-1 A'), sizes of the rows
         kkt = saddle_csc(matrix)
         scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
-        shift = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+        shift = np.concatenate([np.zeros(n), -damping - compliance / scale])
         try:
             return cls(scaling, splu((scaling @ kkt @ scaling + diags_array(shift)).tocsc()))
         except RuntimeError as error:

@@ -147,8 +147,8 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
     weight = level[ends].max(axis=1) + (n + 2.0) * np.append(cost[usable], np.ones(len(roots)))
     first, second = ends.min(axis=1), ends.max(axis=1)
     best = np.lexsort([weight, first * (n + 1) + second])
-    key, place = np.unique((first * (n + 1) + second)[best], return_index=True)
-    edges = best[place]  # the cheapest of parallel joints
+    key, index = np.unique((first * (n + 1) + second)[best], return_index=True)
+    edges = best[index]  # the cheapest of parallel joints
     chosen = csr_array((weight[edges], (first[edges], second[edges])), shape=(n + 1, n + 1))
     order, before = breadth_first_order(minimum_spanning_tree(chosen), 0, directed=False)
     child = order[1:]
@@ -166,7 +166,7 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
 
 
 class Notes:
-    """What a file cannot hold: items by reason, each reason told in one warning."""
+    """What a file cannot hold: items by reason, one warning for each reason."""
 
     def __init__(self) -> None:
         self._items: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ factor of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratio
 change little from machine to machine.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sparsebody.arrays import IntArray
-from sparsebody.errors import MissingDependencyError, check_name
+from sparsebody.errors import MemoryLimitError, MissingDependencyError, check_name
 from sparsebody.factorization import cholmod, mumps, pivoted_lu, unit_factors
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
@@ -52,6 +52,8 @@ class Work(NamedTuple):
     flops: float
 
 
+BYTES = 10.0  # an entry of the factors, with what is assembled beside them
+LARGE_FACTORS = 1e9  # bytes from which on the machine's memory is looked at
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
 
@@ -224,9 +226,32 @@ def predict_seconds(
 
 
 def _seconds(name: str, case: Case) -> float:
-    """Return the predicted time [s]."""
+    """Return the predicted time [s], infinite where memory lacks; MUMPS knows that of all ranks."""
     backend = FACTORIZATIONS[name]
-    return backend.seconds(backend.work(case))
+    work = backend.work(case)
+    size = 0.0 if name == "mumps" else BYTES * work.entries
+    lacks = size > LARGE_FACTORS and size > 1e6 * mumps.available_megabytes()
+    return backend.seconds(IMPOSSIBLE if lacks else work)
+
+
+def check_memory(predictions: Mapping[Case, Mapping[str, float]]) -> None:
+    """Raise MemoryLimitError where memory lacks in all orders for all backends by name.
+
+    Where no prediction is finite for another reason, their analyses tell it.
+    """
+    if all(np.isinf(time) for times in predictions.values() for time in times.values()):
+        needed = min(
+            BYTES * FACTORIZATIONS[name].work(case).entries
+            for case, times in predictions.items()
+            for name in times
+        )
+        if np.isfinite(needed):
+            available = mumps.available_megabytes() / 1e3
+            raise MemoryLimitError(
+                f"factors need at least {needed / 1e9:.1f} GB, but {available:.1f} GB are "
+                'available: use a machine with more memory, or several: factorization="mumps" '
+                "under mpiexec shares the factors among its ranks"
+            )
 
 
 def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:

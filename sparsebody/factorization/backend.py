@@ -116,7 +116,7 @@ def is_dependent(
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 
     Inverse iteration with shifted factors turns y towards the smallest singular value of A'. In
-    long mechanisms A' y can be told from rounding although y' A A' y, which the pivots see, cannot.
+    long mechanisms A' y is above rounding although y' A A' y, which the pivots see, is not.
     """
     n = pattern.n_primal_rows
     y = np.zeros(pattern.n_rows)

@@ -96,7 +96,7 @@ def _abandon() -> None:
 
 
 def available_megabytes() -> float:
-    """Return the memory of this machine that nothing uses; infinite where that is not told."""
+    """Return the memory of this machine that nothing uses; infinite if unknown."""
     try:
         with open("/proc/meminfo") as lines:
             return next(float(s.split()[1]) / 1024 for s in lines if s.startswith("MemAvailable"))

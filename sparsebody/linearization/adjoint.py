@@ -25,14 +25,17 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.checkpoints import interval_of
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
+from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.options import (
     EVERY_STEP,
     Method,
+    Recording,
     Solver,
     check_dynamics,
     check_positive,
@@ -47,7 +50,8 @@ from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 ADJOINT_METHODS = "rk4", "generalized-alpha"
 """The methods of `simulate` whose steps have an adjoint."""
 
-_N_STAGES, _STAGE_SIZE = 4, 19  # of a step, and numbers of a body in each
+_N_STAGES, _STAGE_SIZE = 4, 19  # of a step of "rk4", and numbers of a body in each
+_END_SIZE = 25  # numbers of a body at the end of a step of "generalized-alpha"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +87,10 @@ class Pullback:
             `consistent_state` does; by "force" (n_bodies, 6), wrenches that are constant in body
             axes, about the centers of mass; by "mass" (n_bodies,), "inertia" (n_bodies, 6): Ixx,
             Iyy, Izz, Ixy, Ixz, Iyz, "gravity" (3,), "effort", "stiffness", "rest" and "damping"
-            (n_springs,) of the springs on joint coordinates; and by "control", of its shape, if one
-            is given. In SI units of the function over those of the variable.
+            (n_springs,) of the springs on joint coordinates, "elastic_stiffness",
+            "elastic_compliance" and "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and
+            by "control", of its shape, if one is given. In SI units of the function over those of
+            the variable.
 
         Raises
         ------
@@ -93,8 +99,8 @@ class Pullback:
         ModelError
             If a derivative is not finite.
         """
-        given = {"position": position, "orientation": orientation, "velocity": velocity}
-        records = self._by_records(given)
+        weights = {"position": position, "orientation": orientation, "velocity": velocity}
+        records = self._by_records(weights)
         adjoint, nodes = self._adjoint(), self._nodes
         by_control = {}
         if nodes is not None:
@@ -104,10 +110,10 @@ class Pullback:
         by_state = {"position": first.twist, "velocity": first.velocity}
         return by_state | adjoint.by_parameters | by_control
 
-    def _by_records(self, given: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
+    def _by_records(self, weights: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
         """Return the derivatives by all records; ShapeError if they do not fit."""
         records = {}
-        for name, array in given.items():
+        for name, array in weights.items():
             if array is None:
                 continue
             shape = getattr(self.trajectory, name).shape
@@ -149,6 +155,7 @@ def simulate_with_pullback(
     method: str | Method = "rk4",
     dynamics: ForwardDynamics | Solver | None = None,
     control: FloatArray | None = None,
+    record: Recording = EVERY_STEP,
     memory: int = 2**28,
 ) -> Pullback:
     """Simulate a motion, and return its trajectory with the gradients of functions of it.
@@ -161,11 +168,12 @@ def simulate_with_pullback(
 
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be
-    soft enough for the step there. The default compliance counts as a constant; it depends on the
-    loads, which changes gradients by mass and gravity by percents where joints still vibrate. They
-    take two to five simulations of a large mechanism besides the one; where Newton's factors leave
-    out what decides, as beside stiff springs, an LU decomposition of its whole matrix a step, which
-    takes far longer. The ends of all steps are kept, whatever `memory` is.
+    soft enough for the step there. They are gradients at fixed compliances of the joints, those
+    that the method chooses included: as these depend on the loads, differences by mass and gravity
+    deviate by as much as compliance changes the motion, mostly less than 1e-6 of it, but by
+    percents where joints still vibrate. They take two to four simulations of a large mechanism
+    besides the one; where Newton's factors leave out what decides, as beside stiff springs, an LU
+    decomposition of its whole matrix a step, which takes far longer.
 
     Parameters
     ----------
@@ -174,18 +182,21 @@ def simulate_with_pullback(
     state : State, optional
         Where it begins; default: the nearest consistent state to the model's initial one.
     duration, step : float
-        As in `simulate` [s]; every step is recorded.
+        As in `simulate` [s].
     method : str or Method
-        A name in ADJOINT_METHODS; Method(name, ...) has options. Joints that "generalized-alpha"
-        would make stiffer on the way, as drives load them, need a given `compliance`.
+        A name in ADJOINT_METHODS; Method(name, ...) has options.
     dynamics : Solver or ForwardDynamics, optional
         How equations are solved, as in `simulate`.
     control : (n_steps + 1, n_bodies, 6) float array, optional
         Wrenches about the centers of mass in body axes at the beginning and at the ends of all
         steps, linear between, moment first [N m, N].
+    record : Recording
+        As in `simulate`; default: every step. Functions are of what is recorded, and the trajectory
+        takes memory besides the steps.
     memory : int
-        Bytes for the stages of all steps of "rk4". Where they do not fit, states are kept at some
-        of them, and the steps between are made again: one simulation more, and the same gradients.
+        Bytes for the steps of the motion. Where they do not fit, checkpoints are kept, as many as
+        steps between two of them, and these are made again: one simulation more, and the same
+        gradients.
 
     Returns
     -------
@@ -225,7 +236,7 @@ def simulate_with_pullback(
     if memory != 0:
         check_positive(memory, "memory", "bytes")
     solver = Solver() if dynamics is None else dynamics
-    options = simulation_options(step, (1e-6, 1e-9), method, solver, EVERY_STEP)
+    options = simulation_options(step, (1e-6, 1e-9), method, solver, record)
     check_name(options.method, ADJOINT_METHODS, "method with an adjoint")
     if options.is_adaptive:
         raise SimulationOptionError("step is 'auto', which has no gradient; give one in seconds")
@@ -247,16 +258,22 @@ def simulate_with_pullback(
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[[], Adjoint]
+    interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
     if options.method == "rk4":
-        n_steps = math.ceil(duration / step)
-        per_step = 8 * _N_STAGES * (_STAGE_SIZE * system.n_bodies + system.n_rows)
-        fits = per_step * n_steps <= memory
-        run.stepper = tape = Tape(run.problem, prepared, 1 if fits else math.isqrt(n_steps - 1) + 1)
+        run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape, system, function)
     else:
-        run.stepper = implicit = ImplicitTape(run.problem)
+        run.stepper = implicit = ImplicitTape(run.problem, interval)
         adjoint = partial(ImplicitAdjoint, implicit, prepared, function)
     return Pullback(run.to(duration, False), adjoint, nodes)
+
+
+def step_size(system: System, method: str) -> int:
+    """Return the bytes of a step: of all stages, or of the end of an implicit one."""
+    n, coordinates = system.n_bodies, len(system.coordinates.joint)
+    if method == "rk4":
+        return 8 * _N_STAGES * (_STAGE_SIZE * n + system.n_rows)
+    return 8 * (_END_SIZE * n + n_rows(system) + coordinates)
 
 
 @dataclass(frozen=True, eq=False)

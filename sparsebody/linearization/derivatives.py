@@ -29,6 +29,8 @@ from sparsebody.tree.method import TreeProblem
 _NO_ROWS, _NO_NUMBERS = np.zeros((0, 6)), np.zeros(0)
 _INERTIAS = ("mass", "inertia", "gravity")
 _SPRINGS = ("effort", "stiffness", "rest", "damping")
+ELASTIC_VARIABLES = ("elastic_stiffness", "elastic_compliance", "elastic_damping")
+FRAME_VARIABLES = ("predecessor_frame", "successor_frame")
 
 
 class Tangent(NamedTuple):
@@ -39,27 +41,38 @@ class Tangent(NamedTuple):
 
 
 class Residuals:
-    """F and r of a motion: their changes along directions, and gradients."""
+    """F and r of a motion: their changes along directions, and gradients.
+
+    Gradients by joint frames are given where they are asked for.
+    """
 
     def __init__(
-        self, system: System, state: State, acceleration: FloatArray, multiplier: FloatArray
+        self,
+        system: System,
+        state: State,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+        with_frames: bool = False,
     ) -> None:
         self.system, springs = system, system.joint_forces
-        self.shapes = shapes_of(system)
+        self.shapes, self._with_frames = shapes_of(system), with_frames
         on_joints = np.ascontiguousarray(springs.efforts(state.time))
         on_lines = np.ascontiguousarray(system.point_forces.efforts(state.time))
         self._value, self._rate = np.zeros((2, len(springs.item)))
+        self._deformation = np.zeros((2, len(system.elastic), 6))  # e - e_0, and its rate
         mass, inertia, gravity = map(
             np.ascontiguousarray, (system.mass, system.inertia, system.gravity)
         )
         position, orientation, velocity = map(np.ascontiguousarray, body_arrays(system, state))
         bodies = position, orientation, velocity
         coordinate = np.ascontiguousarray(state.coordinate)
-        self._native = native.MotionResiduals(
+        self.native = native.MotionResiduals(
             (mass, inertia, gravity),
             system_tables(system),
+            system.elastic.joint,
             (bodies, acceleration, multiplier, coordinate, on_joints, on_lines),
             (self._value, self._rate),
+            (self._deformation[0], self._deformation[1]),
         )
 
     def jvp(self, along: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -69,9 +82,10 @@ class Residuals:
         directions = (
             *(along.get("position", _NO_ROWS), along.get("velocity", _NO_ROWS)),
             *(along.get("mass", _NO_NUMBERS), along.get("inertia", _NO_ROWS)),
-            *(along.get("gravity", _NO_NUMBERS), self._effort(along)),
+            *(along.get("gravity", _NO_NUMBERS), self._effort(along), self._resistance(along)),
+            *(along.get("predecessor_frame", _NO_ROWS), along.get("successor_frame", _NO_ROWS)),
         )
-        self._native.jvp(directions, force, row)
+        self.native.jvp(directions, force, row)
         if "force" in along:
             force -= along["force"]
         if "prescribed_acceleration" in along:
@@ -86,6 +100,37 @@ class Residuals:
             if name in along:
                 total = rate * along[name] + (total if len(total) else 0.0)
         return total
+
+    def _resistance(self, along: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the changes (n_elements, 6) of K (e - e_0) + D de/dt; (0, 6) for none."""
+        total = _NO_ROWS
+        for name in ELASTIC_VARIABLES:
+            if name not in along:
+                continue
+            matrix = 0.5 * (along[name] + np.swapaxes(along[name], 1, 2))
+            if name == "elastic_compliance":
+                matrix = -self._stiffness @ matrix @ self._stiffness
+            motion = self._deformation[int(name == "elastic_damping")]
+            change = np.einsum("nij,nj->ni", matrix, motion)
+            total = change + (total if len(total) else 0.0)
+        return total
+
+    @cached_property
+    def _stiffness(self) -> FloatArray:
+        """(n_elements, 6, 6) K of the elastic elements."""
+        root = self.system.elastic.root
+        return np.asarray(np.swapaxes(root, 1, 2) @ root)
+
+    def _of_resistance(self, by: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients by the elements' matrices, symmetric ones, of those by forces."""
+        if len(by) == 0:
+            return {name: np.zeros((0, 6, 6)) for name in ELASTIC_VARIABLES}
+        stiffness, damping = (
+            0.5 * (by[:, :, None] * motion[:, None] + motion[:, :, None] * by[:, None])
+            for motion in self._deformation
+        )
+        compliance = -self._stiffness @ stiffness @ self._stiffness
+        return dict(zip(ELASTIC_VARIABLES, (stiffness, compliance, damping), strict=True))
 
     @cached_property
     def _spring_rates(self) -> dict[str, FloatArray]:
@@ -105,9 +150,16 @@ class Residuals:
         position, velocity, mass, inertia, gravity, effort = (
             np.zeros(self.shapes[name]) for name in names
         )
-        self._native.vjp(y, u, (position, velocity, mass, inertia, gravity, effort))
+        resistance, frames = np.zeros((len(self.system.elastic), 6)), dict[str, FloatArray]()
+        if self._with_frames:
+            frames = {name: np.zeros(self.shapes[name]) for name in FRAME_VARIABLES}
+        by_frames = frames.values() or (_NO_ROWS, _NO_ROWS)
+        outputs = position, velocity, mass, inertia, gravity, effort, resistance, *by_frames
+        self.native.vjp(y, u, outputs)
         tracked = self.system.coordinates
         return {
+            **self._of_resistance(resistance),
+            **frames,
             **{"position": position, "velocity": velocity, "force": -y},
             **{"mass": mass, "inertia": inertia, "gravity": gravity},
             **{name: effort * rate for name, rate in self._spring_rates.items()},
@@ -122,6 +174,8 @@ def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
         **dict.fromkeys(("position", "velocity", "force", "inertia"), (n, 6)),
         **{"mass": (n,), "gravity": (3,)},
         **dict.fromkeys(_SPRINGS, (n_springs,)),
+        **dict.fromkeys(ELASTIC_VARIABLES, (len(system.elastic), 6, 6)),
+        **dict.fromkeys(FRAME_VARIABLES, (system.n_joints, 6)),
         "prescribed_acceleration": (len(system.coordinates.prescribed),),
     }
 
@@ -134,8 +188,11 @@ class Derivatives(BriefRepr):
     [rad, m]; "velocity" (n_bodies, 6) [rad/s, m/s]; "force" (n_bodies, 6), wrenches about the
     centers of mass in body axes [N m, N]; "mass" (n_bodies,); "inertia" (n_bodies, 6): Ixx, Iyy,
     Izz, Ixy, Ixz, Iyz about the center of mass [kg m^2]; "gravity" (3,) [m/s^2]; "effort",
-    "stiffness", "rest", "damping" (n,) of the springs on joint coordinates;
-    "prescribed_acceleration" (n_prescribed,).
+    "stiffness", "rest", "damping" (n,) of the springs on joint coordinates; "elastic_stiffness" or
+    "elastic_compliance", its inverse on the rows that give way, and "elastic_damping"
+    (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of `ElasticElements`, of
+    which the symmetric parts count; "predecessor_frame" and "successor_frame" (n_joints, 6), twists
+    of the joint frames in their own axes [rad, m]; "prescribed_acceleration" (n_prescribed,).
     """
 
     acceleration: FloatArray  # (n_bodies, 6) at the state
@@ -154,7 +211,7 @@ class Derivatives(BriefRepr):
     @cached_property
     def _residuals(self) -> Residuals:
         at = self.evaluation.state, self.acceleration, self.multiplier
-        return Residuals(self.system, *at)
+        return Residuals(self.system, *at, with_frames=True)
 
     def shape(self, variable: str) -> tuple[int, ...]:
         """Return the shape of a variable; UnknownNameError if it is none."""

@@ -13,8 +13,7 @@ to a closed pose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.state_gradients import (
     Adjoint,
     LinearDynamics,
@@ -54,26 +54,28 @@ class Stages(NamedTuple):
     attempt: int  # of open stages, or of closed ones
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One step, or a part of one, that the motion goes on from."""
+class StepPlan(NamedTuple):
+    """What a step takes besides its start."""
 
     time: float  # at its end [s]
     dynamics: ForwardDynamics
-    start: Solved | None  # where it is kept
-    stages: Stages | None
+    attempt: int = 0  # which it was, of open and closed stages
+
+
+class Step(NamedTuple):
+    """One step, or a part of one, that the motion goes on from."""
+
+    start: Solved
+    plan: StepPlan
+    stages: Stages | None  # of compiled steps
 
 
 class Tape(Stepper):
-    """A stepper that keeps the steps that its motion consists of.
-
-    With an interval of 1 these are kept with their stages, else only where they start, once in an
-    interval, and steps between are made again.
-    """
+    """A stepper that keeps the steps that its motion consists of, or makes them again."""
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics, interval: int) -> None:
         super().__init__(problem, dynamics)
-        self.interval, self.steps = interval, list[Step]()
+        self.steps = CheckpointedSteps[Solved, StepPlan, Step](interval, self._repeated)
         self._made: dict[int, Step] = {}  # by the states at their ends
 
     def start(self, state: State) -> None:
@@ -89,38 +91,24 @@ class Tape(Stepper):
         state, chain = self.state, list[Step]()
         while state is not before and id(state) in self._made:
             chain.append(self._made[id(state)])
-            assert chain[-1].start is not None
             state = chain[-1].start.state
         if after is not self.state or state is not before or any(s.stages is None for s in chain):
             raise _singular(time)
         for step in reversed(chain):
-            if self.interval > 1:
-                is_first = len(self.steps) % self.interval == 0
-                step = replace(step, start=step.start if is_first else None, stages=None)
-            self.steps.append(step)
+            self.steps.append(step, step.plan, step.start)
         return after
 
-    def segments(self) -> Iterator[list[tuple[Solved, Step, Stages]]]:
-        """Return the steps with their starts and stages in parts, the last part first."""
-        end = len(self.steps)
-        for first in reversed(range(end)):
-            start, part = self.steps[first].start, []
-            if start is None:
-                continue
-            for step in self.steps[first:end]:
-                solved, stages = start, step.stages
-                if stages is None:
-                    start, stages = self._repeated(start, step)
-                part.append((solved, step, stages))
-            yield part
-            end = first
-
-    def _repeated(self, start: Solved, step: Step) -> tuple[Solved, Stages]:
-        assert self._compiled is not None
-        made = self._compiled(step.dynamics, start.state, start.acceleration, step.time)
-        if made is None or self._compiled.stages is None:
-            raise _singular(step.time)
-        return made[0], Stages(*self._compiled.stages, self._compiled.attempt)
+    def _repeated(self, start: Solved, plans: list[StepPlan]) -> list[Step]:
+        compiled, steps = self._compiled, list[Step]()
+        assert compiled is not None
+        for plan in plans:
+            compiled.starts_closed = plan.attempt > 0
+            made = compiled(plan.dynamics, start.state, start.acceleration, plan.time)
+            if made is None or compiled.stages is None:
+                raise _singular(plan.time)
+            steps.append(Step(start, plan, Stages(*compiled.stages, compiled.attempt)))
+            start = made[0]
+        return steps
 
     def _set_scales(self) -> None:
         super()._set_scales()
@@ -130,9 +118,10 @@ class Tape(Stepper):
     def _step(self, start: _Reached, time: float) -> _Reached:
         assert self._compiled is not None
         self._compiled.stages = None
-        reached, kept = super()._step(start, time), self._compiled.stages
-        stages = None if kept is None else Stages(*kept, self._compiled.attempt)
-        step = Step(time, self._rows.dynamics, start.end, stages)
+        reached, compiled = super()._step(start, time), self._compiled.stages
+        stages = None if compiled is None else Stages(*compiled, self._compiled.attempt)
+        plan = StepPlan(time, self._rows.dynamics, self._compiled.attempt)
+        step = Step(start.end, plan, stages)
         self._made[id(reached.end.state)] = step
         return reached
 
@@ -213,13 +202,13 @@ class ExplicitAdjoint(Adjoint):
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
-        g, tape = StateGradient.zero(self.system.n_bodies), self._tape
-        self.add(g, gradient_at(tape.steps[-1].time))
-        for part in tape.segments():
-            for start, step, stages in reversed(part):
-                g = self._step(start, step, stages, g)
-                self.add(g, gradient_at(start.state.time))
-        state, at = start.state, self._at(step.dynamics)
+        g = StateGradient.zero(self.system.n_bodies)
+        self.add(g, gradient_at(self._tape.state.time))
+        for part in self._tape.steps.parts():
+            for step in reversed(part):
+                g = self._step(step, g)
+                self.add(g, gradient_at(step.start.state.time))
+        state, at = step.start.state, self._at(step.plan.dynamics)
         at.move_to(state)
         self.accelerated(at, state, g, at.accelerations(self.force(state)))
         self.consistent(at, state, g)
@@ -228,13 +217,15 @@ class ExplicitAdjoint(Adjoint):
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
         return self._linear.setdefault(id(dynamics), LinearDynamics(dynamics))
 
-    def _step(self, start: Solved, step: Step, stages: Stages, g: StateGradient) -> StateGradient:
+    def _step(self, step: Step, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
-        assert RK4.open_stages is not None
-        method = (RK4.open_stages, RK4)[stages.attempt]
-        first, n_stages, at = start.state, len(method.node), self._at(step.dynamics)
-        h = step.time - first.time
-        times = [*(first.time + method.node[:-1] * h).tolist(), step.time]
+        (start, (time, dynamics, _), stages), open_stages = step, RK4.open_stages
+        assert stages is not None
+        assert open_stages is not None
+        method = (open_stages, RK4)[stages.attempt]
+        first, n_stages, at = start.state, len(method.node), self._at(dynamics)
+        h = time - first.time
+        times = [*(first.time + method.node[:-1] * h).tolist(), time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
         curves = _Curves(start, h, method, stages.values)
         by_before = np.zeros_like(first.velocity)

@@ -9,8 +9,8 @@ accelerations of the bodies, and
 
 So S = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
 of the end, and its transpose gradients by the end into weights of these: by Newton's factors, whose
-solutions are refined with products by S'. Of starting values, changes of K / b are left out, of the
-order h^2 where steps resolve springs and elements.
+solutions are refined with products by S'. Of starting values, changes of K / b by poses and
+multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
 
-from sparsebody._core import simulation
+from sparsebody._core import linearization, simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import SimulationError
-from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import (
     Adjoint,
@@ -46,11 +45,10 @@ from sparsebody.simulation.implicit.generalized_alpha import (
 )
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
+from sparsebody.simulation.implicit.step_equations import StepEquations
 from sparsebody.simulation.stepper import carried
-
-_MOST_REFINEMENTS = 30
-_REFINED, _ROUNDED = 1e-13, 1e-9  # errors of a solution, relative, and changes that are rounding
-_SLOW = 0.5  # contraction at which the whole matrix is factorized
+from sparsebody.simulation.stepping import Checkpoint, Problem
+from sparsebody.simulation.trajectory import Event
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +59,7 @@ class ImplicitStep:
     end: AlphaState
     h: float  # [s]
     ratio: float  # of h to that of the step before, by which a - dv/dt of the start was changed
+    compliance: float  # [m/N]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,33 +72,61 @@ class Solution:
 
 
 class ImplicitTape(ImplicitStepper):
-    """A stepper that keeps its steps."""
+    """A stepper that keeps its steps with all their parts, or makes them again."""
 
-    steps: list[ImplicitStep]
+    least_step = 0.0  # every record is the end of one
     first: State
+    first_compliance: float
+
+    def __init__(self, problem: Problem, interval: int) -> None:
+        super().__init__(problem)
+        self.steps = CheckpointedSteps[Checkpoint, float, list[ImplicitStep]](
+            interval, self._repeated
+        )
+        self._parts: list[ImplicitStep] = []  # of the newest step
+        self._reached: AlphaState | None = None  # its end, before joints were made stiffer
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         if self._now is not None:
             return
         super().start(state)
-        self.steps, self.first, self._kept_compliance = [], state, self.compliance
+        self.first, self.first_compliance = state, self.compliance
 
     def advance(self, time: float) -> State:
-        """Return the state at `time`; SimulationError if joints became stiffer on the way."""
+        """Return the state at `time`, and keep the step to it."""
+        start = self._checkpoint() if self.steps.is_due else None
+        self._parts = []
         state = super().advance(time)
-        if self.compliance != self._kept_compliance:
-            raise SimulationError(
-                f"at t = {time:.6g} s drives made joints stiffer, from {self._kept_compliance:.1e} "
-                f"to {self.compliance:.1e} m/N, which has no gradient; give a compliance: "
-                f'Method("generalized-alpha", compliance={self.compliance:.1e})'
-            )
+        self.steps.append(self._parts, time, start)
         return state
 
+    def _checkpoint(self) -> Checkpoint:
+        here = self.state, self.acceleration, 0, 0.0, self.rank
+        return Checkpoint(0, *here, self.memory)
+
+    def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[ImplicitStep]]:
+        self.resume(start)
+        self._note, steps = _ignore, []
+        for time in times:
+            self._parts = []
+            super().advance(time)
+            steps.append(self._parts)
+        return steps
+
     def _step(self, time: float, h: float, halvings: int) -> None:
-        start, before = self.now, self._h
+        start, before, compliance, self._reached = self.now, self._h, self.compliance, None
         super()._step(time, h, halvings)
-        self.steps.append(ImplicitStep(start, self.now, h, h / before))
+        end = self._reached or self.now
+        self._parts.append(ImplicitStep(start, end, h, h / before, compliance))
+
+    def _stiffen(self) -> bool:
+        self._reached = self.now
+        return super()._stiffen()
+
+    def soften_to(self, compliance: float) -> None:
+        """Give joints the compliance [m/N] that they had."""
+        self._set_compliance(compliance)
 
     @property
     def coefficients(self) -> AlphaCoefficients:
@@ -117,14 +144,14 @@ class ImplicitTape(ImplicitStepper):
         self._matrix.factorize(b, 0.0)
 
     @property
-    def compliances(self) -> FloatArray:
-        """(n_rows,) those of the rows of joints."""
-        return self._equations.compliance.diagonal
+    def equations(self) -> StepEquations:
+        """The equations, at the point of the newest factors."""
+        return self._equations
 
     @property
-    def native(self) -> simulation.ImplicitEquations:
-        """The equations at the point of the newest factors."""
-        return self._equations.native
+    def newton(self) -> simulation.Newton:
+        """Newton's method, with the newest factors."""
+        return self._newton
 
     def factorize(self, end: AlphaState, b: float, c: float) -> None:
         """Factorize Newton's matrix at the end of a step."""
@@ -146,9 +173,10 @@ class ImplicitTape(ImplicitStepper):
         self._matrix.solve()
         return self._matrix.twist.copy(), self._matrix.multiplier.copy()
 
-    def whole_transpose(self, tangent: FloatArray, b: float, c: float) -> csc_array:
+    def whole_transpose(self, displacement: FloatArray, b: float, c: float) -> csc_array:
         """Return S' at the point of the newest factors, with elastic elements as rows."""
         K, D, M = self._equations.parts(exact_rows=True)
+        tangent = _inverse_tangents(displacement)
         n, n_rows = len(tangent), K.shape[0] - 6 * len(tangent)
         bodies = bsr_array((tangent, np.arange(n), np.arange(n + 1)))
         S = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
@@ -163,15 +191,18 @@ class ImplicitAdjoint(Adjoint):
     ) -> None:
         super().__init__(dynamics.system, control)
         self._tape, self._linear = tape, LinearDynamics(dynamics)
+        self._transposed = TransposedStep(tape, self.system)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
         by_mean = np.zeros_like(g.velocity)
-        for step in reversed(self._tape.steps):
-            self.add(g, gradient_at(step.end.state.time))
-            g, by_mean = self._step(step, g, by_mean)
+        for part in self._tape.steps.parts():
+            for step in (step for steps in reversed(part) for step in reversed(steps)):
+                self.add(g, gradient_at(step.end.state.time))
+                g, by_mean = self._step(step, g, by_mean)
         first = self._tape.first
+        self._tape.soften_to(self._tape.first_compliance)
         self._start_back(first, g, by_mean)
         self.add(g, gradient_at(first.time))
         self._linear.move_to(first)
@@ -203,6 +234,7 @@ class ImplicitAdjoint(Adjoint):
         w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
         by_change = h * h * rows.forces(w_row)
         self.add_inertial(b * w, shift)
+        self.by_parameters["stiffness"] += self._of_stiffness(state, -w, shift)
         g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
         g.twist[:] += self.of_rows(state, -nu[:n], w)
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
@@ -224,9 +256,17 @@ class ImplicitAdjoint(Adjoint):
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
         residuals = Residuals(self.system, state, of.acceleration, -of.multiplier[:n])
         by = residuals.vjp(-p, -pi[:n] / b)
+        by["stiffness"] += self._of_stiffness(state, -p, of.acceleration) / b
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
+
+    def _of_stiffness(self, state: State, y: FloatArray, motion: FloatArray) -> FloatArray:
+        """Return the gradient of y' K motion by the springs' stiffness in K = W k W'."""
+        at = state, np.zeros_like(motion), np.zeros(self.system.n_rows)
+        residuals = Residuals(self.system, *at)
+        of_y, of_motion = (residuals.vjp(x, at[2])["effort"] for x in (y, motion))
+        return of_y * of_motion * (self.system.joint_forces.stiffness > 0.0)
 
     def _step(
         self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray
@@ -234,11 +274,11 @@ class ImplicitAdjoint(Adjoint):
         """Return the gradients by the start of a step, of its state and of a."""
         alpha_m, alpha_f, beta, gamma = method = self._tape.coefficients
         start, end, h = step.start, step.end, step.h
+        self._tape.soften_to(step.compliance)
         mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
         y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
-        transposed = TransposedStep(
-            self._tape, self.system, end, _inverse_tangents(y), method.of_newton(h)
-        )
+        transposed = self._transposed
+        transposed.begin(end, y, *method.of_newton(h))
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
         by_end = by_mean + h * gamma * g.velocity + share * g.acceleration
         w, u = transposed.solve(g.twist + transposed.carried(by_end) / (h * h * beta))
@@ -258,75 +298,68 @@ class ImplicitAdjoint(Adjoint):
 class TransposedStep:
     """S' of a step with the rows of its joints, [S_F' E'; A -C], at the step's end.
 
-    E are the rates of the errors of joints by twists, A but for what joints are open.
-
-    Elastic elements are forces here. Newton's factors leave little of S out; where what they leave
-    out decides, the whole matrix is factorized.
+    Elastic elements are forces here. Where Newton's factors leave out what decides, the whole
+    matrix is factorized.
     """
 
-    def __init__(
-        self,
-        tape: ImplicitTape,
-        system: System,
-        end: AlphaState,
-        tangent: FloatArray,
-        b_and_c: tuple[float, float],
-    ) -> None:
+    def __init__(self, tape: ImplicitTape, system: System) -> None:
         self._tape, self._system = tape, system
-        self._tangent, (self._b, self._c) = tangent, b_and_c
-        self._compliance = tape.compliances
-        self._unit = np.repeat([system.typical_length, 1.0], 3)  # makes an angle a distance
-        n_rows = len(self._compliance)
-        at = end.state, end.acceleration, -end.multiplier[:n_rows]
-        self._residuals, self._no_rows = Residuals(self._system, *at), np.zeros(n_rows)
-        tape.factorize(end, *b_and_c)
+        equations = tape.equations
+        self._n_rows = len(equations.compliance.diagonal)
+        inertias = system.mass, system.inertia, system.gravity
+        mass, inertia, gravity = map(np.ascontiguousarray, inertias)
+        self._native = linearization.TransposedStep(
+            tape.newton,
+            equations.native,
+            (equations.force_residual, equations.row_residual),
+            (mass, inertia, gravity),
+            *(equations.compliance.diagonal, system.typical_length),
+        )
+        self._effort, self._no_rows = (
+            np.zeros(len(system.joint_forces.item)),
+            np.zeros(self._n_rows),
+        )
+
+    def begin(self, end: AlphaState, displacement: FloatArray, b: float, c: float) -> None:
+        """Begin at the end of a step."""
+        self._displacement, self._b, self._c = displacement, b, c
+        at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
+        self._residuals = Residuals(self._system, *at)
+        self._tape.factorize(end, b, c)
 
     def carried(self, gradient: FloatArray) -> FloatArray:
         """Return T^-1' of gradients (n_bodies, 6) by displacements."""
-        return np.asarray(np.einsum("nji,nj->ni", self._tangent, gradient))
+        return simulation.inverse_tangent_forces(self._displacement, gradient)
 
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
         by = self._residuals.vjp(w, self._no_rows)
         by_twist = by["position"]
-        self._tape.native.add_error_forces(u, by_twist)
+        self._tape.equations.native.add_error_forces(u, by_twist)
         return by, by_twist
-
-    def _product(self, w: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        by, by_twist = self.gradients(w, u)
-        by_rates = self._c * by["velocity"] + self._b * momenta(self._system, w)
-        rows = np.zeros_like(u)
-        self._tape.native.row_products(w, rows)
-        return by_twist + self.carried(by_rates), rows - self._compliance * u
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return w (n_bodies, 6) and u (n_rows,) of S' [w; u] = [force; 0]."""
-        w, u = np.zeros_like(force), np.zeros_like(self._compliance)
-        residual, size = (force, u), np.inf
-        for _ in range(_MOST_REFINEMENTS):
-            change, multiplier = self._tape.solve(*residual)
-            w, u = w + change, u + multiplier[: len(u)]
-            last, size = size, self._size(change)
-            contraction, relative = size / last, size / (self._size(w) or 1.0)
-            if not contraction < _SLOW:
-                if relative <= _ROUNDED:
-                    return w, u
-                break
-            if relative * max(contraction, relative) <= _REFINED:
-                return w, u
-            product = self._product(w, u)
-            residual = force - product[0], -product[1]
+        w, u, end = np.empty_like(force), np.empty(self._n_rows), self._end
+        native = self._residuals.native
+        if self._native.solve(native, end, force, self._effort, w, u):
+            return w, u
         return self._by_whole_matrix(force)
 
-    def _size(self, twist: FloatArray) -> float:
-        return float(np.abs(twist * self._unit).max(initial=0.0))
+    @property
+    def _end(self) -> tuple[FloatArray, float, float]:
+        return self._displacement, self._b, self._c
 
     def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        matrix = self._tape.whole_transpose(self._tangent, self._b, self._c)
+        matrix = self._tape.whole_transpose(*self._end)
         rhs = np.append(force.ravel(), np.zeros(matrix.shape[0] - force.size))
         x = np.asarray(scaled_lu(matrix, force.size)(rhs), dtype=float)
         n = force.size
-        return x[:n].reshape(force.shape), x[n : n + len(self._compliance)]
+        return x[:n].reshape(force.shape), x[n : n + self._n_rows]
+
+
+def _ignore(event: Event) -> None:
+    """Tell nothing of steps that are made again."""
 
 
 def _inverse_tangents(y: FloatArray) -> FloatArray:
@@ -338,8 +371,5 @@ def _inverse_tangents(y: FloatArray) -> FloatArray:
 
 def _transported(start: State, end: State, force: FloatArray) -> FloatArray:
     """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
-    back = np.swapaxes(body_rotations(start), 1, 2)
-    turn = back @ body_rotations(end)
-    way = np.einsum("nij,nj->ni", back, end.position - start.position)
-    moment, linear = (np.einsum("nij,nj->ni", turn, part) for part in np.hsplit(force, 2))
-    return np.hstack([moment + np.cross(way, linear), linear])
+    first, last = ((state.position, state.orientation) for state in (start, end))
+    return linearization.transported_forces(first, last, force)

@@ -98,8 +98,8 @@ class Linearization:
         independent_rows = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
         n, m = 6 * system.n_bodies, system.n_rows
         control = None if body_force is None else lambda time, state: body_force
-        held, k, w = springs_as_stretches(system, state)
-        equations = StepEquations(held, _no_compliance(system), control)
+        constant, k, w = springs_as_stretches(system, state)
+        equations = StepEquations(constant, _no_compliance(system), control)
         equations.begin(state)
         equations.acceleration[:], equations.multiplier[:m] = acceleration, -multiplier
         equations.evaluate()

@@ -214,9 +214,9 @@ def wave_path(corners: Sequence[ArrayLike], n: int = 40) -> FloatArray:
     return np.concatenate([*legs, points[-1:]])
 
 
-def _vectors(given: ArrayLike | Sequence[ArrayLike], name: str) -> FloatArray:
+def _vectors(value: ArrayLike | Sequence[ArrayLike], name: str) -> FloatArray:
     """Return finite vectors (n, 3), of one vector n = 1; ModelError if they are not."""
-    numbers = np.asarray(given, dtype=float)
+    numbers = np.asarray(value, dtype=float)
     vectors = np.atleast_2d(numbers)
     if vectors.ndim != 2 or vectors.shape[1] != 3 or not len(vectors):
         raise ModelError(f"{name} has the shape {numbers.shape}; give (3,) or (n, 3)")

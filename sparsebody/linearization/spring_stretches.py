@@ -1,8 +1,8 @@
 """Springs as stretches w'x of stiffness k, in place of entries k w w' of K.
 
-As k (w'x)^2 the energy of soft springs is not lost beside stiff ones, of which x' K x has the
-rounding. What K has of springs besides, the geometric stiffness of their forces, is that of the
-same system with these forces held constant.
+Written as k (w'x)^2, the energy of soft springs is not lost in the rounding errors that stiff ones
+leave in x' K x. The geometric stiffness of the forces of springs remains in K: it is that of the
+same system with these forces constant.
 """
 
 from dataclasses import replace
@@ -39,17 +39,17 @@ def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArr
         ]
     )
     stretch = motion.coordinates.value[on_joints.item] - on_joints.rest
-    held = replace(
+    constant = replace(
         system,
-        joint_forces=_held(on_joints, stretch, state.time),
-        point_forces=_held(on_lines, length - on_lines.rest_length, state.time),
+        joint_forces=_with_constant_effort(on_joints, stretch, state.time),
+        point_forces=_with_constant_effort(on_lines, length - on_lines.rest_length, state.time),
     )
     stiffness = np.concatenate([on_joints.stiffness, on_lines.stiffness])
     rows = np.concatenate([rates, line_rates])
-    return held, stiffness, _matrix(rows, ends, 6 * system.n_bodies)
+    return constant, stiffness, _matrix(rows, ends, 6 * system.n_bodies)
 
 
-def _held(springs: AnySprings, stretch: FloatArray, time: float) -> AnySprings:
+def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float) -> AnySprings:
     """Return springs whose force at a time, but for damping, is a constant effort."""
     effort = springs.efforts(time) - springs.stiffness * stretch
     constant = tuple(Polynomial((value,)) for value in effort.tolist())
@@ -63,8 +63,8 @@ def _lines(system: System, state: State) -> tuple[FloatArray, FloatArray]:
     position = np.concatenate([state.position, np.zeros((1, 3))])
     body = np.stack([lines.first, lines.second], axis=1)
     point = np.stack([lines.first_point, lines.second_point], axis=1)
-    place = position[body] + np.einsum("nsij,nsj->nsi", rotation[body], point)
-    difference = place[:, 1] - place[:, 0]
+    end = position[body] + np.einsum("nsij,nsj->nsi", rotation[body], point)
+    difference = end[:, 1] - end[:, 0]
     length = np.linalg.norm(difference, axis=1)
     outwards = np.stack([-difference, difference], axis=1) / length[:, None, None]
     linear = np.einsum("nsij,nsi->nsj", rotation[body], outwards)
@@ -74,7 +74,7 @@ def _lines(system: System, state: State) -> tuple[FloatArray, FloatArray]:
 def _matrix(rows: FloatArray, ends: IntArray, width: int) -> csc_array:
     """Return rows (n, 2, 6) on bodies (n, 2), -1 for the world, as a matrix (n, width)."""
     index = 6 * ends[:, :, None] + np.arange(6)
-    number = np.broadcast_to(np.arange(len(rows))[:, None, None], index.shape)
+    row = np.broadcast_to(np.arange(len(rows))[:, None, None], index.shape)
     is_body = index >= 0
-    entries = rows[is_body], (number[is_body], index[is_body])
+    entries = rows[is_body], (row[is_body], index[is_body])
     return coo_array(entries, shape=(len(rows), width)).tocsc()

@@ -1,11 +1,12 @@
-"""Gradients by states, and how accelerations and projections turn them into others.
+"""Adjoints of accelerations and projections: gradients by states, turned into earlier ones.
 
 With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a gradient g
 
 - by accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
   changes of these equations;
-- by a velocity v closed from v_o, M (v - v_o) + A' nu = 0 and A v = k, into M p by v_o, and into
-  those of -pi' A v and -p' (M (v - v_o) + A' nu) by pose and inertias; by a closed pose likewise.
+- by a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p by
+  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias; by
+  a projected pose likewise.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody._core import linearization as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
-from sparsebody.linearization.derivatives import Residuals, shapes_of
+from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
@@ -31,7 +33,7 @@ _DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then x
 
 
 class StateGradient(NamedTuple):
-    """Gradients (n_bodies, 6) by twists, velocities and accelerations; sums, in place."""
+    """Gradients (n_bodies, 6) by twists, velocities and accelerations, accumulated in place."""
 
     twist: FloatArray
     velocity: FloatArray
@@ -39,7 +41,7 @@ class StateGradient(NamedTuple):
 
     @classmethod
     def zero(cls, n_bodies: int) -> StateGradient:
-        """Return that of nothing."""
+        """Return zeros."""
         return cls(*np.zeros((3, n_bodies, 6)))
 
 
@@ -78,15 +80,15 @@ class LinearDynamics:
     ) -> tuple[FloatArray, FloatArray]:
         """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; row].
 
-        Zeros where there is no solution of a force that is rounding, relative to `size`. `row` is
-        zero by default.
+        Zeros where the matrix is singular and `force` is a rounding error, relative to `size`.
+        `row` is zero by default.
         """
         twist, dual = np.zeros(self._shape), np.zeros(self._n_rows)
         try:
             self.dynamics.run(lambda solver: self._solve(solver, force, row))
         except SingularSystemError:
             if not largest(force) <= _ROUNDING * size:
-                raise  # else rounding, of which a mechanism without freedoms leaves nothing
+                raise  # else rounding errors, all there is in a mechanism without freedoms
             return twist, dual
         self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
         return twist, np.negative(dual, out=dual)
@@ -96,7 +98,7 @@ class LinearDynamics:
     ) -> tuple[FloatArray, FloatArray]:
         """Return p and pi of [M A'; A_o 0] [p; pi] = [force; 0], A_o of another pose near by.
 
-        By two corrections with the factors at the state: an error as the cube of the distance.
+        By two corrections with the factors at the state: the error is of third order in distance.
         """
         p, pi = self.solve(force, size)
         if other is None:
@@ -125,24 +127,25 @@ class LinearDynamics:
 
 
 class Adjoint:
-    """Gradients by the parameters of a motion, sums of what is turned back."""
+    """Gradients by the parameters of a motion, accumulated backwards in time."""
 
     def __init__(self, system: System, control: Control | None) -> None:
         self.system, self.control = system, control
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration"):
+        for name in ("position", "velocity", "prescribed_acceleration", *FRAME_VARIABLES):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
+        self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
         self.size = 0.0  # of the largest gradient by a state
         self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, of those by states at times."""
+        """Return the gradient by the first state, given those by the states at all times."""
         raise NotImplementedError
 
     def add(self, g: StateGradient, other: StateGradient | None) -> None:
-        """Add the gradient by a state that a function takes, if it does."""
+        """Add the gradient of the objective by a state, if it depends on that."""
         if other is not None:
             for part, added in zip(g, other, strict=True):
                 part += added
@@ -167,7 +170,7 @@ class Adjoint:
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
-        for name, total in self.by_parameters.items():
+        for name, total in self._sums:
             total += by[name]
         self.add_force_gradient(time, by["force"])
 
@@ -178,10 +181,10 @@ class Adjoint:
     def consistent(
         self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Turn the gradient by a state into that by changes made consistent by the least motion.
+        """Turn the gradient by a consistent state into that by the state before its projection.
 
-        By motions M^-1 A_f' with the rows at the pose of `factors`, if it is given. Returns p of
-        the velocity and of the pose.
+        The projection moves along M^-1 A_f', with the rows at the pose of `factors` if it is given.
+        Returns p of the velocity and of the pose.
         """
         by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
@@ -214,11 +217,10 @@ class Adjoint:
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:
     """Return M velocity (n_bodies, 6)."""
-    turning = np.einsum("nij,nj->ni", system.inertia, velocity[:, :3])
-    return np.hstack([turning, system.mass[:, None] * velocity[:, 3:]])
+    mass, inertia = np.ascontiguousarray(system.mass), np.ascontiguousarray(system.inertia)
+    return native.momenta(mass, inertia, np.ascontiguousarray(velocity))
 
 
 def force_cross(v: FloatArray, f: FloatArray) -> FloatArray:
     """Return v x* f (n, 6). Featherstone (2008), eq. (2.34)."""
-    (w, u), (moment, force) = np.hsplit(v, 2), np.hsplit(f, 2)
-    return np.hstack([np.cross(w, moment) + np.cross(u, force), np.cross(w, force)])
+    return native.force_cross(np.ascontiguousarray(v), np.ascontiguousarray(f))

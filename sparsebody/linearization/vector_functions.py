@@ -18,7 +18,13 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.adjoint import Pullback, simulate_with_pullback
-from sparsebody.linearization.derivatives import Derivatives, derivatives, shapes_of
+from sparsebody.linearization.derivatives import (
+    ELASTIC_VARIABLES,
+    FRAME_VARIABLES,
+    Derivatives,
+    derivatives,
+    shapes_of,
+)
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, TimeFunction
 from sparsebody.simulation.options import check_positive, n_whole_steps, rest_of_step
@@ -27,6 +33,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
+_NO_VALUES = (*ELASTIC_VARIABLES, *FRAME_VARIABLES)  # parameters of which there are only changes
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
 
@@ -81,6 +88,7 @@ class _OfVariables(VectorFunction):
     def __init__(self, system: System, state: State, shapes: Shapes, names: Sequence[str]) -> None:
         n = system.n_bodies
         known = {**shapes, "position": (n, 3), "orientation": (n, 4)}
+        known = {name: shape for name, shape in known.items() if name not in _NO_VALUES}
         if not names:
             raise ShapeError(f"no variable: give one or more of {', '.join(known)}")
         for name in names:
@@ -248,7 +256,7 @@ class SimulationFunction(_OfVariables):
 
 
 def variables(system: System, state: State) -> dict[str, FloatArray]:
-    """Return what the system and a state have for all variables; no wrenches."""
+    """Return what the system and a state have for the variables of functions; no wrenches."""
     springs, tracked = system.joint_forces, system.coordinates
     return {
         **{name: getattr(state, name) for name in _STATE},

@@ -227,7 +227,7 @@ class Cylinder:
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A ball [m]."""
+    """A sphere [m]."""
 
     name: ClassVar[str] = "sphere"
     radius: float
@@ -310,10 +310,10 @@ def _triples(value: ArrayLike, who: str, what: str) -> FloatArray:
 
 def _indices(value: ArrayLike, who: str, what: str) -> IntArray:
     """Return rows of three indices, read-only."""
-    given = _triples(value, who, what)
-    index = given.astype(np.intp)
-    if (index != given).any() or (index < 0).any():
-        wrong = given[(index != given) | (index < 0)][0]
+    triples = _triples(value, who, what)
+    index = triples.astype(np.intp)
+    if (index != triples).any() or (index < 0).any():
+        wrong = triples[(index != triples) | (index < 0)][0]
         raise ModelError(f"{who}: {what} have the index {wrong:g}; give those of vertices, from 0")
     index.flags.writeable = False
     return value if _is_kept(value, np.intp) else index

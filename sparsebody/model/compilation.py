@@ -160,7 +160,7 @@ def _tracked_coordinates(
         row=np.array(row, dtype=np.intp),
         motion=tuple(joints.prescribed.get(j, {}).get(i) for j, i in used),
     )
-    item = {pair: number for number, pair in enumerate(used)}
+    item = {pair: k for k, pair in enumerate(used)}
     return coordinates, np.array([item[pair] for pair in forced], dtype=np.intp)
 
 

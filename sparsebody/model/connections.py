@@ -159,8 +159,8 @@ def distinct_types(
             raise ModelError(
                 f"joint {names[j]!r}: type is {kind!r}; give a joint type such as Revolute()"
             )
-    number = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
-    return tuple(number), np.array([number[kind] for kind in kinds], dtype=np.intp)
+    index = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
+    return tuple(index), np.array([index[kind] for kind in kinds], dtype=np.intp)
 
 
 def count_cycles(n_bodies: int, predecessor: IntArray, successor: IntArray) -> int:

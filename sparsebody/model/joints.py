@@ -108,12 +108,12 @@ class JointType:
 
 @dataclass(frozen=True)
 class Revolute(JointType, name="revolute"):
-    """A hinge: rotation about the common z axis; q is the angle [rad]. RBDA sec. 4.4."""
+    """Revolute: rotation about the common z axis; q is the angle [rad]. RBDA sec. 4.4."""
 
 
 @dataclass(frozen=True)
 class Prismatic(JointType, name="prismatic"):
-    """A slide: translation along the common z axis; q is the distance [m]. RBDA sec. 4.4."""
+    """Prismatic: translation along the common z axis; q is the distance [m]. RBDA sec. 4.4."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Planar(JointType, name="planar"):
 
 @dataclass(frozen=True)
 class Spherical(JointType, name="spherical"):
-    """A ball: q is the unit quaternion of S in P, the velocity is angular, in S. RBDA sec. 4.4."""
+    """Spherical: q is the unit quaternion of S in P, velocity angular, in S. RBDA sec. 4.4."""
 
 
 @dataclass(frozen=True)

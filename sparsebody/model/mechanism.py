@@ -77,7 +77,7 @@ class Mechanism:
         self._joints = Table(NO_JOINTS, self._joint)
         self._graph: nx.MultiDiGraph | None = None
 
-    # ---- what is there ----------------------------------------------------------------------
+    # ---- contents ---------------------------------------------------------------------------
 
     @property
     def bodies(self) -> dict[str, RigidBody]:
@@ -91,7 +91,7 @@ class Mechanism:
 
     @property
     def graph(self) -> nx.MultiDiGraph:
-        """The body-joint graph, made when it is asked for; a picture that cannot be changed.
+        """The body-joint graph, made on demand and frozen.
 
         Every node but "world" carries a `body` (RigidBody), every edge, from predecessor to
         successor with the joint's name as key, a `joint` (Joint).
@@ -201,7 +201,7 @@ class Mechanism:
         ------
         ModelError
             If the name is taken, a number is not finite, the mass is negative, the inertia is not
-            that of a solid, the quaternion is not unit or the shape is none.
+            that of a solid, the quaternion is not unit or the shape is not a Shape.
         """
         (index,) = self.add_bodies(
             [name],
@@ -316,10 +316,9 @@ class Mechanism:
             [m/N, rad/(N m)], symmetric and positive semidefinite. The rows are those of
             `joint_type.constraint_force_subspace`, zero is rigid. A compliant row is no
             constraint but a force, of the potential e' C^-1 e / 2 with the error e of the joint:
-            it counts neither in the rank nor in the mobility. Explicit methods take it for the
-            spring that it is, and need steps that resolve its oscillations; with
-            ``method="generalized-alpha"`` [.., A'; A, -C] is solved for errors and forces at once,
-            as well for C -> 0 as for a soft joint.
+            it counts neither in the rank nor in the mobility. Explicit methods treat it as a
+            spring, and need steps that resolve its oscillations; ``method="generalized-alpha"``
+            solves [.., A'; A, -C] for errors and forces at once, which is well posed for C -> 0.
         damping : float, (rows,) or (rows, rows) array_like
             Of the compliant rows [N s/m, N m s/rad], likewise; rigid rows have none.
 
@@ -424,7 +423,7 @@ class Mechanism:
     ) -> Joint:
         """Keep two points (in body frames [m]) `length` apart; default: as they are at the start.
 
-        A massless rod with ball ends: a joint of type ConstantDistance.
+        A massless rod between spherical joints: a joint of type ConstantDistance.
         """
         frames = Frame(first_point), Frame(second_point)
         if length is None:
@@ -572,13 +571,13 @@ class Mechanism:
         I_y, I_z, J : float
             Second moments of area about y and z, and the torsion constant [m^4].
         damping : float
-            Of all strains, over their stiffness [s].
+            Damping of all strains over their stiffness [s].
         start, end : (3,) array_like
             Ends in the world [m].
         z_axis : (3,) array_like
             Direction in the world whose part across the beam is its z axis.
         length : float
-            Without force [m].
+            Without load [m].
         predecessor_frame, successor_frame : Frame
             At the ends, in the frames of the bodies.
         """
@@ -588,7 +587,7 @@ class Mechanism:
             along, length = last - first, float(np.linalg.norm(last - first))
             if not length > 0.0:
                 raise ModelError(f"{who}: start and end are both {first.tolist()}; give two points")
-            if z_axis is None:  # upwards where the beam does not run so
+            if z_axis is None:  # vertical unless the beam is
                 z_axis = (0.0, 0.0, 1.0) if abs(along[2]) < 0.9 * length else (1.0, 0.0, 0.0)
             across = vector(z_axis, who, "z axis")
             across = across - across @ along / length**2 * along
@@ -608,14 +607,14 @@ class Mechanism:
             Beam(name, *ends, first_frame[0], second_frame[0], length, *section, damping)  # type: ignore[arg-type]
         )
 
-    # ---- what is made of it -----------------------------------------------------------------
+    # ---- compilation ------------------------------------------------------------------------
 
     def compile(self) -> System:
         """Return the immutable System of flat arrays that everything else computes with.
 
         A body without mass, or with zero moments of inertia, may be welded by rigid Fixed joints to
-        another one or to the world: there it becomes part of that body, and is none of the System,
-        nor is the weld a joint of it. A point mass, without any moments, may also hang on Spherical
+        another one or to the world: there it becomes part of that body, and neither it nor the weld
+        is in the System. A point mass, without any moments, may also hang on Spherical
         or ConstantDistance joints at its center, where nothing turns it.
 
         Raises

@@ -112,11 +112,11 @@ def _on_hosts(mechanism: Mechanism, hosts: Hosts) -> Mechanism:
     host = hosts.host
     n = len(host) - 1
     is_body = host[:n] == np.arange(n)
-    number = np.append(np.where(is_body, np.cumsum(is_body) - 1, -1), -1)  # the world is -1
+    index = np.append(np.where(is_body, np.cumsum(is_body) - 1, -1), -1)  # the world is -1
     (bodies, joints), names = mechanism.columns(), mechanism.joint_names
     ends = np.stack([joints.predecessor, joints.successor])
     remaining = np.flatnonzero(host[ends[0]] != host[ends[1]])
-    on_hosts = number[host[ends[:, remaining]]]
+    on_hosts = index[host[ends[:, remaining]]]
     chosen, of_remaining = np.flatnonzero(is_body), joints.take(remaining)
     of_remaining = replace(
         of_remaining,

@@ -108,22 +108,22 @@ class ControlArguments:
             self._control.check(1, time)
 
 
-def control_of(given: Any) -> Control | None:
+def control_of(function: Any) -> Control | None:
     """Return what the user gives as a control, ready to be called.
 
     Raises SimulationOptionError if it is no function.
     """
-    if isinstance(given, _FUNCTION):
-        return CompiledControl(ctypes.cast(given, ctypes.c_void_p).value or 0, 0, given)
-    if isinstance(getattr(given, "address", None), int):  # a Numba cfunc
-        return CompiledControl(given.address, 0, given)
-    if type(given).__name__ == "LowLevelCallable":
-        return CompiledControl(*_in_capsule(tuple.__getitem__(given, 0)), given)
-    if given is not None and not callable(given):
+    if isinstance(function, _FUNCTION):
+        return CompiledControl(ctypes.cast(function, ctypes.c_void_p).value or 0, 0, function)
+    if isinstance(getattr(function, "address", None), int):  # a Numba cfunc
+        return CompiledControl(function.address, 0, function)
+    if type(function).__name__ == "LowLevelCallable":
+        return CompiledControl(*_in_capsule(tuple.__getitem__(function, 0)), function)
+    if function is not None and not callable(function):
         raise SimulationOptionError(
-            f"control is {given!r}; give a function of time and state, or a C function"
+            f"control is {function!r}; give a function of time and state, or a C function"
         )
-    return given
+    return function
 
 
 def _in_capsule(capsule: object) -> tuple[int, int]:
@@ -147,7 +147,7 @@ _TIME_TOLERANCE = 4.0 * np.finfo(float).eps  # of times, relative
 class Motion(Protocol):
     """A stepper, as far as states on its way are concerned."""
 
-    def acceleration_at(self, state: State) -> FloatArray: ...  # noqa: D102
+    def acceleration_at(self, state: State) -> FloatArray | None: ...  # noqa: D102
     def closed(self, state: State) -> State: ...  # noqa: D102
 
 

@@ -1,8 +1,8 @@
 """Explicit steps: as one native call, and variational ones where the equations need Python.
 
 The call evaluates, closes joints, and takes loads, prescribed motions and control. The stages of a
-step stay open but near singular poses, Hairer, Lubich, Wanner (2006), sec. IV.4, by a method that
-then has smaller errors than the one asked for.
+step are projected onto the constraints near singular poses alone; elsewhere only its end is, by a
+method that has smaller errors so. Hairer, Lubich, Wanner (2006), sec. IV.4.
 """
 
 import math
@@ -48,9 +48,9 @@ Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 """The nodes of a method, and a step of it by native steps, from a start, of h [s]."""
 
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
-_LAST_NODE = 1.0 - 1e-12  # but for rounding
+_LAST_NODE = 1.0 - 1e-12  # nodes beyond it are the end of a step
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
-_SINGULAR_CONTRACTION = 0.3  # of an opening that a correction leaves: rows change much in a step
+_SINGULAR_CONTRACTION = 0.3  # share of an opening that a correction leaves: singular beyond
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
@@ -81,7 +81,9 @@ class ExplicitSteps:
         self._small, self._is_adaptive, self._keeps_stages = small, is_adaptive, keeps_stages
         # of the newest step, if kept: (s, n_bodies, 19) x, q, v and a, and (s, n_rows) multipliers
         self.stages: tuple[FloatArray, FloatArray] | None = None
-        self.attempt = 0  # of open and closed stages, which the newest step was
+        self.attempt = 0  # 0 if the newest step had open stages, 1 if closed ones
+        # Whether the next step tries closed stages first, because open ones failed
+        self.starts_closed = False
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
         self._first_attempt = 0
@@ -113,7 +115,9 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        for k, (nodes, attempt) in enumerate(self._attempts, self._first_attempt):
+        skipped = int(self.starts_closed and len(self._attempts) > 1)
+        attempts = self._attempts[skipped:]
+        for k, (nodes, attempt) in enumerate(attempts, self._first_attempt + skipped):
             self.attempt = k
             times_and_functions = self._functions(evaluator, state.time, time, nodes)
             start = poses, state.coordinate, acceleration, *times_and_functions
@@ -121,7 +125,8 @@ class ExplicitSteps:
             if reached[0] != native.OPEN:
                 break
         status, x, q, v, coordinate, a, correction, worst, last, error = reached
-        if status != native.CLOSED:
+        self.starts_closed = status != native.CLOSED
+        if status not in (native.CLOSED, native.SENSITIVE):
             if status == native.STOPPED and self._control is not None:
                 self._control.raise_failure(time)
             return None
@@ -179,7 +184,7 @@ class ExplicitSteps:
 
 
 def _loop_rows(system: System, rows: IntArray) -> IntArray:
-    """Return which of some rows are on closed loops: others never depend on any, `sparse.rank`."""
+    """Return which rows are on closed loops; all others are independent, see `sparse.rank`."""
     joints = np.unique(system.row_joint)  # with rows
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     component = graph.biconnected_components(system.n_bodies, ends)
@@ -200,17 +205,17 @@ def variational_step(
 ) -> tuple[Solved, Pivot] | None:
     """Return the state at `time` and the smallest pivot on the way; None near singular poses."""
     system = evaluate(state).dynamics.system
-    push = _momentum(system, acceleration) + bias_forces(system, state.velocity)
+    wrench = _momentum(system, acceleration) + bias_forces(system, state.velocity)
     worst, h = NO_PIVOT, time - state.time
     try:
         for part in composition.parts:
             start = evaluate(state)
-            start.position_correction(np.zeros(system.n_rows))  # the factors are then at hand
+            start.position_correction(np.zeros(system.n_rows))  # makes the factors of this pose
             pivot = smallest_pivot(start)
-            reached = _substep(evaluate, system, state, push, part * h, small)
+            reached = _substep(evaluate, system, state, wrench, part * h, small)
             if reached is None:
                 return None
-            state, push = reached
+            state, wrench = reached
             worst = min(worst, pivot)
         state = replace(state, time=time)
         evaluation = evaluate(state)
@@ -238,26 +243,26 @@ def _velocity(system: System, momentum: FloatArray) -> FloatArray:
 
 
 def _substep(
-    evaluate: Evaluate, system: System, state: State, push: FloatArray, h: float, small: Scales
+    evaluate: Evaluate, system: System, state: State, wrench: FloatArray, h: float, small: Scales
 ) -> tuple[State, FloatArray] | None:
     """Return the state after h, and the wrenches there."""
-    momentum = _momentum(system, state.velocity) + 0.5 * h * push
+    momentum = _momentum(system, state.velocity) + 0.5 * h * wrench
     drifted = _drift(evaluate, system, state, momentum, h, small)
     if drifted is None:
         return None
     end, momentum = drifted
     turned = np.swapaxes(body_rotations(end), 1, 2) @ body_rotations(state)
-    momentum, push = (_rotated(turned, forces) for forces in (momentum, push))
-    velocity = _velocity(system, momentum + 0.5 * h * push)  # to second order, for dampers
+    momentum, wrench = (_rotated(turned, forces) for forces in (momentum, wrench))
+    velocity = _velocity(system, momentum + 0.5 * h * wrench)  # to second order, for dampers
     end = replace(end, velocity=velocity, time=state.time + h)
-    push = _momentum(system, evaluate(end).acceleration()) + bias_forces(system, velocity)
-    velocity, before = _velocity(system, momentum + 0.5 * h * push), math.inf
+    wrench = _momentum(system, evaluate(end).acceleration()) + bias_forces(system, velocity)
+    velocity, before = _velocity(system, momentum + 0.5 * h * wrench), math.inf
     for _ in range(_VELOCITY_CORRECTIONS):
         change = evaluate(replace(end, velocity=velocity)).velocity_correction()
         if not largest(change) < before:
             break
         velocity, before = velocity + change, 0.5 * largest(change)
-    return replace(end, velocity=velocity), push
+    return replace(end, velocity=velocity), wrench
 
 
 def _rotated(rotation: FloatArray, forces: FloatArray) -> FloatArray:
@@ -267,12 +272,12 @@ def _rotated(rotation: FloatArray, forces: FloatArray) -> FloatArray:
 def _drift(
     evaluate: Evaluate, system: System, state: State, momentum: FloatArray, h: float, small: Scales
 ) -> tuple[State, FloatArray] | None:
-    """Return the poses after h, and the momenta with the impulses at the start that close them."""
+    """Return the poses after h, and momenta with the impulses at the start that close joints."""
     start, before = evaluate(state), math.inf
     for _ in range(_POSE_CORRECTIONS):
         angle = simulation.discrete_rotations(system.inertia, h * momentum[:, :3])
-        way = h * momentum[:, 3:] / system.mass[:, None]
-        end = displaced(state, np.concatenate([angle, way], axis=1))
+        shift = h * momentum[:, 3:] / system.mass[:, None]
+        end = displaced(state, np.concatenate([angle, shift], axis=1))
         error = constraint_errors(system, replace(end, time=state.time + h))[0]
         opening = float(np.max(np.abs(error) / small.tolerance, initial=0.0))
         is_slow = not opening < _SINGULAR_CONTRACTION * before

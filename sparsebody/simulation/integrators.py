@@ -185,17 +185,30 @@ def moved(
 
 
 def interpolated(
-    before: State, after: State, accelerations: tuple[FloatArray, FloatArray], time: float
+    before: State,
+    after: State,
+    accelerations: tuple[FloatArray | None, FloatArray | None],
+    time: float,
 ) -> State:
     """Return the state at a time between two others, with their accelerations (n_bodies, 6).
 
-    By the polynomials of degree 5 that fit y, y' and y'' at both: of order 6.
+    By the polynomials of degree 5 that fit y, y' and y'' at both: of order 6. Each acceleration
+    that is None, as at a singular pose, takes one from the degree.
     """
     h, t = after.time - before.time, time - before.time
     (y, rate, curvature), (end, end_rate, end_curvature) = (
-        (np.hstack([state.position, state.orientation]), *pose_derivatives(state, acceleration))
+        (
+            np.hstack([state.position, state.orientation]),
+            *pose_derivatives(state, state.velocity if acceleration is None else acceleration),
+        )
         for state, acceleration in zip((before, after), accelerations, strict=True)
     )
+    growth = 6.0 * (rate + end_rate - 2.0 * (end - y) / h) / h  # of y'', without terms of degree 5
+    is_known = [acceleration is not None for acceleration in accelerations]
+    if not is_known[0]:
+        curvature = end_curvature - growth if is_known[1] else (end_rate - rate) / h - 0.5 * growth
+    if not is_known[1]:
+        end_curvature = curvature + growth
     gap = end - (y + h * rate + 0.5 * h * h * curvature)
     rate_gap = h * (end_rate - rate - h * curvature)
     curvature_gap = h * h * (end_curvature - curvature)

@@ -146,16 +146,16 @@ def with_former_keywords(groups: dict[str, Any], former: dict[str, Any]) -> tupl
     """
     forms = []
     for group, (form, fields) in _FORMER.items():
-        given = {fields[name]: former.pop(name) for name in fields if name in former}
-        if not given:
+        keywords = {fields[name]: former.pop(name) for name in fields if name in former}
+        if not keywords:
             continue
-        forms.append(f"{group}={form.__name__}({', '.join(f'{name}=...' for name in given)})")
+        forms.append(f"{group}={form.__name__}({', '.join(f'{name}=...' for name in keywords)})")
         value = groups[group]
         if isinstance(value, ForwardDynamics) or (form is Output and value is None):
             continue  # there it had no effect
         if not isinstance(value, form):
             value = form() if value is None else form(value)
-        groups[group] = replace(value, **given)
+        groups[group] = replace(value, **keywords)
     if former:
         raise TypeError(f"simulate() got an unexpected keyword argument {min(former)!r}")
     if forms:

@@ -94,8 +94,12 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a state."""
+    def consistent(self, state: State) -> State:
+        """Return the nearest state that steps can start from."""
+        return self._inner.consistent(state)
+
+    def acceleration_at(self, state: State) -> FloatArray | None:
+        """Return the accelerations (n_bodies, 6) at a state, None where they are not known."""
         return self._inner.acceleration_at(state)
 
 
@@ -125,7 +129,8 @@ class AutoStepper(OuterStepper):
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
         is_implicit = isinstance(self._inner, ImplicitStepper)
-        others = self._inner.memory if is_implicit else np.zeros(self.memory_size - 5)
+        others = np.zeros(self.memory_size - 5)
+        others[: self._inner.memory_size] = self._inner.memory
         own = [self._cumbersome, self._n_steps, self._n_regular, self._n_switches, is_implicit]
         return np.concatenate([others, np.array(own, dtype=float)])
 
@@ -199,7 +204,7 @@ class AutoStepper(OuterStepper):
         return self._inner.advance(time)
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         return self._inner.last_events(time)
 
     def _explicit(self) -> Stepper:
@@ -296,7 +301,7 @@ class AdaptiveStepper(OuterStepper):
         self._before, self._n_steps = (before[0], before[1]), [int(taken), int(rejected)]
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         message = "{} steps, and {} with errors too large".format(*self._n_steps)
         return [*self._inner.last_events(time), Event(time, "adaptive steps", message)]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody import ranks
-from sparsebody.dynamics.energy import is_conservative
+from sparsebody.dynamics.energy import is_conservative, is_passive
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
 from sparsebody.dynamics.reductions import SubgroupAssembler
@@ -72,6 +72,7 @@ from sparsebody.simulation.trajectory_files import (
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
 _CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
+_TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
 
 
 def simulate(
@@ -119,7 +120,7 @@ def simulate(
         axes, moment first [N m, N], which act besides the forces of the model. Or a C function,
         which explicit steps call without Python: see sparsebody.simulation.callbacks.
     events : callable or sequence of callables, optional
-        Functions g(time, state) of which zeros are located and told in the trajectory's events, as
+        Functions g(time, state) whose zeros are located and recorded in the trajectory's events, as
         in scipy.integrate.solve_ivp: a function's attribute `terminal = True` ends the motion
         there, `direction` > 0 or < 0 takes only zeros on the way up or down. An attribute `change`,
         a function of time and state, returns the state that the motion goes on from.
@@ -141,7 +142,7 @@ def simulate(
     Trajectory
         After Ctrl-C or SIGTERM up to there, marked as interrupted, with an InterruptionWarning.
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
-        of what moves.
+        of what moves, or if nothing adds any, and it grew by as much.
 
     Raises
     ------
@@ -271,6 +272,8 @@ class Run:
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
         self._recorded_at = -float("inf")
+        # Nothing adds energy
+        self._is_passive = control is None and not finder.changes_states and is_passive(system)
         self._clock = 0.0  # when the loop began, wall time spent before taken off
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
@@ -319,19 +322,27 @@ class Run:
         return trajectory
 
     def _doubt(self, trajectory: Trajectory) -> None:
-        """Warn where the energy tells that steps are too long for a motion that is one."""
-        change, system = trajectory.energy_error, self._system
-        if change is None or change <= _MOST_ENERGY_ERROR:
+        """Warn where the energy tells that steps are too long for a motion that is one.
+
+        Vibrations of stiff elements may fade in implicit steps, and dampers take energy: there the
+        energy must not grow.
+        """
+        if not self._is_passive:
             return
+        energy, system = trajectory.energy, self._system
+        is_kept = trajectory.conservative and system.elastic.kind.size == 0
+        since = energy[0] if trajectory.conservative else np.minimum.accumulate(energy)
+        drift = energy - since
+        drift = np.abs(drift) if is_kept else drift
+        change = trajectory.relative_to_motion(drift.max())
         weight = float(system.mass.sum() * np.linalg.norm(system.gravity))
-        drift = trajectory.energy - trajectory.energy[0]
-        if len(system.elastic) == 0:  # vibrations of stiff elements may fade in implicit steps
-            drift = np.abs(drift)
         closes = STABILIZATIONS[self._options.stabilization].closes
-        if closes and drift.max() > _CREEP_TOLERANCE * weight * system.typical_length:
+        is_creep = drift.max() <= _CREEP_TOLERANCE * weight * system.typical_length
+        if change > _MOST_ENERGY_ERROR and closes and not is_creep:
+            done, what = ("changed", "or takes ") if is_kept else ("grew", "")
             warn_user(
-                f"the energy of {system.name!r} changed by {change:.0%} of what moves, with "
-                'nothing that adds or takes any: take smaller steps, or step="auto"',
+                f"the energy of {system.name!r} {done} by {change:.0%} of what moves, with "
+                f'nothing that adds {what}any: take smaller steps, or step="auto"',
                 EnergyWarning,
             )
 
@@ -372,10 +383,13 @@ class Run:
             if event.change is not None:
                 changed = event.change(here.time, here)
                 check_state(self._system, changed)
-                self._state = consistent_state(self._system, changed)
+                is_over = time - here.time <= _TIME_ROUNDING * abs(time)  # no step is as short
+                changed = changed.with_(time=time) if is_over else changed
+                self._state = self.stepper.consistent(changed)
                 self.stepper.restart(self._state)
                 finder.begin(self._state, event)
-                self._advance(time)
+                if not is_over:
+                    self._advance(time)
                 return
         self._state = after
 

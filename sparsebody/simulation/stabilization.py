@@ -1,4 +1,4 @@
-"""Keeping the joints closed while time goes on: constraint errors, and the table STABILIZATIONS."""
+"""Stabilization of constraints during a motion: projection, Baumgarte; table STABILIZATIONS."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Evaluate = Callable[[State], Evaluation]
 
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
 _ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
-_OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step closes unasked
-_CREEP_TOLERANCE = 1e-9  # of the mechanism's size in a step: hardly a motion
-# Tolerances; a larger error after all corrections: rows are missing, or contradict
+_OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step corrects
+_CREEP_TOLERANCE = 1e-9  # motion in a step, relative to the mechanism's size, that is none
+# In tolerances: with a larger error after all corrections, rows are missing or contradict
 _OPEN_ERROR_RATIO = 1e6
-_DRIFT_LIMIT = 0.1  # [rad, sizes of the mechanism] that is no drift any more
+_DRIFT_LIMIT = 0.1  # [rad, sizes of the mechanism] beyond which an error is not drift
 _CORRECTIONS = 8
-# Of an error that a correction leaves: factors of the very pose are worth while
+# Share of an error that a correction leaves, beyond which new factors at the pose pay
 _SLOW_CONTRACTION = 0.1
 _VELOCITY_TOLERANCE = 1e-14  # of velocities, relative
-_DAMPED_OPENING = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
-# Remainder of a row that drift outweighs: it is held by closing the joints alone
+_DAMPED_OPENING = 100.0  # singular value over opening [1/rad, 1/m], damped below
+# Remainder of a row below which drift outweighs it: closing the joints alone holds it
 _WEAK_REMAINDER = 1e-6
 _FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
 _MOST_CORRECTIONS, _MOST_POLISHING = 40, 4
@@ -62,11 +62,11 @@ def check_is_closed(system: System, state: State) -> None:
 
 
 class Scales(NamedTuple):
-    """Tolerances of errors in a mechanism, and its slowest motion."""
+    """Tolerances of errors in a mechanism, and the velocity that counts as rest."""
 
     tolerance: FloatArray  # (n_rows,) position errors of joints that are closed [rad, m]; and
     # velocity errors for velocities of 1 rad/s or m/s
-    creep: float = 0.0  # velocity that is hardly one [rad/s, m/s]
+    creep: float = 0.0  # velocity that counts as rest [rad/s, m/s]
 
     def relative(self, correction: float, speed: float) -> float:
         """Return a correction of velocities relative to the largest of them."""
@@ -113,7 +113,7 @@ NO_PIVOT = Pivot(math.inf, -1)
 
 
 def smallest_pivot(evaluation: Evaluation) -> Pivot:
-    """Return the smallest pivot of the newest factors; 1 where a factorization does not tell."""
+    """Return the smallest pivot of the newest factors; 1 where a factorization does not give it."""
     dynamics = evaluation.dynamics
     if dynamics.system.n_rows == 0:
         return NO_PIVOT
@@ -130,7 +130,7 @@ class Solved(NamedTuple):
 
 
 class OpenJointError(SingularSystemError):
-    """The rows in use do not close all joints: the wrong ones were left out, or motions block."""
+    """The rows in use do not close all joints: wrong ones were left out, or motions conflict."""
 
     def __init__(self, message: str, opening: float, stabilized: Stabilized) -> None:
         super().__init__(message)
@@ -144,7 +144,7 @@ class Stabilization:
 
     stabilize: Callable[[Evaluate, State, Scales], Stabilized]  # of stages and ends of steps
     uses_time_constant: bool = False  # Baumgarte's terms in every evaluation
-    closes: bool = False  # takes out what errors there are
+    closes: bool = False  # corrects all errors
 
 
 def unchanged(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
@@ -153,7 +153,7 @@ def unchanged(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
 
 
 def pulled(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
-    """Return the state as it is, sure that Baumgarte's terms hold the joints.
+    """Return the state as it is, after a check that Baumgarte's terms hold the joints.
 
     They do not hold rows that were left out, nor any at a singular pose. Raises OpenJointError if a
     joint is wide open, and opens further.
@@ -267,7 +267,7 @@ STABILIZATIONS: dict[str, Stabilization] = {
 }
 
 
-# ---- whatever the rank ---------------------------------------------------------------------------
+# ---- poses at which the rank changes -------------------------------------------------------------
 
 
 def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
@@ -296,7 +296,7 @@ def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
 
 
 def _closed_to_rounding(with_all: ForwardDynamics, state: State) -> State:
-    """Return a state with errors as small as they get: soft motions multiply what is left."""
+    """Return a state with errors as small as rounding lets them: soft motions amplify the rest."""
     error = constraint_errors(with_all.system, state)[0]
     for _ in range(_MOST_POLISHING):
         trial = displaced(state, with_all.evaluate(state).position_correction())

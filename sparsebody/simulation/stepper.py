@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
@@ -82,8 +83,8 @@ def moved_on(state: State, h: float) -> State:
 
 def carried(state: State, acceleration: FloatArray, t: float) -> State:
     """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
-    there = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
-    return replace(there, velocity=state.velocity + t * acceleration, time=state.time + t)
+    moved = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
+    return replace(moved, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:
@@ -308,15 +309,16 @@ class Stepper:
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
-    memory_size = 1
+    memory_size = 2
 
     @property
     def memory(self) -> FloatArray:
-        """Counts that are told in the end."""
-        return np.array([float(self._n_others)])
+        """A count for the report at the end, and whether the next step closes its stages."""
+        starts_closed = self._compiled is not None and self._compiled.starts_closed
+        return np.array([self._n_others, starts_closed], dtype=float)
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         if self._n_others == 0:
             return []
         message = f"{self._n_others} steps near singular poses were those of rk4"
@@ -383,9 +385,19 @@ class Stepper:
         is_near = smallest_pivot(closed.evaluation).sine < self._undetermined
         return state if is_near else closed.state
 
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a state."""
-        return self.evaluate(state).acceleration()
+    def consistent(self, state: State) -> State:
+        """Return the nearest state that closes every joint."""
+        return consistent_state(self._rows.dynamics.system, state)
+
+    def acceleration_at(self, state: State) -> FloatArray | None:
+        """Return the accelerations (n_bodies, 6) at a state, None at a singular pose."""
+        try:
+            evaluation = self.evaluate(state)
+            acceleration = evaluation.acceleration()
+        except SingularSystemError:
+            return None
+        is_near = smallest_pivot(evaluation).sine < self._undetermined
+        return None if is_near else acceleration
 
     def take_over(self, state: State, dynamics: ForwardDynamics) -> None:
         """Go on with dynamics analyzed at a closed state."""
@@ -399,6 +411,8 @@ class Stepper:
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
         self._rows.resume(checkpoint.rank)
         self._n_others = int(checkpoint.memory[0])
+        if self._compiled is not None:
+            self._compiled.starts_closed = bool(checkpoint.memory[1])
 
     def _set_scales(self) -> None:
         """Find out what is small, by the state that the run began at."""
@@ -503,8 +517,8 @@ class Stepper:
         """Say what makes a step doubtful; "" for nothing."""
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
-        is_moving = largest(self.state.velocity) > self._small.creep  # along one branch
-        if is_moving and reached.correction > _BRANCH_CORRECTION:
+        changes = reached.correction > _BRANCH_CORRECTION
+        if changes and largest(self.state.velocity) > self._small.creep:  # along one branch
             return f"{LONG_STEP}: joints change velocities by {reached.correction:.1e} of them"
         return ""
 

@@ -21,7 +21,7 @@ _N_SCALARS = 10
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A motion to compute, and what is told of events on the way."""
+    """A motion to compute, and the report of events on the way."""
 
     system: System
     state: State  # in which it begins

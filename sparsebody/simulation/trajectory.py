@@ -172,11 +172,14 @@ class Trajectory(BriefRepr):
         """
         if not self.conservative:
             return None
-        change = np.abs(self.energy - self.energy[0]).max()
+        return self.relative_to_motion(np.abs(self.energy - self.energy[0]).max())
+
+    def relative_to_motion(self, energy: float) -> float:
+        """Return an energy relative to the energy that moves, zero if nothing does."""
         exchanged = np.abs(self.potential_energy - self.potential_energy[0]).max()
         scale = max(float(exchanged), float(np.abs(self.kinetic_energy).max()))
         noise = 64.0 * np.finfo(float).eps * float(np.abs(self.potential_energy).max())
-        return float(change) / scale if scale > noise else 0.0
+        return float(energy) / scale if scale > noise else 0.0
 
     def summary(self) -> Summary:
         """Return the numbers that tell how the run went, by name; printed, they are a table."""

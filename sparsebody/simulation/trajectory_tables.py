@@ -137,9 +137,9 @@ def _joints(run: Trajectory, system: System | None) -> Columns:
     values = np.stack([joint_coordinates(system, run, k) for k in range(len(run))])
     columns = _long(run, "joint", run.joint_names, values)
     kinds = system.coordinate_types[0]
-    used, place = np.unique(kinds, return_inverse=True)
+    used, index = np.unique(kinds, return_inverse=True)
     columns["type"] = NameColumn(
-        np.tile(place, len(run)).astype(np.intp), [INFO[kind].name for kind in used]
+        np.tile(index, len(run)).astype(np.intp), [INFO[kind].name for kind in used]
     )
     names = coordinate_names(system)
     return columns | {name: values[:, :, k].ravel() for k, name in enumerate(names)}

@@ -1,6 +1,6 @@
-"""Bases of the cycles of the graph of primal and dual blocks: short ones, the least, and faces.
+"""Cycle bases of the graph of primal and dual blocks: short ones, minimum ones, and faces.
 
-Cycles are sets of edges, whose sums are symmetric differences: bits of an integer.
+Cycles are sets of edges, bits of an integer, and are added by symmetric difference.
 """
 
 import heapq
@@ -75,22 +75,22 @@ def _is_new(bits: int, independent: dict[int, int]) -> bool:
 def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
     """Return a basis of the least total weight (n_edges,), and of the fewest edges among these.
 
-    A cycle of a least basis is made of the shortest ways from any of its nodes to the ends of one
-    of its edges. These, the lightest first, are taken if they are no sum of others; none is heavier
-    than the heaviest of any other basis, so that ways are followed only so far. Weights are not
-    negative. Horton (1987), SIAM J. Comput. 16:358.
+    A cycle of a minimum basis consists of the shortest paths from any of its nodes to the ends of
+    one of its edges, and of that edge. Such cycles, the lightest first, are taken if they are no
+    sum of others. None is heavier than the heaviest of any other basis, which bounds the search.
+    Weights are not negative. Horton (1987), SIAM J. Comput. 16:358.
     """
     known = short_cycles(n_nodes, ends)
     both = (weight * (len(ends) + 1) + 1).tolist()  # weights, then numbers of edges
     most = max((sum(both[e] for e in known[c]) for c in range(len(known))), default=0)
     at = np.where(ends < 0, n_nodes, ends).tolist()
-    beside: list[list[tuple[int, int]]] = [[] for _ in range(n_nodes + 1)]
+    incident: list[list[tuple[int, int]]] = [[] for _ in range(n_nodes + 1)]
     for e, (a, b) in enumerate(at):
-        beside[a].append((e, b))
-        beside[b].append((e, a))
+        incident[a].append((e, b))
+        incident[b].append((e, a))
     candidates: dict[int, int] = {}
     for root in range(n_nodes + 1):
-        candidates |= _cycles_through(root, beside, both, most)
+        candidates |= _cycles_through(root, incident, both, most)
     independent: dict[int, int] = {}
     chosen: list[int] = []
     for bits in sorted(candidates, key=lambda bits: (candidates[bits], bits)):
@@ -102,10 +102,10 @@ def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
 
 
 def _cycles_through(
-    root: int, beside: Sequence[Sequence[tuple[int, int]]], weight: Sequence[int], most: int
+    root: int, incident: Sequence[Sequence[tuple[int, int]]], weight: Sequence[int], most: int
 ) -> dict[int, int]:
-    """Return the weights of cycles of an edge and two shortest ways from a root to its ends."""
-    cycles, distance, way, branch = dict[int, int](), dict[int, int](), {root: 0}, {root: -1}
+    """Return the weights of cycles of an edge and two shortest paths from a root to its ends."""
+    cycles, distance, path, branch = dict[int, int](), dict[int, int](), {root: 0}, {root: -1}
     queue = [(0, root, -1, root)]  # distance, node, edge to it, node before it
     while queue:
         d, node, edge, before = heapq.heappop(queue)
@@ -113,14 +113,14 @@ def _cycles_through(
             continue
         distance[node] = d
         if edge >= 0:
-            way[node] = way[before] | 1 << edge
+            path[node] = path[before] | 1 << edge
             branch[node] = edge if before == root else branch[before]
-        for e, other in beside[node]:
+        for e, other in incident[node]:
             if other in distance:
-                whole = d + distance[other] + weight[e]
-                is_simple = branch[node] != branch[other] and not way[node] >> e & 1
-                if is_simple and whole <= most:
-                    cycles[way[node] | way[other] | 1 << e] = whole
+                total = d + distance[other] + weight[e]
+                is_simple = branch[node] != branch[other] and not path[node] >> e & 1
+                if is_simple and total <= most:
+                    cycles[path[node] | path[other] | 1 << e] = total
             elif 2 * (d + weight[e]) <= most + weight[e]:
                 heapq.heappush(queue, (d + weight[e], other, e, node))
     return cycles
@@ -135,7 +135,7 @@ def _around(bits: int, at: Sequence[Sequence[int]]) -> list[int]:
             of_node.setdefault(node, []).append(e)
     around, node = [edges[0]], at[edges[0]][1]
     while len(around) < len(edges):
-        around.append(sum(of_node[node]) - around[-1])  # of its two edges the other one
+        around.append(sum(of_node[node]) - around[-1])  # the other one of its two edges
         node = sum(at[around[-1]]) - node
     return around
 
@@ -158,7 +158,7 @@ def _as_cycles(around: Sequence[Sequence[int]], at: Sequence[Sequence[int]]) -> 
 def face_cycles(
     n_nodes: int, ends: IntArray, weight: IntArray, drawing: FloatArray | None = None
 ) -> Cycles | None:
-    """Return the faces of a planar graph but the heaviest of each biconnected part, else None.
+    """Return the faces but the heaviest of each biconnected component; None if not planar.
 
     `drawing` (n_nodes + 1 + n_edges, 2): places of the nodes, the world and the edges in a plane.
     Faces are those of the drawing where its lines do not cross, else of any embedding.
@@ -187,7 +187,7 @@ def face_cycles(
 
 
 def _embedding(graph: nx.Graph, drawing: FloatArray | None) -> nx.PlanarEmbedding | None:
-    """Return how the edges of each node follow each other clockwise, None if they must cross."""
+    """Return the clockwise order of the edges at each node; None if the graph is not planar."""
     if drawing is not None:
         embedding, clockwise = nx.PlanarEmbedding(), {}
         for node in graph:

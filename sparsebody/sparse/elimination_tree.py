@@ -48,7 +48,7 @@ def elimination_of(graph: Graph) -> Elimination:
 
 
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:
-    """Return an equivalent order: the same L but for its numbering, each subtree in one piece.
+    """Return an equivalent order: the same L but for its numbering, subtrees contiguous.
 
     Blocks that couple keep their sequence, so an admissible order stays admissible.
     """
@@ -57,7 +57,7 @@ def postordered(pattern: Blocks, order: IntArray) -> IntArray:
 
 
 def weighted_counts(tree: Elimination, weight: IntArray) -> IntArray:
-    """Return the weights (n_blocks,) in each block column of L, with those of each position.
+    """Return the weights (n_blocks,) in each block column of L, given the weight of each position.
 
     Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5, with scalar rows for weights.
     """
@@ -78,7 +78,7 @@ class OrderingMetrics:
     block_bandwidth: int  # greatest distance of two coupled blocks, in blocks
     scalar_bandwidth: int  # greatest distance of two coupled scalar rows
     profile: int  # scalar entries between the first one of a row and its diagonal, over all rows
-    etree_height: int  # blocks on the longest way up the elimination tree
+    etree_height: int  # blocks on the longest path from a leaf to a root
     largest_front: int  # most scalar rows in one block column of L, the pivot block included
 
 
@@ -115,8 +115,7 @@ def pivot_flops(n: float) -> float:
 def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return `order` with each joint moved to right after the later of its bodies.
 
-    Bodies keep their sequence, and so do joints that follow the same body. Raises
-    ShapeError for no order.
+    Bodies keep their sequence, and so do joints that follow the same body.
     """
     check_order(pattern, order)
     return kernels.joints_after_bodies(order, pattern.ends)

@@ -174,26 +174,26 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
 
 
 def _eliminated(
-    neighbours: list[int], weights: list[int], width: int, left: int, failed: set[int]
+    neighbours: list[int], weights: list[int], width: int, remaining: int, failed: set[int]
 ) -> list[int] | None:
     """Return an order of the nodes `left` with no front heavier than `width`, or None."""
     neighbours, order = neighbours.copy(), []
-    while (node := _reducible(neighbours, weights, width, left)) is not None:
-        left = _eliminate(node, neighbours, left)
+    while (node := _reducible(neighbours, weights, width, remaining)) is not None:
+        remaining = _eliminate(node, neighbours, remaining)
         order.append(node)
-    if left == 0:
+    if remaining == 0:
         return order
-    if left in failed:
+    if remaining in failed:
         return None
-    candidates = sorted((_front(node, neighbours, weights), node) for node in _bits(left))
+    candidates = sorted((_front(node, neighbours, weights), node) for node in _bits(remaining))
     for front, node in candidates:
         if front > width:
             break
         changed = neighbours.copy()
-        later = _eliminated(changed, weights, width, _eliminate(node, changed, left), failed)
+        later = _eliminated(changed, weights, width, _eliminate(node, changed, remaining), failed)
         if later is not None:
             return [*order, node, *later]
-    failed.add(left)
+    failed.add(remaining)
     if len(failed) > _MOST_SETS:
         raise OrderingError(
             f"the exact width of a graph of {len(weights)} nodes takes more than {_MOST_SETS} "
@@ -202,7 +202,7 @@ def _eliminated(
     return None
 
 
-def _reducible(neighbours: list[int], weights: list[int], width: int, left: int) -> int | None:
+def _reducible(neighbours: list[int], weights: list[int], width: int, remaining: int) -> int | None:
     """Return a node that some best order eliminates next, or None.
 
     Its front is no wider than `width`, and it is simplicial, or almost simplicial with a special
@@ -213,7 +213,7 @@ def _reducible(neighbours: list[int], weights: list[int], width: int, left: int)
         """Return the nodes that do not couple to all others."""
         return [m for m in _bits(nodes) if nodes & ~neighbours[m] & ~(1 << m)]
 
-    for node in _bits(left):
+    for node in _bits(remaining):
         if _front(node, neighbours, weights) > width:
             continue
         near = neighbours[node]
@@ -224,12 +224,12 @@ def _reducible(neighbours: list[int], weights: list[int], width: int, left: int)
     return None
 
 
-def _eliminate(node: int, neighbours: list[int], left: int) -> int:
+def _eliminate(node: int, neighbours: list[int], remaining: int) -> int:
     """Join the neighbours of `node` with each other; return the nodes that are left."""
     near = neighbours[node]
     for other in _bits(near):
         neighbours[other] = (neighbours[other] | near) & ~(1 << other) & ~(1 << node)
-    return left & ~(1 << node)
+    return remaining & ~(1 << node)
 
 
 def _front(node: int, neighbours: list[int], weights: list[int]) -> int:

@@ -14,7 +14,7 @@ from sparsebody.dynamics.mobility import count_loops
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.subgroups.ground_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import plane_normals
 from sparsebody.model.system import State, System
 
 _CONTRADICTION = 1e-6  # relative residual of redundant rows
@@ -136,10 +136,10 @@ def moving(system: System, velocity: FloatArray) -> State:
 
 def _in_plane(system: System, velocity: FloatArray) -> FloatArray:
     """Return the part of velocities (n_bodies, 6) that a planar mechanism can have."""
-    plane = planar_motion(system)
-    if plane is None:
+    normals = plane_normals(system)
+    if normals is None:
         return velocity
-    normal, (w, v) = plane.axis, np.split(velocity, 2, axis=1)
+    normal, (w, v) = normals[:-1], np.split(velocity, 2, axis=1)
     w, v_normal = (np.einsum("ni,ni->n", normal, part)[:, None] * normal for part in (w, v))
     return np.concatenate([w, v - v_normal], axis=1)
 

@@ -144,9 +144,9 @@ def front_plan(steps: list[Step]) -> FrontPlan:
         elif step.is_new:
             front.base, front.side = numbers, side
             numbers, side = numbers + front.stride**2, side + front.stride
-        place = front.base, front.stride, step.width, step.slot, step.parent_slot
+        slots = front.base, front.stride, step.width, step.slot, step.parent_slot
         first = len(joins), len(entries), pivots, factor
-        table.append((step.kind, step.node, *place, step.is_new, front.side, *first))
+        table.append((step.kind, step.node, *slots, step.is_new, front.side, *first))
         for other, pairs in step.joins:
             joins.append((other.base, other.stride, other.side, len(rows)))
             rows += pairs

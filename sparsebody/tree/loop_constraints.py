@@ -1,4 +1,4 @@
-"""Loop constraints K qdd = k, a dense block a loop cluster. Featherstone (2008), sec. 8.2, 8.7.
+"""Loop constraints K qdd = k, one dense block a loop cluster. Featherstone (2008), sec. 8.2, 8.7.
 
 A row of a loop joint is a wrench on each of its two bodies. Its row of K is the power of these
 wrenches on the motion subspaces between the bodies and the body where their supports meet, as in
@@ -142,7 +142,7 @@ def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArr
 
 
 def members(owner: IntArray, n_owners: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return items by owner, where each owner's begin (n_owners + 1,), and the slot of each item.
+    """Group items by owner: items, where each owner's begin (n_owners + 1,), slot of each item.
 
     `owner` (n,) is -1 for items that have none; so is their slot.
     """
@@ -188,8 +188,8 @@ def _fill_about_one_origin(
     side = (rows.link[:, 1] >= 0).astype(np.intp)
     last = rows.link[np.arange(len(side)), side]
     base = root[last] if is_floating else np.full_like(last, -1)
-    still = motion.pose.copy()
-    still[:, 9:] = 0.0  # no shifts: all vectors are about one origin
+    unshifted = motion.pose.copy()
+    unshifted[:, 9:] = 0.0  # no shifts: all vectors are about one origin
     for b in np.unique(base):
         own = np.flatnonzero(base == b)
         origin = motion.pose[b, 9:] if is_floating else np.zeros(3)
@@ -197,9 +197,9 @@ def _fill_about_one_origin(
         S = _about_origin(problem.free_motion.subspace, np.repeat(d, tree.freedoms, axis=0))
         T = (2.0 * side[own, None] - 1.0) * rows.wrench[own, side[own]]
         T[:, :3] += np.cross(d[last[own]], T[:, 3:])
-        link, motion_there = rows.link[own], motion._replace(pose=still, subspace=S)
+        link, shifted = rows.link[own], motion._replace(pose=unshifted, subspace=S)
         wrench, target = np.stack([-T, T], axis=1), (layout.row[own], layout.local, values)
-        native.fill_loop_blocks(tree.links, motion_there, link, wrench, *target)
+        native.fill_loop_blocks(tree.links, shifted, link, wrench, *target)
         v_p, v_s = padded(_about_origin(motion.velocity, d))[link].swapaxes(0, 1)
         a_p, a_s = padded(_about_origin(acceleration, d))[link].swapaxes(0, 1)
         a = a_s - a_p + np.einsum("mab,mb->ma", motion_cross(v_s), v_p)

@@ -292,27 +292,27 @@ def _stays(picture: Picture, bodies: IntArray, shape: Box | Polyline) -> Parts:
     is_mine = np.zeros(len(center), dtype=bool)
     is_mine[bodies] = True
     body, point = _distinct_points(picture, is_mine)
-    given = point + center[body]  # in the user's body frame, as the shape
+    in_shape = point + center[body]  # in the user's body frame, as the shape
     if isinstance(shape, Box):
         rotation, origin = shape.frame.rotation, shape.frame.origin
         half = 0.5 * np.asarray(shape.sides)
-        nearest = np.clip((given - origin) @ rotation, -half, half) @ rotation.T + origin
+        nearest = np.clip((in_shape - origin) @ rotation, -half, half) @ rotation.T + origin
     else:
-        nearest = _nearest_on_line(np.asarray(shape.points), given)
+        nearest = _nearest_on_line(np.asarray(shape.points), in_shape)
     thick = picture.thickness[body]
-    is_far = np.linalg.norm(given - nearest, axis=1) > 0.9 * thick
+    is_far = np.linalg.norm(in_shape - nearest, axis=1) > 0.9 * thick
     body, start, end = body[is_far], (nearest - center[body])[is_far], point[is_far]
     return _rods(body, start, end, 0.22 * thick[is_far])
 
 
-def _nearest_on_line(points: FloatArray, given: FloatArray) -> FloatArray:
+def _nearest_on_line(points: FloatArray, near: FloatArray) -> FloatArray:
     """Return the nearest points (n, 3) on a polyline."""
     start, along = points[:-1], np.diff(points, axis=0)
     square = np.maximum(np.sum(along * along, axis=1), 1e-300)
-    part = np.clip(np.einsum("nki,ki->nk", given[:, None] - start, along) / square, 0.0, 1.0)
+    part = np.clip(np.einsum("nki,ki->nk", near[:, None] - start, along) / square, 0.0, 1.0)
     on_lines = start + part[..., None] * along
-    best = np.linalg.norm(given[:, None] - on_lines, axis=2).argmin(axis=1)
-    return np.asarray(on_lines[np.arange(len(given)), best])
+    best = np.linalg.norm(near[:, None] - on_lines, axis=2).argmin(axis=1)
+    return np.asarray(on_lines[np.arange(len(near)), best])
 
 
 def _rods(bodies: IntArray, start: FloatArray, end: FloatArray, radius: FloatArray) -> Parts:

@@ -8,7 +8,7 @@ from scipy.linalg import null_space
 
 import sparsebody as sb
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.errors import ShapeError, UnknownNameError
+from sparsebody.errors import ShapeError
 from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
 from sparsebody.spatial import plucker_transform, rotation_from_quaternion
@@ -116,7 +116,6 @@ def test_nothing_is_run_that_is_predicted_to_take_too_long():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"names": ("aba",)}, UnknownNameError, "no algorithm 'aba'; there are"),
         ({"eps": ()}, ShapeError, r"eps is \[\]; give"),
         ({"eps": (1e-3, -1.0)}, ShapeError, "give zero or small positive"),
         ({"most_flops": math.nan}, ShapeError, "most_flops is nan"),

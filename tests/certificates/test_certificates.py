@@ -183,7 +183,6 @@ def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        (("stewart",), {}, ModelError, "no size parameter of stewart is left open"),
         (("ladder",), {"method": "aba"}, UnknownNameError, "method is 'aba'; give one of sparse"),
         (("ladder",), {"method": "loops-aba", "tree": "oak"}, UnknownNameError, "tree is 'oak'"),
         (("ladder",), {"largest": 20}, ModelError, "has 1 of 4 sizes .* 16 to 20 bodies; give 256"),
@@ -334,8 +333,6 @@ def growth_of(mechanism, parameters=(), sizes=(8,), names=()):
     [
         (lambda: growth_of("chain", sizes=()), ShapeError, "give numbers of bodies"),
         (lambda: growth_of("chain", sizes=(0, 4)), ShapeError, "give numbers of bodies"),
-        (lambda: growth_of("chain", names=("aba",)), UnknownNameError, "no algorithm 'aba'"),
-        (lambda: growth_of("chian"), UnknownNameError, "no mechanism 'chian'"),
         (lambda: growth_of("lattice", {"rows": "x"}), ModelError, "rows is 'x'"),
         (lambda: certify_inertia("ladder", largest=5000), ModelError, "5000; .* 2000 or fewer"),
     ],

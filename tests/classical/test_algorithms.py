@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from random_arms import Case, Instant, random_arm
 
-from sparsebody.classical import ALGORITHMS, Arm, algorithm
+from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
 from sparsebody.classical.counts import GEOMETRIES
 from sparsebody.classical.operators import SpatialOperators
-from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
+from sparsebody.errors import ModelError, SingularSystemError
 
 WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
 
@@ -105,8 +105,3 @@ def test_a_result_out_of_the_range_of_numbers_is_an_error():
     arm, at = random_arm(rng, 2), Instant.random(rng, 2)
     with pytest.raises(ModelError, match=r"luh-walker-paul: joint \d gets (nan|-?inf); give coord"):
         ALGORITHMS["luh-walker-paul"](arm, at.q, 1e200 * at.qd, at.qdd)
-
-
-def test_an_unknown_algorithm_is_an_error_that_lists_the_known():
-    with pytest.raises(UnknownNameError, match=r"algorithm is 'newton'; give one of .*luh-walker"):
-        algorithm("newton")

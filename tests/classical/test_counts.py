@@ -5,7 +5,7 @@ import pytest
 from sparsebody.classical import ALGORITHMS, counts
 from sparsebody.classical.counting import Counted, Tally, interpreted
 from sparsebody.classical.kernels.small_matrices import cross
-from sparsebody.errors import ShapeError, UnknownNameError
+from sparsebody.errors import ShapeError
 
 
 def test_operations_by_known_numbers_are_counted_apart():
@@ -83,8 +83,8 @@ CONTRADICTIONS = {  # formulas that do not give what is printed for n = 6
 
 @pytest.fixture(scope="module")
 def rows():
-    found = counts.comparisons({one.name: counts.counted(one) for one in QUICK})
-    return {row.published.label: row for row in found}
+    result = counts.comparisons({one.name: counts.counted(one) for one in QUICK})
+    return {row.published.label: row for row in result}
 
 
 def test_formulas_give_the_printed_numbers_but_for_known_contradictions():
@@ -131,8 +131,3 @@ def test_the_lagrangians_leading_terms_are_the_published_ones():
     waters = counts.counted(ALGORITHMS["waters"])
     assert waters.all_multiplications.coefficients[2] == Fraction(3 * 64 + 20, 2)
     assert waters.all_additions.coefficients[2] == Fraction(3 * 48 + 3 + 12 + 2 + 2, 2)
-
-
-def test_an_unknown_geometry_is_an_error_that_lists_the_known():
-    with pytest.raises(UnknownNameError, match=r"geometry is 'round'; give one of general"):
-        counts.counted(ALGORITHMS["kane"], "round")

@@ -58,7 +58,7 @@ TABLE = {
     "inspect": "Missing argument 'MECHANISM'",
     "inspect chain --jason": "No such option",
     "loop-bases scisor": "no mechanism 'scisor' in the gallery",
-    "loop-bases ladder --basis mcb": "loop basis is 'mcb'; give one of minimum",
+    "loop-bases ladder --basis mcb": "loop basis is 'mcb'; give one of minimum, short",
     "loop-bases ladder --seed -1": "-1 is not in the range",
     "order scisor": "no mechanism 'scisor' in the gallery",
     "order chain --ordering best": "no ordering 'best'; there are",

@@ -14,10 +14,10 @@ def test_modes_are_printed_and_written(tmp_path):
         "mode-1.png",
     ]
     assert "mode-1.h5 exists" in refusal(*words)
-    found = document(*words, "--overwrite")
-    assert found["mechanisms"] == 0
-    assert found["files"] == [str(tmp_path / "new" / "mode-1.h5")]
-    assert found["modes"][0]["frequency"] == pytest.approx(1.13768, rel=1e-5)
+    result = document(*words, "--overwrite")
+    assert result["mechanisms"] == 0
+    assert result["files"] == [str(tmp_path / "new" / "mode-1.h5")]
+    assert result["modes"][0]["frequency"] == pytest.approx(1.13768, rel=1e-5)
 
 
 def test_files_that_are_there_are_noticed_before_anything_is_computed(tmp_path, monkeypatch):

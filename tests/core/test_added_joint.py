@@ -49,9 +49,9 @@ plate.add_body("plate", mass=2.0, inertia=[1, 1, 1], position=[0.1, 0.2, 0.3])
 plate.add_joint("table", Table(), sb.WORLD, "plate")
 system = plate.compile()
 for method in ("sparse", "aba"):
-    found = sb.forward_dynamics(system, system.initial_state, method=method)
-    np.testing.assert_allclose(found.acceleration, [[0, 0, 0, 1, 2, 0]], atol=1e-12)
-    np.testing.assert_allclose(found.joint_wrench[0, 3:], [0, 0, 2 * 9.81], atol=1e-12)
+    result = sb.forward_dynamics(system, system.initial_state, method=method)
+    np.testing.assert_allclose(result.acceleration, [[0, 0, 0, 1, 2, 0]], atol=1e-12)
+    np.testing.assert_allclose(result.joint_wrench[0, 3:], [0, 0, 2 * 9.81], atol=1e-12)
 end = sb.simulate(system, duration=0.5, step=0.05).position[-1, 0]
 np.testing.assert_allclose(end, [0.1 + 0.125, 0.2 + 0.25, 0.3], atol=1e-12)
 """

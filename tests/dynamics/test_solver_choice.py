@@ -4,8 +4,10 @@ import pytest
 
 import sparsebody as sb
 import sparsebody.dynamics.preparation as choice_module
+from sparsebody import factorization
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.preparation import choose_solver
+from sparsebody.errors import MemoryLimitError
 from sparsebody.factorization import available_factorizations
 from sparsebody.sparse.pattern import sampled
 
@@ -31,12 +33,12 @@ def test_the_automatic_pair_has_the_least_predicted_time(pattern):
     assert choose_solver(pattern, "reverse-cuthill-mckee", "auto").ordering != "natural"
 
 
-@pytest.mark.parametrize("factorization", available_factorizations())
-def test_a_named_pair_is_taken_unasked(factorization):
-    choice = choose_solver(pattern_of("ladder", rungs=3), "natural", factorization)
-    assert (choice.ordering, choice.factorization) == ("natural", factorization)
+@pytest.mark.parametrize("name", available_factorizations())
+def test_a_named_pair_is_taken_unasked(name):
+    choice = choose_solver(pattern_of("ladder", rungs=3), "natural", name)
+    assert (choice.ordering, choice.factorization) == ("natural", name)
     assert list(choice.seconds) == ["natural"]
-    assert list(choice.seconds["natural"]) == [factorization]
+    assert list(choice.seconds["natural"]) == [name]
 
 
 @pytest.mark.parametrize(
@@ -62,3 +64,31 @@ def test_where_fill_in_grows_with_the_size_all_orderings_are_tried(monkeypatch):
     monkeypatch.undo()
     best = choose_solver(pattern, "auto", "auto")
     assert pruned.ordering == best.ordering
+
+
+def test_where_a_solution_takes_long_orderings_that_take_long_are_tried(monkeypatch):
+    pattern = pattern_of("lattice", rows=12, columns=12)
+    quick = ["natural", "reverse-cuthill-mckee"]
+    monkeypatch.setattr(
+        choice_module,
+        "candidate_orderings",
+        lambda pattern, seconds=0.0: [*quick, "nested-dissection"] if seconds > 0.0 else quick,
+    )
+    assert choose_solver(pattern, "auto", "auto").ordering in quick
+    monkeypatch.setattr(choice_module, "LONG", 0.0)
+    assert choose_solver(pattern, "auto", "auto").ordering == "nested-dissection"
+
+
+def test_what_does_not_fit_into_memory_is_not_chosen_and_an_error_where_nothing_fits(monkeypatch):
+    pattern = pattern_of("lattice", rows=12, columns=12)
+    nnz = {name: one.nnz_l for name, one in choose_solver(pattern, "auto", "auto").metrics.items()}
+    monkeypatch.setattr(factorization, "LARGE_FACTORS", 0.0)
+    free = factorization.BYTES * 1.01 * min(nnz.values()) / 1e6
+    monkeypatch.setattr(factorization.mumps, "available_megabytes", lambda: free)
+    fits = choose_solver(pattern, "auto", "multifrontal")
+    assert nnz[fits.ordering] <= 1.01 * min(nnz.values())
+    monkeypatch.setattr(factorization.mumps, "available_megabytes", lambda: 0.01)
+    message = r"factors need at least 0\.0 GB, but 0\.0 GB are available: use .* mpiexec"
+    for named in ("auto", "multifrontal"):
+        with pytest.raises(MemoryLimitError, match=message):
+            choose_solver(pattern, "auto", named)

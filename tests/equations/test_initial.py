@@ -8,6 +8,7 @@ from random_mechanisms import random_loops
 from scipy.linalg import block_diag
 
 import sparsebody as sb
+from sparsebody.equations.initial_state import compliant_state
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
@@ -241,3 +242,40 @@ def test_bodies_that_are_held_stay_and_heavier_ones_move_less():
 def test_names_of_bodies_are_checked_where_there_is_no_joint(option):
     with pytest.raises(ModelError, match="stone"):
         sb.consistent_state(one_body().compile(), **option)
+
+
+def test_compliant_corrections_are_those_of_regularized_rows():
+    """Against dense least squares with the rows of E: x = M^-1 A' (A M^-1 A' + E)^-1 target."""
+    system = sb.build("bricard").compile()
+    rng = np.random.default_rng(3)
+    before = sb.consistent_state(system)
+    before = before.with_(velocity=before.velocity + rng.normal(size=before.velocity.shape))
+    E = rng.uniform(0.1, 1.0, system.n_rows)
+    after = compliant_state(system, before, np.zeros(system.n_rows), E)
+    A, inertia = dense_rows(system, before), block_diag(*system.spatial_inertia)
+    mobility = np.linalg.solve(inertia, A.T)
+    velocity = before.velocity.ravel()
+    for _ in range(2):
+        velocity = velocity - mobility @ np.linalg.solve(A @ mobility + np.diag(E), A @ velocity)
+    np.testing.assert_allclose(after.velocity.ravel(), velocity, atol=1e-9)
+    assert np.abs(twist_between(before, after)).max() < 1e-13
+
+
+def test_closing_by_compliance_moves_nothing_far_near_a_singular_pose():
+    """Bars are in line but for 1e-9: rows leave a motion undetermined, and the gap is across it."""
+    system = sb.build("n-four-bar", loops=2).compile()
+    line = sb.simulate(system, duration=0.9, step=0.005, events=bars_in_line).state(-1)
+    rng = np.random.default_rng(1)
+    opened = sb.displaced(line, 1e-8 * rng.normal(size=(system.n_bodies, 6)))
+    E = np.full(system.n_rows, 1e-4)
+    closed = compliant_state(system, opened, np.zeros(system.n_rows), E)
+    assert np.abs(twist_between(opened, closed)).max() < 1e-7
+    assert np.abs(constraint_errors(system, closed)[0]).max() < 1e-13
+    assert np.abs(closed.velocity - line.velocity).max() < 1e-6  # of 7
+
+
+def bars_in_line(time, state):
+    return float(state.position[3, 1])
+
+
+bars_in_line.terminal = True

@@ -194,11 +194,6 @@ def test_new_values_give_what_a_fresh_analysis_does_and_nothing_is_changed_by_so
     np.testing.assert_array_equal(again, fresh)
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(errors.UnknownNameError, match="superlu, cholmod"):
-        analyze("choleski", draw(1).pattern, natural(draw(1).pattern))
-
-
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
     missing = Backend(pivoted_lu.analyze_dense, needs="no_such_package", summary="")
     monkeypatch.setitem(FACTORIZATIONS, "missing", missing)

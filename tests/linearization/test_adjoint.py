@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_motions import changed, random_motion, unreduced
+from random_motions import changed, direction_of, random_motion, unreduced
 
 import sparsebody as sb
 from sparsebody.errors import (
@@ -14,7 +14,9 @@ from sparsebody.errors import (
     SingularSystemError,
     UnknownNameError,
 )
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization import implicit_adjoint, simulate_with_pullback
+from sparsebody.linearization.adjoint import ADJOINT_METHODS
 from sparsebody.model.gallery import build
 from sparsebody.simulation.implicit import generalized_alpha
 from sparsebody.simulation.stabilization import projected
@@ -51,7 +53,8 @@ class Case:
 
     def error(self, name, h):
         """The error of the gradient along a direction, and the difference that it is of."""
-        direction, total = self.rng.normal(size=self.gradient[name].shape), 0.0
+        shape, total = self.gradient[name].shape, 0.0
+        direction = direction_of(self.system, name, shape, self.rng)
         if name == "inertia":
             direction *= 0.01
         for k, weight in _STENCIL:
@@ -80,7 +83,8 @@ def check(case, tolerance, steps=(1e-3, 1e-4), floor=1.0):
 
 def attempts(case):
     """Of the steps of the motion: 0, with open stages; 1, with closed ones."""
-    return {step.stages.attempt for step in case.pullback._adjoint()._tape.steps}
+    parts = case.pullback._adjoint()._tape.steps.parts()
+    return {step.stages.attempt for part in parts for step in part}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,14 +112,39 @@ def test_gradients_of_steps_with_open_stages_are_differences(name, parameters):
     check(case, 1e-8)
 
 
-def test_gradients_are_the_same_bits_with_checkpoints():
+@pytest.mark.parametrize("method", ADJOINT_METHODS)
+def test_gradients_are_the_same_bits_with_checkpoints(method):
     system, state, _ = random_motion(1)
     state = sb.consistent_state(system, state)
-    kept = Case(system, state, 1e-3, 20)
-    repeated = Case(system, state, 1e-3, 20, memory=0)
-    assert sum(step.start is not None for step in repeated.pullback._adjoint()._tape.steps) == 4
+    kept = Case(system, state, 1e-3, 20, method=method)
+    repeated = Case(system, state, 1e-3, 20, method=method, memory=0)
+    assert repeated.pullback._adjoint()._tape.steps.n_kept == 4 + 5  # checkpoints, and steps
     for name, gradient in kept.gradient.items():
         assert np.array_equal(gradient, repeated.gradient[name]), name
+
+
+def test_implicit_steps_in_parts_are_made_again_from_checkpoints():
+    system = build("andrews").compile()
+    times = {"duration": 0.03, "step": 3e-3, "method": "generalized-alpha"}
+    weight, gradients = np.ones((system.n_bodies, 3)), []
+    for memory in (2**20, 0):
+        pullback = simulate_with_pullback(system, **times, memory=memory)
+        assert any(event.kind == "step in parts" for event in pullback.trajectory.events)
+        gradients.append(pullback(position=weight))
+    for name, gradient in gradients[0].items():
+        assert np.array_equal(gradient, gradients[1][name]), name
+
+
+def test_fewer_records_leave_the_gradient_of_the_last_one_as_it_is():
+    system = build("scissor", pairs=2).compile()
+    times, weight = {"duration": 0.02, "step": 1e-3}, np.ones((system.n_bodies, 3))
+    every = simulate_with_pullback(system, **times)
+    few = simulate_with_pullback(system, **times, record=sb.Recording(step=0.01), memory=0)
+    assert len(every.trajectory.time) == 21
+    assert few.trajectory.time.tolist() == [0.0, 0.01, 0.02]
+    expected = every(position=weight)
+    for name, gradient in few(position=weight).items():
+        assert np.array_equal(gradient, expected[name]), name
 
 
 def test_a_driven_mechanism_without_freedoms_has_no_gradient_by_its_start():
@@ -190,10 +219,26 @@ def test_errors_of_implicit_gradients_are_of_second_order():
     assert error[1] < 0.05 * error[0]
 
 
-def test_joints_that_drives_make_stiffer_need_a_compliance():
-    system = build("scissor", pairs=20, drive=True, rise_time=0.1).compile()
-    with pytest.raises(SimulationError, match=r"drives made joints stiffer.*compliance="):
-        simulate_with_pullback(system, duration=0.05, step=1e-3, method="generalized-alpha")
+@pytest.mark.usefixtures("exact_newton")
+def test_gradients_take_compliances_that_are_lowered_on_the_way_as_constants():
+    mechanism = build("scissor", pairs=8, angle=0.4)
+    push = 4.0e5  # [N m / s] far larger than weights
+    mechanism.add_joint_force("push", "base", damping=50.0, effort=lambda t: (push * t, push, 0.0))
+    system = mechanism.compile()
+    times = {"duration": 0.02, "step": 1e-3, "method": "generalized-alpha"}
+    pullback = simulate_with_pullback(system, **times)
+    steps = [step for part in pullback._adjoint()._tape.steps.parts() for s in part for step in s]
+    assert steps[-1].compliance < 0.5 * steps[0].compliance
+    weight = np.zeros((system.n_bodies, 3))
+    weight[-1] = UP
+    gradient = pullback(position=weight)
+
+    def height(factor):
+        changed = replace(system, mass=factor * system.mass)
+        return sb.simulate(changed, **times).position[-1, -1, 2]
+
+    expected = sum(w * height(1.0 + 1e-3 * k) for k, w in _STENCIL) / 12e-3
+    assert float(gradient["mass"] @ system.mass) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_last_shorter_step_counts():
@@ -250,3 +295,58 @@ def test_long_steps_have_the_gradients_of_the_factors_that_closed_them(name, ste
     for of in ("mass", "velocity", "control"):
         error, size = min(case.error(of, h) for h in (1e-3, 1e-4))
         assert error <= 1e-7 * size, of
+
+
+def lift(angle=0.4, pairs=10):
+    """A lift that a spring pushes up, at rest."""
+    mechanism = build("scissor", pairs=pairs, angle=angle)
+    spring = {"stiffness": 2000.0, "rest": 1.45, "damping": 20.0}
+    mechanism.add_joint_force("spring", "base", **spring)
+    system = mechanism.compile()
+    return system, sb.consistent_state(system)
+
+
+@pytest.mark.parametrize("method", ["rk4", sb.Method("generalized-alpha", compliance=1e-13)])
+def test_gradients_of_a_lift_are_differences_of_its_height(method):
+    (system, state), n = lift(), 40
+    times = {"duration": n * 1e-3, "step": 1e-3, "method": method}
+    control = np.zeros((n + 1, system.n_bodies, 6))
+    control[:, 0, 2] = np.linspace(1.0, 0.0, n + 1)  # on the lowest bar, up and down [N m]
+
+    def height(system, state, control):
+        few = sb.Recording(step=n * 1e-3)
+        run = simulate_with_pullback(system, state, control=control, record=few, **times)
+        return run.trajectory.position[-1, -1, 2]
+
+    weight, still = np.zeros((system.n_bodies, 3)), 0.0 * control
+    weight[-1] = UP
+    gradient = simulate_with_pullback(system, state, control=still, **times)(position=weight)
+    motion = (lift(0.4 + 1e-6)[1].position - lift(0.4 - 1e-6)[1].position) / 2e-6
+    turn = np.zeros((system.n_bodies, 6))
+    turn[:, 3:] = np.einsum("nji,nj->ni", body_rotations(state), motion)
+    turn[:, 2] = np.where(np.arange(system.n_bodies) % 2 == 0, 1.0, -1.0)
+    springs, mass = system.joint_forces, np.zeros(system.n_bodies)
+    mass[7] = 1.0
+
+    def stiffer(h):
+        return replace(
+            system, joint_forces=replace(springs, stiffness=(1.0 + h) * springs.stiffness)
+        )
+
+    cases = {
+        "position": (lambda h: height(*lift(0.4 + h), still), turn),
+        "mass": (
+            lambda h: height(replace(system, mass=system.mass + h * mass), state, still),
+            mass,
+        ),
+        "gravity": (
+            lambda h: height(replace(system, gravity=system.gravity + h * UP), state, still),
+            UP,
+        ),
+        "stiffness": (lambda h: height(stiffer(h), state, still), springs.stiffness),
+        "control": (lambda h: height(system, state, 1e4 * h * control), 1e4 * control),
+    }
+    for name, (function, along) in cases.items():
+        expected = sum(w * function(k * 1e-2) for k, w in _STENCIL) / 12e-2
+        slope = float(np.sum(gradient[name] * along))
+        assert slope == pytest.approx(expected, rel=1e-7), name

@@ -4,14 +4,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_motions import changed, compliant_motion, random_motion, unreduced
+from random_mechanisms import add_joint, random_frame, random_type
+from random_motions import (
+    SCALAR,
+    changed,
+    compliant_motion,
+    direction_of,
+    random_motion,
+    unreduced,
+)
 from scipy.sparse import block_array
 
+import sparsebody as sb
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.linearization import derivatives, linearize
+from sparsebody.linearization.derivatives import ELASTIC_VARIABLES, FRAME_VARIABLES
 from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES
 
 STEP = 1e-5
 _STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
@@ -36,7 +47,7 @@ def check(system, state, force, names, seed):
     rows = dynamics.redundant_rows
     of = derivatives(system, state, body_force=force, dynamics=dynamics)
     for name in names:
-        direction = rng.normal(size=of.shape(name))
+        direction = direction_of(system, name, of.shape(name), rng)
         expected = differences(system, state, force, rows, name, direction)
         for change, by_differences in zip(of.jvp(**{name: direction}), expected, strict=True):
             size = np.abs(by_differences).max(initial=1.0)
@@ -55,6 +66,37 @@ def test_changes_are_those_of_central_differences(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_elastic_elements_count_with_their_dampers_in_motion(seed):
     check(*compliant_motion(seed), MOTION, seed)
+
+
+@pytest.mark.parametrize("kind", JOINT_TYPES)
+def test_joint_frames_of_all_types_count_with_drives_springs_and_loops(kind):
+    rng = np.random.default_rng(len(kind))
+    mechanism = sb.Mechanism(kind)
+    for k in range(3):
+        spin, speed = rng.normal(size=(2, 3))
+        mechanism.add_body(
+            f"body {k}", mass=1.0 + k, inertia=[0.3, 0.4, 0.5], position=rng.normal(size=3),
+            angular_velocity=spin, linear_velocity=speed,
+        )  # fmt: skip
+    for k, ends in enumerate((("world", "body 0"), ("body 0", "body 1"), ("body 2", "world"))):
+        frames = random_frame(rng), random_frame(rng)
+        add_joint(mechanism, f"joint {k}", random_type(rng, kind), ends, *frames)
+    if kind in SCALAR:
+        numbers = {"stiffness": 2.0, "rest": 0.3, "damping": 0.4}
+        mechanism.add_joint_force("spring", "joint 1", **numbers)
+    system = mechanism.compile()
+    check(system, system.initial_state, rng.normal(size=(3, 6)), FRAME_VARIABLES, len(kind))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_joint_frames_of_loops_and_of_compliant_joints_count(seed):
+    check(*random_motion(seed, n_loops=seed % 3), FRAME_VARIABLES, seed)
+    check(*compliant_motion(seed), FRAME_VARIABLES, seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_matrices_of_elastic_elements_count_on_the_rows_that_give_way(seed):
+    check(*compliant_motion(seed), ELASTIC_VARIABLES, seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -86,8 +86,8 @@ def test_a_portal_frame_has_the_frequencies_of_finite_elements(dense_size, monke
     monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
     M, K, _ = portal_matrices()
     expected = np.sqrt(eigh(K, M, eigvals_only=True)) / (2 * np.pi)
-    found = sb.modes(portal_frame(0.0), n=20).frequency
-    np.testing.assert_allclose(found, expected[:20], rtol=1e-8)
+    result = sb.modes(portal_frame(0.0), n=20).frequency
+    np.testing.assert_allclose(result, expected[:20], rtol=1e-8)
 
 
 @pytest.mark.parametrize("dense_size", [400, 0])
@@ -97,9 +97,9 @@ def test_a_damped_portal_frame_has_the_eigenvalues_of_its_quadratic_problem(
     monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
     M, K, C = portal_matrices()
     expected = upper_eigenvalues(M, C, K)[:12]
-    found = sb.modes(portal_frame(1.0), n=12).eigenvalue
+    result = sb.modes(portal_frame(1.0), n=12).eigenvalue
     assert (expected.real < -1e-3).all()
-    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    np.testing.assert_allclose(result, expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -121,8 +121,8 @@ def test_a_body_on_a_bushing_has_the_eigenvalues_of_six_by_six_matrices(seed):
     X = np.block([[turn, zero], [-turn @ skew(point), turn]])
     M = np.block([[inertia, zero], [zero, 1.7 * np.eye(3)]])
     expected = upper_eigenvalues(M, X.T @ D @ X, X.T @ K @ X)[:6]
-    found = sb.modes(mechanism.compile(), n=6).eigenvalue
-    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    result = sb.modes(mechanism.compile(), n=6).eigenvalue
+    np.testing.assert_allclose(result, expected, rtol=1e-8)
 
 
 def test_a_damper_between_points_slows_what_moves_along_it():
@@ -136,6 +136,6 @@ def test_a_damper_between_points_slows_what_moves_along_it():
     along = np.cos(angle) ** 2
     decay = d * along / (2 * m)
     expected = -decay + 1j * np.sqrt(k * along / m - decay**2)
-    found = sb.modes(mechanism.compile(), n=1)
-    assert found.eigenvalue[0] == pytest.approx(expected, rel=1e-12)
-    assert found.damping_ratio[0] == pytest.approx(decay / abs(expected), rel=1e-12)
+    result = sb.modes(mechanism.compile(), n=1)
+    assert result.eigenvalue[0] == pytest.approx(expected, rel=1e-12)
+    assert result.damping_ratio[0] == pytest.approx(decay / abs(expected), rel=1e-12)

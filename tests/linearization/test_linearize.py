@@ -31,11 +31,11 @@ def double_pendulum():
 def test_state_space_of_a_double_pendulum_is_that_of_textbooks():
     """M = m l^2 [5 2; 2 1] and K = m g l [3 1; 1 1] in relative angles."""
     inputs = outputs = ["j0", sb.JointCoordinate("j1")]
-    found = sb.linearize(double_pendulum()).state_space(inputs, outputs)
+    result = sb.linearize(double_pendulum()).state_space(inputs, outputs)
     M = MASS * LENGTH**2 * np.array([[5.0, 2.0], [2.0, 1.0]])
     K = MASS * GRAVITY * LENGTH * np.array([[3.0, 1.0], [1.0, 1.0]])
     for s in (0.0, 1.0 + 2.0j, 20.0j):
-        transfer = found.C @ np.linalg.solve(s * np.eye(4) - found.A, found.B.astype(complex))
+        transfer = result.C @ np.linalg.solve(s * np.eye(4) - result.A, result.B.astype(complex))
         np.testing.assert_allclose(transfer, np.linalg.inv(M * s**2 + K), rtol=1e-9)
 
 
@@ -43,11 +43,11 @@ def test_state_space_of_a_double_pendulum_is_that_of_textbooks():
 def test_equations_hold_along_any_motion(seed):
     """Forces balance and rows keep their accelerations at the motion itself."""
     system = random_loops(np.random.default_rng(seed), 7, seed % 3, moving=True).compile()
-    found = sb.linearize(system, sb.consistent_state(system))
-    size = np.abs(found.mass @ found.acceleration.ravel()).max()
-    np.testing.assert_allclose(found.force_residual, 0.0, atol=1e-11 * size)
-    rate = 1.0 + np.abs(found.acceleration).max()
-    np.testing.assert_allclose(found.row_residual, 0.0, atol=1e-10 * rate)
+    result = sb.linearize(system, sb.consistent_state(system))
+    size = np.abs(result.mass @ result.acceleration.ravel()).max()
+    np.testing.assert_allclose(result.force_residual, 0.0, atol=1e-11 * size)
+    rate = 1.0 + np.abs(result.acceleration).max()
+    np.testing.assert_allclose(result.row_residual, 0.0, atol=1e-10 * rate)
 
 
 def test_ports_are_rates_of_coordinates_and_of_points():
@@ -135,11 +135,11 @@ def test_a_top_without_forces_wobbles_about_its_axes_as_euler_says():
         of = sb.linearize(body.compile()).state_space([], [])
         first, second = np.delete(I, axis)
         square = rate**2 * (I[axis] - first) * (second - I[axis]) / (first * second)
-        found = np.linalg.eigvals(of.A).astype(complex)
+        result = np.linalg.eigvals(of.A).astype(complex)
         for sign in (1, -1):
-            assert np.abs(found - sign * np.sqrt(complex(square))).min() < 1e-6
+            assert np.abs(result - sign * np.sqrt(complex(square))).min() < 1e-6
         growth = np.sqrt(square) if square > 0 else 0.0
-        assert found.real.max() == pytest.approx(growth, abs=1e-4)
+        assert result.real.max() == pytest.approx(growth, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -171,8 +171,8 @@ def test_deviations_from_a_motion_are_those_of_other_motions(seed):
 
     (x, second), (other_x, other_second) = deviation(size), deviation(-size)
     A = motion.state_space([], []).A
-    found, expected = (second - other_second) / (2 * size), A @ (x - other_x) / (2 * size)
-    np.testing.assert_allclose(found, expected[len(z) :], atol=1e-5 * np.abs(found).max())
+    result, expected = (second - other_second) / (2 * size), A @ (x - other_x) / (2 * size)
+    np.testing.assert_allclose(result, expected[len(z) :], atol=1e-5 * np.abs(result).max())
 
 
 def test_what_has_no_minimal_form_is_refused():

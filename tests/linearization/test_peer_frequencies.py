@@ -55,11 +55,11 @@ def test_stewart_platform_on_springs_has_the_frequencies_of_mujoco(tmp_path):
     )
     N = null_space(data.efc_J.reshape(-1, model.nv), rcond=1e-9)
     square = eigh(N.T @ np.diag(stiffness) @ N, N.T @ M @ N, eigvals_only=True)
-    found = sb.modes(sb.load_mechanism(path).compile(), n=12)
-    n_free = found.n_mechanisms
+    result = sb.modes(sb.load_mechanism(path).compile(), n=12)
+    n_free = result.n_mechanisms
     assert n_free == int((np.abs(square) < 1e-9 * square.max()).sum())
-    expected = np.sqrt(square[n_free:][: len(found.frequency) - n_free]) / (2 * np.pi)
-    np.testing.assert_allclose(found.frequency[n_free:], expected, rtol=1e-6)
+    expected = np.sqrt(square[n_free:][: len(result.frequency) - n_free]) / (2 * np.pi)
+    np.testing.assert_allclose(result.frequency[n_free:], expected, rtol=1e-6)
 
 
 def test_scissor_lift_on_compliant_joints_has_the_frequencies_of_exudyn():
@@ -116,7 +116,7 @@ def test_scissor_lift_on_compliant_joints_has_the_frequencies_of_exudyn():
         )
     mbs.Assemble()
     square = mbs.ComputeODE2Eigenvalues(ignoreAlgebraicEquations=False)[0]
-    found = sb.modes(system, state, n=12)
+    result = sb.modes(system, state, n=12)
     theirs = np.sqrt(np.sort(np.abs(square)))[1:12] / (2 * np.pi)
-    assert found.n_mechanisms == 1  # the lift itself; 0.02 Hz by their differences
-    np.testing.assert_allclose(found.frequency[1:], theirs, rtol=1e-6)
+    assert result.n_mechanisms == 1  # the lift itself; 0.02 Hz by their differences
+    np.testing.assert_allclose(result.frequency[1:], theirs, rtol=1e-6)

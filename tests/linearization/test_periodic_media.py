@@ -30,27 +30,27 @@ def test_monatomic_chain_has_its_dispersion_curve():
     """omega = 2 sqrt(k / m) |sin(q a / 2)|."""
     mass = 1.7
     path = wave_path([(0, 0, 0), (0, 0, np.pi / SPACING)], 21)
-    found = dispersion(*chain(mass), path)
+    result = dispersion(*chain(mass), path)
     bend = np.abs(np.sin(path[:, 2] * SPACING / 2))
     expected = 2 * np.sqrt(STIFFNESS / mass) * bend / (2 * np.pi)
-    np.testing.assert_allclose(found.frequency[:, 0], expected, rtol=1e-10, atol=1e-12)
-    assert found.gaps() == []
+    np.testing.assert_allclose(result.frequency[:, 0], expected, rtol=1e-10, atol=1e-12)
+    assert result.gaps() == []
 
 
 def test_diatomic_chain_has_its_branches_and_its_gap():
     """omega^2 = k (1/m + 1/M) -+ k sqrt((1/m + 1/M)^2 - 4 sin^2(q a) / m M)."""
     light, heavy = 1.0, 2.5
     path = wave_path([(0, 0, 0), (0, 0, np.pi / (2 * SPACING))], 21)
-    found = dispersion(*chain(light, heavy), path)
+    result = dispersion(*chain(light, heavy), path)
     both = 1 / light + 1 / heavy
     bend = np.sin(path[:, 2] * SPACING) ** 2
     root = np.sqrt(both**2 - 4 * bend / (light * heavy))
     square = STIFFNESS * np.stack([both - root, both + root], axis=1)
     np.testing.assert_allclose(
-        found.frequency, np.sqrt(square) / (2 * np.pi), rtol=1e-10, atol=1e-8
+        result.frequency, np.sqrt(square) / (2 * np.pi), rtol=1e-10, atol=1e-8
     )
     edges = np.sqrt(2 * STIFFNESS / np.array([heavy, light])) / (2 * np.pi)
-    np.testing.assert_allclose(found.gaps(), [edges], rtol=1e-10)
+    np.testing.assert_allclose(result.gaps(), [edges], rtol=1e-10)
 
 
 def test_waves_of_a_beam_are_those_of_euler_and_bernoulli():
@@ -60,11 +60,11 @@ def test_waves_of_a_beam_are_those_of_euler_and_bernoulli():
     names = list(beam.body_names)
     images = {names[1]: (names[0], (0.01, 0, 0))}
     k = 5.0
-    found = 2 * np.pi * dispersion(beam.compile(), images, [(k, 0, 0)]).frequency[0]
+    result = 2 * np.pi * dispersion(beam.compile(), images, [(k, 0, 0)]).frequency[0]
     speed = np.sqrt(E / density)
     expected = [k**2 * speed * height / np.sqrt(12), k * speed]
     for rate in expected:
-        assert np.abs(found / rate - 1).min() < 2e-2
+        assert np.abs(result / rate - 1).min() < 2e-2
 
 
 def test_images_out_of_place_are_refused():
@@ -106,8 +106,8 @@ def test_anisotropic_sheet_has_the_waves_and_speeds_of_its_springs():
     speeds = cell.sound_speeds(oblique, [(1, 0, 0), (0, 1, 0)])
     np.testing.assert_allclose(speeds, slope, rtol=1e-5)
     along = 4 * kx / mass * np.sin(1.3 * pitch / 2) ** 2
-    found = cell.frequencies(np.array([1.3, 0, 0]))
-    assert np.abs(found - np.sqrt(along) / (2 * np.pi)).min() < 1e-12
+    result = cell.frequencies(np.array([1.3, 0, 0]))
+    assert np.abs(result - np.sqrt(along) / (2 * np.pi)).min() < 1e-12
 
 
 def waves_of_squares(wave_vector):

@@ -35,30 +35,32 @@ def pendulums(n, *, coupled):
 
 def test_hanging_chain_swings_at_the_roots_of_laguerre_polynomials():
     n = 12
-    found = sb.modes(pendulums(n, coupled=False), n=n)
+    result = sb.modes(pendulums(n, coupled=False), n=n)
     expected = np.sqrt(roots_laguerre(n)[0] * GRAVITY / LENGTH) / (2 * np.pi)
-    np.testing.assert_allclose(found.frequency, expected, rtol=1e-10)
-    assert found.n_mechanisms == 0
+    np.testing.assert_allclose(result.frequency, expected, rtol=1e-10)
+    assert result.n_mechanisms == 0
 
 
 def test_coupled_pendulums_swing_at_the_roots_of_chebyshev_polynomials():
     """omega^2 = g / l + 4 k / m sin^2(i pi / 2 (n + 1))."""
     n = 20
-    found = sb.modes(pendulums(n, coupled=True), n=n)
+    result = sb.modes(pendulums(n, coupled=True), n=n)
     bend = np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1))) ** 2
     expected = np.sqrt(GRAVITY / LENGTH + 4 * SPRING / MASS * bend) / (2 * np.pi)
-    np.testing.assert_allclose(found.frequency, expected, rtol=1e-10)
+    np.testing.assert_allclose(result.frequency, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize(("elements", "rtol"), [(20, 2e-2), (1000, 1e-3)])
 def test_free_beam_has_six_free_motions_and_the_frequencies_of_euler_and_bernoulli(elements, rtol):
     beam = sb.build("beam", elements=elements, support="free", gravity=(0, 0, 0)).compile()
-    found = sb.modes(beam, n=12)
-    assert found.n_mechanisms == 6
-    np.testing.assert_array_equal(found.frequency[:6], 0.0)
-    upwards = np.abs(found.shape[6:, :, 5]).max(axis=1) > np.abs(found.shape[6:, :, 4]).max(axis=1)
+    result = sb.modes(beam, n=12)
+    assert result.n_mechanisms == 6
+    np.testing.assert_array_equal(result.frequency[:6], 0.0)
+    upwards = np.abs(result.shape[6:, :, 5]).max(axis=1) > np.abs(result.shape[6:, :, 4]).max(
+        axis=1
+    )
     expected = np.square(FREE_FREE) * np.sqrt(E * HEIGHT**2 / 12 / DENSITY) / (2 * np.pi)
-    np.testing.assert_allclose(found.frequency[6:][upwards][:3], expected, rtol=rtol)
+    np.testing.assert_allclose(result.frequency[6:][upwards][:3], expected, rtol=rtol)
 
 
 def oscillator(damping, *, held=True):
@@ -74,20 +76,20 @@ def oscillator(damping, *, held=True):
 @pytest.mark.parametrize("ratio", [0.0, 0.1, 0.7, 2.0])
 def test_damped_oscillator_has_the_eigenvalues_of_the_quadratic(ratio):
     """s = omega (-zeta +- sqrt(zeta^2 - 1)), omega = 2."""
-    found = sb.modes(oscillator(8.0 * ratio), n=1)
+    result = sb.modes(oscillator(8.0 * ratio), n=1)
     root = np.sqrt(complex(ratio**2 - 1))
     expected = min(
         (2 * (-ratio + sign * root) for sign in (1, -1)), key=lambda s: (abs(s), -s.imag)
     )
-    assert found.eigenvalue[0] == pytest.approx(expected, rel=1e-12)
-    assert found.damping_ratio[0] == pytest.approx(min(ratio, 1.0), abs=1e-12)
+    assert result.eigenvalue[0] == pytest.approx(expected, rel=1e-12)
+    assert result.damping_ratio[0] == pytest.approx(min(ratio, 1.0), abs=1e-12)
 
 
 @pytest.mark.parametrize("damping", [0.0, 3.0])
 def test_motion_that_nothing_resists_has_the_eigenvalue_zero_exactly(damping):
-    found = sb.modes(oscillator(damping, held=False), n=1)
-    assert found.eigenvalue[0] == 0.0
-    assert found.n_mechanisms == 1
+    result = sb.modes(oscillator(damping, held=False), n=1)
+    assert result.eigenvalue[0] == 0.0
+    assert result.n_mechanisms == 1
 
 
 def test_overconstrained_swing_has_the_frequency_of_its_pendulum():
@@ -103,9 +105,9 @@ def test_overconstrained_swing_has_the_frequency_of_its_pendulum():
             mechanism.add_joint(
                 f"{name} {end}", sb.Revolute(), *ends, point=(x, 0, z), axis=(0, 1, 0)
             )
-    found = sb.modes(mechanism.compile())
+    result = sb.modes(mechanism.compile())
     rate = np.sqrt(GRAVITY * (plate + bar) / length / (plate + 2 * bar / 3))
-    np.testing.assert_allclose(found.frequency, [rate / (2 * np.pi)], rtol=1e-12)
+    np.testing.assert_allclose(result.frequency, [rate / (2 * np.pi)], rtol=1e-12)
 
 
 @pytest.mark.parametrize("damping", [0.0, 1e-4])
@@ -126,32 +128,32 @@ def test_response_is_that_of_an_oscillator():
     """1 / (k - m w^2 + i w d)."""
     frequency = np.array([0.0, 0.2, 1.0])
     rate = 2 * np.pi * frequency
-    found = sb.frequency_response(
+    result = sb.frequency_response(
         oscillator(0.5), inputs=["slide"], outputs=["slide"], frequency=frequency
     )
-    np.testing.assert_allclose(found[:, 0, 0], 1 / (8.0 - 2.0 * rate**2 + 0.5j * rate), rtol=1e-10)
+    np.testing.assert_allclose(result[:, 0, 0], 1 / (8.0 - 2.0 * rate**2 + 0.5j * rate), rtol=1e-10)
 
 
 def test_column_buckles_under_the_loads_of_euler():
     """pi^2 E I / 4 l^2 (2 k - 1)^2 about both axes, of a clamped column with a free end."""
     mechanism = sb.build("beam", elements=60, gravity=(0, 0, 0))
     mechanism.add_external_force("load", "node-60", force=(-1, 0, 0))
-    found = sb.buckling_loads(mechanism.compile(), load="load", n=3)
+    result = sb.buckling_loads(mechanism.compile(), load="load", n=3)
     weak, strong = (E * a * b**3 / 12 for a, b in ((WIDTH, HEIGHT), (HEIGHT, WIDTH)))
     expected = np.sort([weak, 9 * weak, strong])[:3] * np.pi**2 / 4
-    np.testing.assert_allclose(found.factor, expected, rtol=1e-5)
+    np.testing.assert_allclose(result.factor, expected, rtol=1e-5)
 
 
 def test_period_of_a_mode_is_a_trajectory(tmp_path):
-    found = sb.modes(oscillator(0.0), n=1)
-    played = found.motion(output=tmp_path / "mode.h5")
-    assert played.time[-1] == pytest.approx(1 / found.frequency[0])
+    result = sb.modes(oscillator(0.0), n=1)
+    played = result.motion(output=tmp_path / "mode.h5")
+    assert played.time[-1] == pytest.approx(1 / result.frequency[0])
     np.testing.assert_allclose(played.position[0], played.position[-1], atol=1e-12)
     assert np.abs(played.velocity[10, 0, 5]) == pytest.approx(2.0 * played.position[0, 0, 2])
     again = sb.Trajectory.load(tmp_path / "mode.h5")
     np.testing.assert_array_equal(again.position, played.position)
     with pytest.raises(SimulationError, match="no mode 1"):
-        found.motion(1)
+        result.motion(1)
 
 
 def test_poses_out_of_balance_and_numbers_that_cannot_be_are_refused():
@@ -178,8 +180,8 @@ def turning(effort):
 def test_moments_balance_as_forces_do():
     with pytest.raises(SimulationError, match="do not balance"):
         sb.modes(turning(1.0))
-    found = sb.modes(turning(-12.0))  # k (q - q_0) at q = 0
-    np.testing.assert_allclose(found.frequency, np.sqrt(200.0) / (2 * np.pi), rtol=1e-12)
+    result = sb.modes(turning(-12.0))  # k (q - q_0) at q = 0
+    np.testing.assert_allclose(result.frequency, np.sqrt(200.0) / (2 * np.pi), rtol=1e-12)
     linkage = sb.build("four-bar", gravity=(0, 0, 0))
     linkage.add_joint_force("spring", next(iter(linkage.joints)), stiffness=40.0)
     system = linkage.compile()
@@ -224,9 +226,9 @@ def test_soft_springs_keep_their_frequencies_beside_stiff_ones(
         H = n - np.maximum(index[:, None], index)
         square = np.linalg.eigvalsh(H / np.sqrt(np.outer(k, k)))[::-1]
         n_soft = int((k < 1e3).sum())
-        found = sb.modes(slides(stiffness, between_points=between_points), n=n_soft)
+        result = sb.modes(slides(stiffness, between_points=between_points), n=n_soft)
         expected = 1 / np.sqrt(square[:n_soft]) / (2 * np.pi)
-        np.testing.assert_allclose(found.frequency, expected, rtol=1e-10)
+        np.testing.assert_allclose(result.frequency, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("dense_size", [400, 0])
@@ -239,20 +241,20 @@ def test_bars_between_spherical_joints_spin_freely_exactly(damping, dense_size, 
         mechanism.add_point_force("damper", "world", "bar-3-0", **above, damping=damping)
     monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", dense_size)
     system = mechanism.compile()
-    found = sb.modes(system, sb.equilibrium(system).state, n=10)
-    assert found.n_mechanisms == 8
-    assert (found.frequency[8:] > 0.2).all()
+    result = sb.modes(system, sb.equilibrium(system).state, n=10)
+    assert result.n_mechanisms == 8
+    assert (result.frequency[8:] > 0.2).all()
 
 
 def test_structure_without_freedoms_has_no_modes():
     mechanism = sb.Mechanism("post")
     mechanism.add_body("post", mass=1.0, inertia=[1, 1, 1])
     mechanism.add_joint("foot", sb.Fixed(), "world", "post")
-    found = sb.modes(mechanism.compile())
-    assert found.frequency.shape == (0,)
-    assert found.shape.shape == (0, 1, 6)
+    result = sb.modes(mechanism.compile())
+    assert result.frequency.shape == (0,)
+    assert result.shape.shape == (0, 1, 6)
     with pytest.raises(SimulationError, match="there are no modes"):
-        found.motion()
+        result.motion()
 
 
 @pytest.mark.parametrize("name", ["tube", "lattice"])
@@ -272,9 +274,9 @@ def test_damped_modes_beside_a_mechanism_are_those_of_the_dense_way(name, monkey
 
 def test_slow_return_against_a_strong_damper_is_no_mechanism():
     """s = -k / d nearly, of a spring of 8 N/m beside a damper of 1e6 N s/m."""
-    found = sb.modes(oscillator(1e6), n=1)
-    assert found.n_mechanisms == 0
-    assert found.eigenvalue[0].real == pytest.approx(-8e-6, rel=1e-4)
+    result = sb.modes(oscillator(1e6), n=1)
+    assert result.n_mechanisms == 0
+    assert result.eigenvalue[0].real == pytest.approx(-8e-6, rel=1e-4)
 
 
 def column(n, *, stiffness=10.0, force=(0, 0, -1.0), axes="world", gravity=0.0):
@@ -297,8 +299,8 @@ def test_rigid_bars_on_springs_buckle_at_the_roots_of_their_chain(dense_size, mo
     for n in (1, 2, 12):
         odd = 2 * np.arange(1, min(n, 3) + 1) - 1
         expected = 20.0 * (2 * np.sin(odd * np.pi / (2 * n + 1) / 2)) ** 2
-        found = sb.buckling_loads(column(n), load="load", n=len(odd))
-        np.testing.assert_allclose(found.factor, expected, rtol=1e-6)
+        result = sb.buckling_loads(column(n), load="load", n=len(odd))
+        np.testing.assert_allclose(result.factor, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("dense_size", [400, 0])

@@ -16,6 +16,7 @@ from sparsebody.model.robots import read_robot
 from sparsebody.model.robots.robot_joints import COMBINATIONS
 
 mujoco = pytest.importorskip("mujoco")
+from robot_accelerations import in_mujoco, joint_accelerations, point_acceleration  # noqa: E402
 
 DATA = Path(__file__).parent / "data"
 LEFT_OUT = DATA.with_name("left_out.xml")
@@ -35,16 +36,6 @@ def read_quietly(path, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.ModelWarning)
         return read_robot(path, **options)
-
-
-def peer(path, keyframe=None):
-    """MuJoCo's own model and data in the same state."""
-    model = mujoco.MjModel.from_xml_path(str(path))
-    data = mujoco.MjData(model)
-    if keyframe is not None:
-        mujoco.mj_resetDataKeyframe(model, data, keyframe)
-    mujoco.mj_forward(model, data)
-    return model, data
 
 
 def write(tmp_path, body="", rest="", name="model.xml", head=""):
@@ -77,18 +68,6 @@ def world_accelerations(system):
     return np.concatenate([np.einsum("nij,nj->ni", R, part) for part in (a[:, :3], linear)], 1)
 
 
-def peer_accelerations(model, data, system, qacc):
-    """The same from MuJoCo's joint accelerations."""
-    accelerations = []
-    for name, place in zip(system.body_names, system.initial_state.position, strict=True):
-        jacobian, rate = (np.zeros((2, 3, model.nv)) for _ in range(2))
-        body = peer_body(model, name)
-        mujoco.mj_jac(model, data, jacobian[1], jacobian[0], place, body)
-        mujoco.mj_jacDot(model, data, rate[1], rate[0], place, body)
-        accelerations.append((jacobian @ qacc + rate @ data.qvel).ravel())
-    return np.array(accelerations)
-
-
 def peer_body(model, name):
     """The number of a body, which is at the end of names that were made."""
     body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
@@ -98,7 +77,7 @@ def peer_body(model, name):
 @pytest.mark.parametrize(("name", "keyframe"), ALL_STATES)
 def test_poses_and_velocities_are_those_of_mujoco(name, keyframe):
     mechanism = read_quietly(DATA / name, keyframe=keyframe)
-    model, data = peer(DATA / name, keyframe)
+    model, data = in_mujoco(DATA / name, keyframe)
     for label, body in mechanism.bodies.items():
         index = peer_body(model, label)
         np.testing.assert_allclose(body.position, data.xpos[index], atol=1e-14)
@@ -117,15 +96,11 @@ def test_poses_and_velocities_are_those_of_mujoco(name, keyframe):
 def test_accelerations_are_those_of_mujoco_and_keep_its_equality_constraints(name, keyframe):
     """Closed loops are at rest, so that J a = 0 of these constraints."""
     system = read_quietly(DATA / name, keyframe=keyframe).compile()
-    model, data = peer(DATA / name, keyframe)
-    qacc = data.qacc_smooth
-    if name not in OPEN_MODELS:
-        M = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, M)
-        J, W = data.efc_J.reshape(-1, model.nv), np.linalg.inv(M)
-        multiplier = np.linalg.lstsq(J @ W @ J.T, -J @ qacc, rcond=1e-11)[0]
-        qacc = qacc + W @ J.T @ multiplier
-    expected = peer_accelerations(model, data, system, qacc)
+    model, data = in_mujoco(DATA / name, keyframe)
+    qacc = data.qacc_smooth if name in OPEN_MODELS else joint_accelerations(model, data)
+    bodies = [peer_body(model, label) for label in system.body_names]
+    places = zip(bodies, system.initial_state.position, strict=True)
+    expected = np.array([point_acceleration(model, data, *place, qacc) for place in places])
     scale = np.abs(expected).max()
     np.testing.assert_allclose(world_accelerations(system), expected, atol=1e-9 * scale)
 
@@ -136,7 +111,7 @@ def test_every_tree_joint_is_closed_and_at_zero_at_the_initial_pose(name, keyfra
     system = mechanism.compile()
     state = system.initial_state
     motion = joint_motion(system, state)
-    model, _ = peer(DATA / name)
+    model, _ = in_mujoco(DATA / name)
     n_tree = int(np.sum(model.body_jntnum > 0))  # loop joints follow
     np.testing.assert_allclose(motion.rotation[:n_tree], [np.eye(3)] * n_tree, atol=1e-14)
     np.testing.assert_allclose(motion.translation[:n_tree], 0.0, atol=1e-13)
@@ -177,7 +152,7 @@ def test_ropes_with_slack_and_loads_that_turn_with_another_body_are_told(tmp_pat
 def test_loop_joint_frames_lie_where_the_equality_constraints_have_them():
     with pytest.warns(errors.ModelWarning, match=r"torquescale has no meaning: 'lash'"):
         mechanism = read_robot(DATA / "loops.xml")
-    model, data = peer(DATA / "loops.xml")
+    model, data = in_mujoco(DATA / "loops.xml")
     system = mechanism.compile()
     R = body_rotations(system.initial_state)
     motion = joint_motion(system, system.initial_state)
@@ -300,7 +275,7 @@ def test_meshes_are_where_mujoco_has_them(tmp_path):
     box, *meshes = body.shape.solids
     assert box.sides == (2.0, 4.0, 6.0)
     assert meshes[0].vertices is meshes[1].vertices  # stored once
-    model, data = peer(path)
+    model, data = in_mujoco(path)
     assert len(meshes) == 2
     for solid, geom in zip(meshes, np.flatnonzero(model.geom_type == 7), strict=True):
         rotation = data.geom_xmat[geom].reshape(3, 3)

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from patterns import eliminated, ladder, metrics, networkx_graph, pattern_of, patterns
 
-from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import order
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order, search
 from sparsebody.sparse.elimination_tree import is_admissible
@@ -121,9 +120,3 @@ def test_on_a_ladder_the_matrix_of_delassus_stays_narrow_and_on_a_star_it_is_ful
     assert short == long
     assert full == 6 + 5 * star(30).n_dual
     assert metrics(ladder(30), algorithm_order, "band").block_bandwidth == 3  # figure 8.4
-
-
-@pytest.mark.parametrize("name", ["abba", None, 3])
-def test_an_unknown_algorithm_is_told(name):
-    with pytest.raises(UnknownNameError, match=r"no algorithm .*; there are penalty, "):
-        algorithm_order(ladder(2), name)

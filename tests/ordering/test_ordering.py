@@ -54,8 +54,6 @@ def test_numbering_does_not_change_the_cost_of_a_ladder(name):
 def test_an_unknown_name_is_answered_with_the_names_there_are():
     with pytest.raises(UnknownNameError, match=r"no ordering 'amd'.*natural.*level-sweep"):
         order(ladder(2), "amd")
-    with pytest.raises(UnknownNameError, match="no ordering 'best'"):
-        choose(ladder(2), names=["best"])
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):

@@ -240,6 +240,18 @@ def test_a_motion_with_wrong_energy_is_doubted():
     assert run.energy_error > 0.2
 
 
+def test_a_damped_motion_whose_energy_grows_is_doubted():
+    """Dampers take energy, so that there is none to compare with; but none may come."""
+    damped = sb.build("four-bar")
+    damped.add_joint_force("damper", next(iter(damped.joints)), damping=1e-3)
+    system = damped.compile()
+    with pytest.warns(EnergyWarning, match=r"energy of 'four-bar' grew by .*%.* adds any"):
+        run = sb.simulate(system, duration=3.0, step=1.0, method="rk4")
+    assert run.energy_error is None
+    run = sb.simulate(system, duration=3.0, step=0.01, method="rk4")  # no warning
+    assert run.energy[-1] < run.energy[0]
+
+
 def test_keywords_of_the_version_before_are_taken_with_a_warning(tmp_path):
     shared = {"system": sb.build("four-bar").compile(), "duration": 0.04, "step": 0.01}
     method, solver = Method("rk4", stabilization="none"), sb.Solver(ordering="natural")

@@ -61,9 +61,9 @@ def test_joint_coordinates_of_all_types_are_those_at_each_state(seed):
         assert (row["joint"], row["type"]) == (name, mechanism.joint(name).type.name)
         for letter, expected in (("q", positions[name]), ("v", velocities[name])):
             columns = [column for column in frame if column[0] == letter and column[1:].isdigit()]
-            found = row[columns].astype(float)
-            np.testing.assert_allclose(found[: len(expected)], expected, atol=1e-13)
-            assert found[len(expected) :].isna().all()
+            result = row[columns].astype(float)
+            np.testing.assert_allclose(result[: len(expected)], expected, atol=1e-13)
+            assert result[len(expected) :].isna().all()
 
 
 def test_angles_count_turns_where_something_tracks_them():

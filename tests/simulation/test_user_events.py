@@ -95,3 +95,110 @@ def test_events_at_a_singular_pose_keep_the_energy(method, goes_on):
     assert (run.time[-1] == time) is not goes_on
     assert np.abs(run.energy - run.energy[0]).max() < 1e-6  # [J], of 38
     assert run.velocity_error.max() < 1e-8
+
+
+@pytest.mark.parametrize("step", [0.00357, 0.01])
+def test_compliant_joints_bear_a_change_of_the_motion_at_a_singular_pose(step):
+    """Closing what compliance leaves open would move bodies far there, and change velocities."""
+    system = sb.build("n-four-bar", loops=2).compile()
+    crank = system.body_names.index("vertical-0")
+
+    def level(time, state):
+        return float(state.position[crank, 1])
+
+    level.change = lambda time, state: state
+    options = {"duration": 0.9, "step": step, "method": "generalized-alpha"}
+    run, plain = (sb.simulate(system, **options, events=event) for event in (level, None))
+    assert len(times(run)) == 1
+    of_step = np.abs(plain.energy - plain.energy[0]).max()
+    assert np.abs(run.energy - run.energy[0]).max() < 1.3 * of_step
+    assert np.abs(run.position[-1] - plain.position[-1]).max() < 20.0 * step**2
+    assert run.position_error.max() < 1e-7
+
+
+@pytest.mark.parametrize("method", ["rk4", "variational-4"])
+def test_events_beside_a_record_at_a_singular_pose_are_located(method):
+    """There accelerations are not known; those of another step tell where the event is."""
+    system = sb.build("n-four-bar", loops=2).compile()
+    crank = system.body_names.index("vertical-0")
+
+    def before(time, state):
+        return float(state.position[crank, 1] + 0.002)
+
+    def after(time, state):
+        return float(state.position[crank, 1] - 0.002)
+
+    steps = 0.7143555292929972 / 150, 0.003  # the pose is passed at the end of a step, or in one
+    located = [
+        times(sb.simulate(system, duration=0.75, step=h, method=method, events=[before, after]))
+        for h in steps
+    ]
+    np.testing.assert_allclose(*located, atol=1e-9)
+
+
+def test_a_change_that_makes_motions_faster_makes_joints_stiffer():
+    """Of a lattice, dependent at the start, ten times as fast as the loads at rest let it be."""
+    system = sb.build("lattice", rows=3, columns=3).compile()
+
+    def kick(time, state):
+        return time - 0.15
+
+    kick.change = lambda time, state: state.with_(velocity=30.0 * state.velocity)
+    run = sb.simulate(system, duration=0.3, step=0.005, events=kick)
+    extent = system.typical_length + np.linalg.norm(np.ptp(run.position[0], axis=0))
+    assert run.position_error.max() < 1e-6 * extent
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2", "rk4"])
+@pytest.mark.parametrize("rest", [0.0, 1e-15, 1e-9, 1e-5, 1e-4, 2e-3])
+def test_what_remains_of_a_step_after_a_change_may_be_as_short_as_it_likes(rest, method):
+    """Position errors over a short step would be velocities, and energy."""
+
+    def kick(time, state):
+        return time - (0.15 - rest)
+
+    kick.change = lambda time, state: state.with_(velocity=2.0 * state.velocity)
+    system = sb.build("n-four-bar", loops=2).compile()
+    run = sb.simulate(system, duration=0.2, step=0.005, events=kick, method=method)
+    after = run.energy[30:]
+    assert after[0] - run.energy[29] == pytest.approx(3.0 * run.kinetic_energy[29], rel=0.2)
+    assert np.abs(after - after[0]).max() < 2e-4  # [J], of 41
+
+
+def test_a_body_that_is_stopped_stops_others_as_an_impact_does():
+    """Momenta along the motions that are left are kept, by whichever method."""
+    system = sb.build("four-bar").compile()
+
+    def stop(time, state):
+        return time - 0.1234
+
+    def stopped(time, state):
+        velocity = state.velocity.copy()
+        velocity[-1] = 0.0
+        return state.with_(velocity=velocity)
+
+    stop.change = stopped
+    kept = []
+    for method in ("rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia"):
+        run = sb.simulate(system, duration=0.15, step=0.002, events=stop, method=method)
+        before, after = run.kinetic_energy[61], run.kinetic_energy[62]
+        assert after < 0.9 * before
+        kept.append(run.energy[-1])
+    np.testing.assert_allclose(kept, kept[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "rk4"])
+def test_a_run_that_ends_just_after_a_change_goes_on_with_the_same_bits(method, tmp_path):
+    """What remains of that step is too short for one, and is left to the next."""
+
+    def kick(time, state):
+        return time - 0.149999
+
+    kick.change = lambda time, state: state.with_(velocity=2.0 * state.velocity)
+    system, path = sb.build("n-four-bar", loops=2).compile(), tmp_path / "run.h5"
+    options = {"step": 0.005, "method": method, "events": kick}
+    whole = sb.simulate(system, duration=0.3, **options)
+    sb.simulate(system, duration=0.15, output=path, **options)
+    resumed = sb.simulate(system, duration=0.3, output=sb.Output(path, resume=True), **options)
+    np.testing.assert_array_equal(resumed.position, whole.position)
+    np.testing.assert_array_equal(resumed.velocity, whole.velocity)

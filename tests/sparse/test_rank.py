@@ -169,21 +169,6 @@ def test_one_sparse_method_alone_is_not_certain(monkeypatch):
     assert "no second method" in decision.doubt
 
 
-def sheet(k):
-    """Squares hinged at their corners, in one plane: 4 k^2 - 10 k + 7 rows are dependent."""
-    return matrix_at_start(sb.build("rotating-squares", rows=k, columns=k).compile())
-
-
-@pytest.mark.parametrize("k", [6, 12, 20, 40])
-def test_a_sheet_is_decided_at_every_size(k):
-    decision = independent_rows(sheet(k))
-    assert (decision.n_dependent, decision.certain) == (4 * k**2 - 10 * k + 7, True)
-    assert decision.gap > 1e6
-    if k == 12:
-        kept = whitened_dense(sheet(k))[decision.keep]
-        assert np.linalg.svd(kept, compute_uv=False)[-1] > 1e-5
-
-
 @pytest.mark.parametrize(
     ("k", "joint", "keep"),
     [(8, "spherical", 1.0), (30, "spherical", 0.5), (45, "spherical", 0.5), (24, "revolute", 0.6)],

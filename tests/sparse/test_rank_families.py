@@ -11,7 +11,7 @@ from scipy.linalg import qr
 
 import sparsebody as sb
 from sparsebody.dynamics import reductions
-from sparsebody.model.subgroups.ground_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import ground_motion
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -20,8 +20,9 @@ WORLD = -1
 
 def decisions(system):
     """The decisions with six freedoms a body, and in the plane where there is one."""
-    plane = planar_motion(system)
-    in_plane = plane and reductions.reduction(system, plane, system.initial_state)
+    motion, in_plane = ground_motion(system), None
+    if motion.is_planar:
+        in_plane = reductions.reduction(system, motion, system.initial_state)
     matrix = matrix_at_start(system)
     result = [independent_rows(matrix), reductions.independent_rows(matrix)]
     return result if in_plane is None else [*result, in_plane.decision]

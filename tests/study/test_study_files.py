@@ -116,6 +116,6 @@ def test_a_file_that_is_not_there_and_a_module_that_is_not_there_are_named(tmp_p
 
 def test_modules_are_imported_from_the_paths_beside_the_file(tmp_path):
     (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "registers_one.py").write_text("found = True\n")
+    (tmp_path / "code" / "registers_one.py").write_text("is_here = True\n")
     plan = study(tmp_path, 'paths = ["code"]\nmodules = ["registers_one"]\n' + GOOD)
     assert plan.paths == (str(tmp_path / "code"),)

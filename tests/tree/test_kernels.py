@@ -10,7 +10,7 @@ from sparsebody._core import tree as native
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.tree import recursions, tree_dynamics
+from sparsebody.tree import recursions
 from sparsebody.tree.method import CompositeRigidBody
 from sparsebody.tree.tree_choice import spanning_tree
 
@@ -158,17 +158,3 @@ def test_the_published_trees_come_out_right(case):
     np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
     np.testing.assert_allclose(np.linalg.slogdet(H)[1], case["logdet_H"], **exact)
     assert 2 * tree.n_inertia_nonzeros - n == case["H_nonzeros"]
-
-
-def test_accelerations_at_coordinates_are_undone_by_inverse_dynamics():
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        system = random_tree(rng, 9, ("revolute", "prismatic", "helical")).compile()
-        tree = spanning_tree(system)
-        q, qd = recursions.joint_coordinates(tree, system.initial_state)
-        tau = rng.normal(size=tree.n_velocities)
-        qdd = tree_dynamics("aba", system, tree).joint_acceleration(q, qd, tau)
-        result = recursions.inverse_dynamics(
-            tree, recursions.motion_at_coordinates(tree, q, qd), qdd
-        )
-        np.testing.assert_allclose(result, tau, atol=1e-10 * np.abs(qdd).max())

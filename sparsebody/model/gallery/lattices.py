@@ -189,8 +189,8 @@ def lattice(
     first, second = pairs.reshape(3, 2, -1).transpose(1, 2, 0).reshape(2, -1)
     first, second = first[first >= 0], second[second >= 0]
     rng = np.random.default_rng(seed)
-    kept = _kept(first, second, keep, rng)
-    first, second = first[kept], second[kept]
+    chosen = _kept(first, second, keep, rng)
+    first, second = first[chosen], second[chosen]
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
     mechanism.add_joint("base", joint_type, WORLD, mechanism.body_names[0], point=(-0.5, 0.0, 0.0))
     mechanism.add_joints(
@@ -270,10 +270,10 @@ def rotating_squares(
         shape=Polyline(((-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0), (-h, -h, 0.0))),
     )
     # each with the one to its left, then with the one below
-    kept = np.stack([c > 0, r > 0], axis=1).ravel()
-    before = np.stack([square - 1, square - columns], axis=1).ravel()[kept]
-    after = np.repeat(square, 2)[kept]
-    which = np.tile([0, 1], len(square))[kept]  # right and left, top and bottom
+    is_within = np.stack([c > 0, r > 0], axis=1).ravel()
+    before = np.stack([square - 1, square - columns], axis=1).ravel()[is_within]
+    after = np.repeat(square, 2)[is_within]
+    which = np.tile([0, 1], len(square))[is_within]  # right and left, top and bottom
     corners = h * CORNERS
     words = np.array(["right", "top"])[which]
     parts = zip(r[before], c[before], words, strict=True)

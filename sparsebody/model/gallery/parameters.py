@@ -197,12 +197,12 @@ def add_hinge_cells(
     points (3,) or (n, 3) of either.
     """
     n, step = len(families[0][1]), len(families)
-    kept = np.r_[0, step : step * n]
+    index = np.r_[0, step : step * n]
     names = interleaved(*(numbered(template, number[1:]) for template, number, *_ in families))
 
     def in_turn(part: int, *shape: int) -> FloatArray:
         columns = [np.broadcast_to(family[part], (n, *shape)) for family in families]
-        return np.stack(columns, axis=1).reshape(-1, *shape)[kept]
+        return np.stack(columns, axis=1).reshape(-1, *shape)[index]
 
     template, number = families[0][:2]
     add_hinges(

@@ -45,7 +45,7 @@ class RobotSource:
         return self.path.stem if name in ("", "MuJoCo Model") else name
 
     def note(self, reason: str, what: str) -> None:
-        """Record a difference; what shares its reason is told in one message."""
+        """Record a difference; those of one reason are listed in one message."""
         self.notes.setdefault(reason, []).append(what)
 
     def check(self) -> None:

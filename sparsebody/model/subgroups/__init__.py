@@ -5,8 +5,17 @@ from sparsebody.model.subgroups.classes import (
     Subgroup,
     describe,
     displacement_classes,
+    loop_classes,
     redundant_subgroups,
 )
 from sparsebody.model.subgroups.links import Kind
 
-__all__ = ["Classes", "Kind", "Subgroup", "describe", "displacement_classes", "redundant_subgroups"]
+__all__ = [
+    "Classes",
+    "Kind",
+    "Subgroup",
+    "describe",
+    "displacement_classes",
+    "loop_classes",
+    "redundant_subgroups",
+]

@@ -23,6 +23,7 @@ from sparsebody.model.subgroups.links import (
     all_links,
     find,
     geometry,
+    may_have_loops_in_classes,
     paired,
     rows_within,
     sliding,
@@ -101,6 +102,11 @@ def displacement_classes(system: System) -> Classes:
         for links in all_links(g, s, system.parameter)
     )
     return Classes(system, g, s, tuple(forests))
+
+
+def loop_classes(system: System) -> Classes | None:
+    """Return the displacement classes; None where they could not close any loop."""
+    return displacement_classes(system) if may_have_loops_in_classes(system) else None
 
 
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:

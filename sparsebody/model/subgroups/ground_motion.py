@@ -14,8 +14,21 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.subgroups.classes import THROUGH_POINT, Classes, Members, elements_on_bodies
-from sparsebody.model.subgroups.links import TX, TY, Kind, count, joint_codes
+from sparsebody.model.subgroups.classes import (
+    THROUGH_POINT,
+    Classes,
+    Members,
+    displacement_classes,
+    elements_on_bodies,
+)
+from sparsebody.model.subgroups.links import (
+    TX,
+    TY,
+    Kind,
+    count,
+    joint_codes,
+    may_have_loops_in_classes,
+)
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -33,6 +46,12 @@ class GroundMotion:
     point: FloatArray  # (n_bodies, 3) on it, or the center [m]
     pitch: FloatArray  # (n_bodies,) of screws [m/rad]
     normal: FloatArray | None = None  # (3,) in the world, of the plane if all are in parallel ones
+    classes: Classes | None = None  # that it follows from; None in a plane
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether all bodies move parallel to one plane."""
+        return self.normal is not None
 
     @property
     def freedoms(self) -> IntArray:
@@ -60,31 +79,41 @@ class GroundMotion:
         return basis
 
 
-def planar_motion(system: System) -> GroundMotion | None:
-    """Return the motion parallel to one plane; None if some body has no such one, or there is none.
+def plane_normals(system: System) -> FloatArray | None:
+    """Return (n_bodies + 1, 3) normals, in body axes and last the world's, of the plane of motion.
 
-    Every body has to be joined to the world by revolutes with parallel axes, prismatic joints
+    None unless every body is joined to the world by revolutes with parallel axes, prismatic joints
     across these, planar and fixed ones; other joints do not matter. The joint frames on the bodies
     decide alone, so it holds at every pose.
     """
     n, codes = system.n_bodies, joint_codes(system)
-    normal, is_planar = model.plane_normals(n, system.joint_frames, codes, ELEMENT_TOLERANCE)
-    if n == 0 or not is_planar:
-        return None
-    kind = np.full(n, Kind.PLANE, dtype=np.intp)
-    return GroundMotion(kind, normal[:n], np.zeros((n, 3)), np.zeros(n), normal[n])
+    normals, is_planar = model.plane_normals(n, system.joint_frames, codes, ELEMENT_TOLERANCE)
+    return normals if n > 0 and is_planar else None
 
 
-def ground_motion(classes: Classes, keeps_points: bool = True) -> GroundMotion:
-    """Return the motion of each body in the smallest class that holds it and the world.
+def ground_motion(system: System, keeps_points: bool = True) -> GroundMotion:
+    """Return the motion of all bodies parallel to one plane, else of each in its smallest class.
 
     Without `keeps_points`, bodies that turn about points or lines have all freedoms, because their
-    points would drift.
+    points would drift. So have all bodies of a mechanism in space without classes that close loops.
     """
+    n, normals = system.n_bodies, plane_normals(system)
+    zero = np.zeros((n, 3)), np.zeros(n)
+    if normals is not None:
+        kind = np.full(n, Kind.PLANE, dtype=np.intp)
+        return GroundMotion(kind, normals[:n], *zero, normal=normals[n])
+    if not may_have_loops_in_classes(system):
+        return GroundMotion(np.full(n, FREE, dtype=np.intp), np.zeros((n, 3)), *zero)
+    return _in_smallest_classes(displacement_classes(system), keeps_points)
+
+
+def _in_smallest_classes(classes: Classes, keeps_points: bool) -> GroundMotion:
+    """Return the motion of each body in the smallest class that holds it and the world."""
     g, n = classes.geometry, classes.system.n_bodies
     members = Members(classes)
     axis, point = np.zeros((n, 3)), np.zeros((n, 3))
-    motion = GroundMotion(np.full(n, FREE, dtype=np.intp), axis, point, np.zeros(n))
+    kind_of_body = np.full(n, FREE, dtype=np.intp)
+    motion = GroundMotion(kind_of_body, axis, point, np.zeros(n), classes=classes)
     world = g.bodies.label[n]
     motion.kind[g.bodies.label[:n] == world] = Kind.RIGID
     grounded = members.parts.of(np.array([world]))

@@ -207,6 +207,34 @@ def geometry(system: System) -> Geometry:
     return Geometry(bodies, ends, code, groups, rotation, point, np.lexsort((met[1], met[0])))
 
 
+MANY_SPHERICAL = 16  # joints on a body that are not compared in pairs
+
+
+def may_have_loops_in_classes(system: System) -> bool:
+    """Tell whether there are loops, and joints that may close them within a displacement class."""
+    n = system.n_bodies + 1
+    has_loops = model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any()
+    return bool(has_loops) and not _has_isolated_spherical_joints(system)
+
+
+def _has_isolated_spherical_joints(system: System) -> bool:
+    """Tell whether all joints are spherical or in no subgroup, and no body has two at one point."""
+    code = joint_codes(system)
+    if np.any((code != OTHER) & (code != SPHERICAL)):
+        return False
+    n, is_spherical = system.n_bodies + 1, code == SPHERICAL
+    chosen = slice(None) if is_spherical.all() else np.flatnonzero(is_spherical)
+    body = np.stack([system.predecessor[chosen], system.successor[chosen]]) % n
+    point = np.stack([system.predecessor_point[chosen], system.successor_point[chosen]])
+    if model.share_points(n, body, point, MANY_SPHERICAL, 10.0 * ELEMENT_TOLERANCE):
+        return False
+    on_large = (np.bincount(body.ravel(), minlength=n) > MANY_SPHERICAL)[body]
+    points = point[on_large]
+    size = np.linalg.norm(points, axis=1).max(initial=0.0)
+    label = same_elements(body[on_large], points / (size if size > 0.0 else 1.0))
+    return len(np.unique(label)) == len(label)
+
+
 # ---- slides ---------------------------------------------------------------------------------
 
 MANY_SLIDES = 8  # directions of slides in one part beyond which planes are not looked for

@@ -204,11 +204,11 @@ class CollocationSteps:
             known = max(contraction, 0.01) if last > 0.0 else 1.0
             if size * known / (1.0 - min(known, 0.9)) < accuracy:
                 break
-            left = _MOST_ITERATIONS - iteration
-            if size < rounding and (contraction > _SLOW_CONTRACTION or left == 0):
+            n_remaining = _MOST_ITERATIONS - iteration
+            if size < rounding and (contraction > _SLOW_CONTRACTION or n_remaining == 0):
                 self._noise = size
                 break
-            if contraction > _SLOW_CONTRACTION or size * contraction**left > max(
+            if contraction > _SLOW_CONTRACTION or size * contraction**n_remaining > max(
                 accuracy, rounding
             ):
                 raise SimulationError("Newton's method converges slowly; take smaller steps")
@@ -409,7 +409,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
             method.factorize(CollocationState(at, acceleration, of_point, None), point_step)
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run."""
+        """Return the events to report at the end of a run."""
         del time
         return []
 

@@ -276,7 +276,7 @@ class _Walk:
         """Return the next point, its tangent, the length of the step, and that of the next."""
         while length > _LEAST_STEP:
             try:
-                following, iterations, astray = self._at(point, tangent, length)
+                following, iterations, deviation = self._at(point, tangent, length)
                 next_tangent = self.tangent(following, self._weight * tangent)
             except SimulationError:
                 length /= 2.0
@@ -284,7 +284,7 @@ class _Walk:
             cosine = float(np.sum(self._weight * tangent * next_tangent))
             is_far = (
                 np.arccos(np.clip(cosine, -1.0, 1.0)) > _LARGEST_TURN
-                or astray > _LARGEST_TURN * length
+                or deviation > _LARGEST_TURN * length
             )
             if is_far and length > 1e3 * _LEAST_STEP:
                 length /= 2.0

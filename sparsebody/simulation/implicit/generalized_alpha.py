@@ -181,8 +181,8 @@ class StabilizedAlpha(GeneralizedAlpha):
             open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
             rows = np.concatenate([slip[:n] / c, equations.row_residual[n:]])
             twist, multiplier = self._corrections(equations.force_residual.copy(), rows)
-            rest = np.concatenate([open_by - slip[:n] / c, np.zeros(len(rows) - n)])
-            shift, _ = self._corrections(np.zeros_like(twist), rest)
+            openings = np.concatenate([open_by - slip[:n] / c, np.zeros(len(rows) - n)])
+            shift, _ = self._corrections(np.zeros_like(twist), openings)
             equations.displacement += native.inverse_tangent_products(
                 equations.displacement, twist + shift
             )
@@ -234,9 +234,9 @@ class StartingValues:
         across = rows.product(acceleration) - rows.acceleration
         rate = np.zeros_like(acceleration)
         for t in (DIFFERENCE_SHARE * h, -DIFFERENCE_SHARE * h):
-            there = row_motion(self._equations.system, self._moved(state, acceleration, t))
+            moved = row_motion(self._equations.system, self.moved(state, acceleration, t))
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
-            rate += self.accelerations(there, b, error)[0] / (2.0 * t)
+            rate += self.accelerations(moved, b, error)[0] / (2.0 * t)
         error = (1.0 / 6.0 - method.beta - 0.5 * method.shift) * rate
         error += cross_products(state.velocity, acceleration) / 12.0
         correction = self._least(state, b, h * h * rows.product(error))
@@ -247,7 +247,7 @@ class StartingValues:
             acceleration + method.shift * h * rate,
         )
 
-    def _moved(self, state: State, acceleration: FloatArray, t: float) -> State:
+    def moved(self, state: State, acceleration: FloatArray, t: float) -> State:
         """Return the state a short time t away, to second order."""
         equations = self._equations
         displacement = t * state.velocity + 0.5 * t * t * acceleration

@@ -9,7 +9,8 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.equations.accelerations import joint_reactions
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations.initial_state import compliant_state, consistent_state
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.generalized_alpha import (
@@ -36,10 +37,14 @@ from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packe
 from sparsebody.simulation.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
+# Of a step: what remains after an event, say, that is left to the next one. In shorter steps
+# constraints of index 3 would turn position errors, over h, into velocities.
+_SHORT_STEP = 0.1
 _CALM_STEPS = 8  # steps without trouble, after which parts become longer
 _MOST_HALVINGS = 10
 # Halvings, after which Newton's matrix is factorized with nothing left out
 _FULL_MATRIX_HALVINGS = 4
+_FAR_OPENING = 1e-4  # of the mechanism's extent: a pose that is closed from afar
 _OPENING_LIMIT = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
 # Compliance of rigid joints over that of a step's inertia, for dependent rows
 _RIGID_COMPLIANCE = 1e-11
@@ -87,6 +92,10 @@ class HalvedSteps(Generic[Now]):
         """Go on from another state."""
         self._now = None
         self.start(state)
+
+    def consistent(self, state: State) -> State:
+        """Return the nearest state that steps can start from."""
+        return consistent_state(self._system, state)
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers of compliant joints: these are rigid."""
@@ -157,6 +166,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     """
 
     error_order = 3  # of local errors
+    least_step = _SHORT_STEP  # of a step: shorter ones are left to the next
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -186,7 +196,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
-        self._jump: FloatArray | None = None  # of a in the newest step
+        self._mean: FloatArray | None = None  # a where the newest step began
         self._before = state.time, np.zeros(0)  # where that began: time [s] and multipliers
 
     def multiplier_at(self, time: float) -> FloatArray | None:
@@ -219,17 +229,49 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Start from a consistent state."""
         if self._now is not None:
             return
-        self._now, self._h = self._starting.at(state, self.nominal), self.nominal
-        self._before = state.time, self.now.multiplier
+        self._begin(state)
         if self._is_rigid:
-            self._now = replace(self._now, state=state)
+            self._now = replace(self.now, state=state)
             return
-        self._load = self._multiplier.copy()
         for _ in range(_MOST_TRIALS):
             if not (self._is_soft(state) or self._stiffen()):
                 break
-            self._now = self._starting.at(state, self.nominal)
-            self._load = self._multiplier.copy()
+            self._begin(state)
+
+    def _begin(self, state: State) -> None:
+        self._now, self._h = self._starting.at(state, self.nominal), self.nominal
+        self._before = state.time, self.now.multiplier
+        self._load = self._multiplier.copy()
+
+    def restart(self, state: State) -> None:
+        """Go on from another state, with stiffer joints if all its loads may be larger.
+
+        What they bear there tells nothing: near a singular pose they may be open by what no motion
+        closes, and stiffer ones bear the more for it.
+        """
+        if self._is_rigid:
+            super().restart(state)
+            return
+        self._begin(state)
+        compliance = negligible_compliance(self._system, state)
+        if self._is_negligible and self._lower(compliance / self.compliance):
+            self._begin(self.state)
+
+    def consistent(self, state: State) -> State:
+        """Return the nearest state that steps can start from.
+
+        Joints stay open where they bear loads, and where rows of small pivots determine a motion
+        less than they do in a step: closing them would move bodies far near singular poses.
+        """
+        error = constraint_errors(self._system, state)[0]
+        if self._is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
+            state = super().consistent(state)
+            if self._is_rigid:
+                return state
+        b = self._method.coefficients.of_newton(self.nominal)[0]
+        compliance = b * self._equations.compliance.diagonal
+        opening = self._opening_by(self._interpolated(state.time))
+        return compliant_state(self._system, state, opening, compliance)
 
     def _is_soft(self, state: State) -> bool:
         """Tell whether stiffer joints bear other loads at the start; leave them stiffer then.
@@ -263,7 +305,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         )
         if not (self._is_negligible and share > NEGLIGIBLE_OPENING):
             return False
-        factor = max(0.5 * NEGLIGIBLE_OPENING / share, self._least / self.compliance)
+        return self._lower(0.5 * NEGLIGIBLE_OPENING / share)
+
+    def _lower(self, factor: float) -> bool:
+        """Lower the compliance by a factor, if factors of the matrix bear less; tell whether."""
+        factor = max(factor, self._least / self.compliance)
         if factor >= 1.0:
             return False
         closing = np.zeros(self._equations.n_rows)
@@ -286,18 +332,24 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Undo the steps since then; joints stay as stiff as they have become."""
         self._now, self._before, self._h, self._halvings, self._n_calm, self._opening = saved
 
+    def advance(self, time: float) -> State:
+        """Return the state at `time`, from where the motion goes on unless the step is short."""
+        h = time - self.state.time
+        if h < self.least_step * self.nominal:
+            return self._starting.moved(self.state, self.acceleration, h).with_(time=time)
+        return super().advance(time)
+
     def local_error(self) -> LocalError | None:
         """Return the errors of poses in the newest step, (1/6 - beta) h^2 times the jump of a.
 
         Those of velocities are not asked for, as joints tremble where steps resolve their
         compliance. Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
         """
-        if self._jump is None or self._halvings > 0:
+        if self._mean is None or self._halvings > 0:
             return None
         factor = abs(1.0 / 6.0 - self._method.coefficients.beta) * self._h**2
-        angle, distance = (
-            float(np.abs(part).max(initial=0.0)) for part in np.hsplit(self._jump, 2)
-        )
+        jump = self.now.mean - self._mean
+        angle, distance = (float(np.abs(part).max(initial=0.0)) for part in np.hsplit(jump, 2))
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
 
     def acceleration_at(self, state: State) -> FloatArray:
@@ -333,13 +385,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             start = replace(start, mean=mean)
         self._now = self._method.step(start, h, time, is_last_resort)
         self._before = start.state.time, start.multiplier
-        self._jump = self._now.mean - start.mean
+        self._mean = start.mean
         self._h = h
         if self._is_rigid:
             return
         self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
-        self._load += _NEWEST_SHARE * (self._multiplier - self._load)
         if self._is_driven:
+            self._load += _NEWEST_SHARE * (self._multiplier - self._load)
             self._stiffen()
 
     def _explained(self, error: SimulationError) -> str:
@@ -368,7 +420,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         )
 
     def last_events(self, time: float) -> list[Event]:
-        """Return what is told at the end of a run: how far joints opened."""
+        """Return the report at the end of a run: how far joints opened."""
         if self._is_rigid:
             return []
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"

@@ -199,3 +199,16 @@ def test_reactions_between_adaptive_steps_are_those_of_their_own_time(method):
     )
     error = np.abs(run.joint_wrench - exact.joint_wrench)[25:].max()
     assert error < 5e-3 * np.abs(exact.joint_wrench).max()
+
+
+def test_snaps_lose_the_energy_of_vibrations_that_steps_do_not_resolve():
+    """A cube of balls: joints of a compliance that steps resolve keep the energy, others do not."""
+    system = sb.build("lattice", rows=3, columns=3, layers=3).compile()
+    resolved = sb.Method("generalized-alpha", compliance=1e-6)  # [m/N], of 1 kg: 1e3 rad/s
+    vibrating = sb.simulate(system, duration=1.0, step=1e-3, method=resolved)
+    assert vibrating.energy_error < 1e-3
+    assert vibrating.elastic_energy[-1] > 0.01 * vibrating.kinetic_energy.max()
+    rigid = sb.simulate(system, duration=1.0, step=1e-3, method="generalized-alpha")
+    assert rigid.position_error.max() < 0.1 * vibrating.position_error.max()
+    assert 0.005 < rigid.energy_error < 0.2
+    assert rigid.energy[-1] < rigid.energy[0]

@@ -40,6 +40,19 @@ def start_of(state, displacement):
     return state.with_(position=position, orientation=orientation)
 
 
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-4, 1e-2, 0.5, 0.999, 1.001, 3.0])
+def test_ends_of_steps_are_displaced_by_matrix_exponentials(angle):
+    """By series for rotations below a radian, with libm's functions beyond it."""
+    system = one_body(position=[0.3, -0.2, 0.5]).compile()
+    state, y = system.initial_state, np.array([0.6, -0.64, 0.48, 0.2, 0.9, -0.4])
+    y[:3] *= angle / np.linalg.norm(y[:3])
+    equations = StepEquations(system, uniform_compliance(system, state, 1e-3), None)
+    equations.begin(state, displacement=y[None])
+    equations.evaluate()
+    pose = homogeneous(state)[0] @ expm(twist_matrix(y))
+    np.testing.assert_allclose(homogeneous(equations.state())[0], pose, atol=5e-15)
+
+
 def homogeneous(state):
     pose = np.tile(np.eye(4), (len(state.position), 1, 1))
     pose[:, :3, :3], pose[:, :3, 3] = body_rotations(state), state.position

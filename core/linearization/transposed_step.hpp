@@ -1,0 +1,110 @@
+// The transpose of Newton's matrix at the end of an implicit step, with nothing left out, and with the rows of joints:
+//
+//   [S' E'; A -C] [w; u] = [f; 0],   S = K + (c D + b M) T^-1,
+//
+// K, D and M being the rates of F by twists, velocities and accelerations, and E those of the errors of joints by
+// twists, A but for what joints are open. Elastic elements are forces here. Newton's factors leave little of S out, so
+// that their solutions are refined by products: Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "linearization/motion_residuals.hpp"
+#include "simulation/newton.hpp"
+
+namespace sparsebody::linearization {
+
+// Of F and its rates at the end of a step: b and c of Newton's matrix, and the displacements y (n, 6) of T.
+struct EndOfStep {
+  View<const double, 2> displacement;
+  double b, c;
+};
+
+class TransposedStep {
+ public:
+  // equations: those of Newton's method, with its rows of joints set; residual: theirs. compliance: the diagonal of C.
+  // length: makes an angle a distance [m].
+  TransposedStep(implicit::Newton& newton, implicit::Equations& equations, const implicit::Residual& residual,
+                 const Inertias& inertias, View<const double> compliance, double length)
+      : newton_(newton), equations_(equations), residual_(residual), of_(inertias), compliance_(compliance),
+        length_(length), no_rows_(compliance.size()), row_(compliance.size()), force_({inertias.mass.size(), 6}),
+        velocity_({inertias.mass.size(), 6}), inertia_({inertias.mass.size(), 6}), mass_(inertias.mass.size()),
+        gravity_(3) {}
+
+  // Fills w (n, 6) and u (n_rows,), the gradients by efforts being (n_springs,). False where the factors leave out what
+  // decides.
+  bool solve(const MotionResiduals& motion, const EndOfStep& end, View<const double, 2> force, View<double> effort,
+             View<double, 2> w, View<double> u) {
+    std::fill(w.begin(), w.end(), 0.0), std::fill(u.begin(), u.end(), 0.0);
+    std::copy(force.begin(), force.end(), force_.begin()), std::fill(row_.begin(), row_.end(), 0.0);
+    double size = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < most_refinements; ++k) {
+      const double last = size;
+      size = size_of(correct(w, u));
+      const double contraction = size / last, whole = size_of(w), relative = whole > 0.0 ? size / whole : size;
+      if (!(contraction < slow)) return relative <= rounded;
+      if (relative * std::max(contraction, relative) <= refined) return true;
+      set_residual(motion, end, force, effort, w, u);
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int most_refinements = 30;
+  static constexpr double refined = 1e-14;  // error of a solution, relative
+  static constexpr double rounded = 1e-9;   // change that is rounding where refinement ends, relative
+  static constexpr double slow = 0.5;       // contraction at which it is given up
+
+  // Adds the solution by the factors for the present residuals, and returns its twists.
+  View<const double, 2> correct(View<double, 2> w, View<double> u) {
+    for (Index i = 0; i < force_.size(); ++i) residual_.force.data()[i] = -force_.data()[i];
+    std::fill(residual_.row.begin(), residual_.row.end(), 0.0);
+    for (Index k = 0; k < row_.size(); ++k) residual_.row[k] = -row_[k];
+    const implicit::Correction& change = newton_.solve();
+    for (Index i = 0; i < w.size(); ++i) w.data()[i] += change.twist.data()[i];
+    for (Index k = 0; k < u.size(); ++k) u[k] += change.multiplier[k];
+    return change.twist;
+  }
+
+  // What the product with w and u leaves of the right-hand side.
+  void set_residual(const MotionResiduals& motion, const EndOfStep& end, View<const double, 2> force,
+                    View<double> effort, View<const double, 2> w, View<const double> u) {
+    motion.vjp(w, no_rows_, {force_, velocity_, mass_, inertia_, gravity_, effort, {}, {}, {}});
+    equations_.add_error_forces(u, force_);
+    for (Index i = 0; i < w.rows(); ++i) {
+      const auto [angular, linear] = Motion<double>::load(&w(i, 0));
+      const Force<double> momentum{Mat3<double>::load(&of_.inertia(i, 0, 0)) * angular, of_.mass[i] * linear};
+      const Force<double> by_rates = end.c * Force<double>::load(&velocity_(i, 0)) + end.b * momentum;
+      const auto y = Motion<double>::load(&end.displacement(i, 0));
+      (Force<double>::load(&force(i, 0)) - Force<double>::load(&force_(i, 0)) - inverse_tangent_transposed(y, by_rates))
+          .store(&force_(i, 0));
+    }
+    equations_.row_products(w, row_);
+    for (Index k = 0; k < u.size(); ++k) row_[k] = compliance_[k] * u[k] - row_[k];
+  }
+
+  // The largest number of twists, angles as distances; NaN if one is.
+  double size_of(View<const double, 2> twist) const {
+    double most = 0.0;
+    for (Index i = 0; i < twist.rows(); ++i)
+      for (int a = 0; a < 6; ++a) {
+        const double number = std::abs(twist(i, a)) * (a < 3 ? length_ : 1.0);
+        if (number > most || number != number) most = number;
+      }
+    return most;
+  }
+
+  implicit::Newton& newton_;
+  implicit::Equations& equations_;
+  implicit::Residual residual_;
+  Inertias of_;
+  View<const double> compliance_;
+  double length_;
+  Array<double> no_rows_, row_;
+  Array<double, 2> force_, velocity_, inertia_;  // the last for gradients that nothing takes
+  Array<double> mass_, gravity_;
+};
+
+}  // namespace sparsebody::linearization

@@ -1,0 +1,59 @@
+"""Steps of a simulation for a sweep backwards, kept or made again from checkpoints.
+
+With a checkpoint every m steps, the steps of one interval at a time are made again, the last
+interval first: n steps take the memory of n / m + m of them, least for m near sqrt(n), and one
+simulation more. Griewank and Walther (2008), Evaluating Derivatives, sec. 12.2.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+Start = TypeVar("Start")
+Plan = TypeVar("Plan")
+Step = TypeVar("Step")
+
+
+class CheckpointedSteps(Generic[Start, Plan, Step]):
+    """Steps in the order of time.
+
+    `repeat` makes steps again: of the start of the first one, and of a plan of each, that is of
+    what a step depends on besides the steps before. Those since the last checkpoint are kept; with
+    an interval of 1 there is none, and all are.
+    """
+
+    def __init__(self, interval: int, repeat: Callable[[Start, list[Plan]], list[Step]]) -> None:
+        self.interval, self._repeat = interval, repeat
+        self._starts, self._plans, self._newest = list[Start](), list[Plan](), list[Step]()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next step begins at a checkpoint."""
+        return self.interval > 1 and len(self._plans) % self.interval == 0
+
+    @property
+    def n_kept(self) -> int:
+        """The number of steps and checkpoints in memory."""
+        return len(self._starts) + len(self._newest)
+
+    def append(self, step: Step, plan: Plan, start: Start | None) -> None:
+        """Keep a step, or what makes it again; `start` where a checkpoint is due."""
+        if self.is_due:
+            assert start is not None
+            self._starts.append(start)
+            self._newest.clear()
+        self._newest.append(step)
+        if self.interval > 1:
+            self._plans.append(plan)
+
+    def parts(self) -> Iterator[list[Step]]:
+        """Return the steps in parts, each in the order of time, the last part first."""
+        yield self._newest
+        for k in reversed(range(len(self._starts) - 1)):
+            first = k * self.interval
+            yield self._repeat(self._starts[k], self._plans[first : first + self.interval])
+
+
+def interval_of(n_steps: int, step_size: int, memory: int) -> int:
+    """Return the interval for steps of `step_size` bytes each in so many bytes."""
+    return 1 if n_steps * step_size <= memory else math.isqrt(n_steps - 1) + 1
