@@ -182,14 +182,14 @@ def test_as_many_rows_of_a_lattice_are_kept_as_are_exactly_independent(k, joint,
     assert decision.rank == rank_modulo_prime(2 * constraint_matrix(matrix))
 
 
-@pytest.mark.parametrize("k", [7, 20])
+@pytest.mark.parametrize("k", [5, 20])
 def test_cubes_keep_three_motions_a_layer_whatever_their_size(k):
     """Maxwell's count says before that fronts are narrow: 9 rows meet 6 freedoms of a body."""
     matrix = matrix_at_start(sb.build("lattice", rows=k, columns=k, layers=k).compile())
     decision = independent_rows(matrix)
     assert decision.certain
     assert decision.rank == 6 * k**3 - 3 * (k + 1)
-    if k == 7:
+    if k == 5:
         assert decision.rank == rank_modulo_prime(2 * constraint_matrix(matrix))
 
 

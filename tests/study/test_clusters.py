@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -116,20 +117,28 @@ def test_killed_workers_and_a_killed_scheduler_cost_no_row_and_none_comes_twice(
     assert len(reports) == len(set(reports)) == len(study.cases)
 
 
-def test_a_scheduler_that_stays_away_ends_the_run_and_the_same_call_goes_on(tmp_path, place):
-    study = study_of(SLOW)
-    with running(study, tmp_path, scheduler=place) as (reports, rows), dask(place, 1) as processes:
-        await_more(reports)
-        client = distributed.default_client()
-        client._timeout = 0.5  # of looking for the scheduler anew
-        killed(processes[0])
-        error = rows()
-    assert isinstance(error, StudyError)
-    assert "the rows that came are kept, and the same command goes on" in str(error)
-    with dask(place, 1), running(study, tmp_path, scheduler=place) as (later, rows):
-        assert len(rows()) == 6
-    assert not set(reports) & set(later)
-    assert set(reports) | set(later) == set(study.cases)
+class LostClient:
+    """A client that has lost its scheduler, and ends its search when it is asked twice."""
+
+    def __init__(self):
+        self.answers = ["connecting", "connecting", "closed"]
+
+    @property
+    def status(self):
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+    def submit(self, work, *arguments, pure):
+        raise CancelledError
+
+    def close(self):
+        assert self.answers == ["closed"]
+
+
+def test_a_scheduler_that_stays_away_ends_the_run_with_what_was_kept():
+    pool = clusters.ClusterExecutor(LostClient())
+    with pytest.raises(StudyError, match="rows that came are kept, and the same command goes on"):
+        pool.submit(len, "abc").result()
+    pool.shutdown()
 
 
 def die():
