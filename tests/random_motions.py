@@ -125,6 +125,14 @@ def with_elastic_change(system, name, step):
     return replace(system, elastic=replace(elastic, root=root, damping=damping))
 
 
+def with_changed_lines(system, name, step):
+    """The system with other numbers of the springs between points."""
+    lines = system.point_forces
+    if name == "effort":  # the same force by the rest length
+        name, step = "rest_length", step / lines.stiffness
+    return replace(system, point_forces=replace(lines, **{name: getattr(lines, name) + step}))
+
+
 def changed(system, state, force, name, step):
     """System, state and wrenches after a change of a variable."""
     if name.endswith("_frame"):
@@ -145,6 +153,8 @@ def changed(system, state, force, name, step):
         return replace(system, inertia=inertia), state, force
     if name in ("mass", "gravity"):
         return replace(system, **{name: getattr(system, name) + step}), state, force
+    if name.startswith("point"):
+        return with_changed_lines(system, name.removeprefix("point_"), step), state, force
     springs = system.joint_forces
     if name == "effort":  # the same force by the numbers of the springs
         rest = springs.rest + step / springs.stiffness

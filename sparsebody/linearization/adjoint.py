@@ -87,7 +87,8 @@ class Pullback:
             `consistent_state` does; by "force" (n_bodies, 6), wrenches that are constant in body
             axes, about the centers of mass; by "mass" (n_bodies,), "inertia" (n_bodies, 6): Ixx,
             Iyy, Izz, Ixy, Ixz, Iyz, "gravity" (3,), "effort", "stiffness", "rest" and "damping"
-            (n_springs,) of the springs on joint coordinates, "elastic_stiffness",
+            (n_springs,) of the springs on joint coordinates, "point_effort", "point_stiffness",
+            "point_rest_length" and "point_damping" of those between points, "elastic_stiffness",
             "elastic_compliance" and "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and
             by "control", of its shape, if one is given. In SI units of the function over those of
             the variable.

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
@@ -22,6 +23,7 @@ from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
+from sparsebody.linearization.spring_stretches import lines
 from sparsebody.model.system import State, System, body_arrays
 from sparsebody.tree import ForwardDynamicsDerivatives, TreeDerivatives
 from sparsebody.tree.method import TreeProblem
@@ -29,6 +31,7 @@ from sparsebody.tree.method import TreeProblem
 _NO_ROWS, _NO_NUMBERS = np.zeros((0, 6)), np.zeros(0)
 _INERTIAS = ("mass", "inertia", "gravity")
 _SPRINGS = ("effort", "stiffness", "rest", "damping")
+LINE_VARIABLES = ("point_effort", "point_stiffness", "point_rest_length", "point_damping")
 ELASTIC_VARIABLES = ("elastic_stiffness", "elastic_compliance", "elastic_damping")
 FRAME_VARIABLES = ("predecessor_frame", "successor_frame")
 
@@ -54,7 +57,7 @@ class Residuals:
         multiplier: FloatArray,
         with_frames: bool = False,
     ) -> None:
-        self.system, springs = system, system.joint_forces
+        self.system, self._state, springs = system, state, system.joint_forces
         self.shapes, self._with_frames = shapes_of(system), with_frames
         on_joints = np.ascontiguousarray(springs.efforts(state.time))
         on_lines = np.ascontiguousarray(system.point_forces.efforts(state.time))
@@ -86,6 +89,10 @@ class Residuals:
             *(along.get("predecessor_frame", _NO_ROWS), along.get("successor_frame", _NO_ROWS)),
         )
         self.native.jvp(directions, force, row)
+        for name in LINE_VARIABLES:
+            if name in along:
+                rates, of_lines = self._line_rates
+                force -= (of_lines.T @ (rates[name] * along[name])).reshape(-1, 6)
         if "force" in along:
             force -= along["force"]
         if "prescribed_acceleration" in along:
@@ -144,6 +151,25 @@ class Residuals:
         )
         return dict(zip(_SPRINGS, rates, strict=True))
 
+    @cached_property
+    def _line_rates(self) -> tuple[dict[str, FloatArray], csc_array]:
+        """The rates of the forces along lines by each of their numbers, and those of lengths by v.
+
+        u - k (l - l_0) - d dl/dt drives the points apart.
+        """
+        springs, (length, of_lines) = self.system.point_forces, lines(self.system, self._state)
+        rate = of_lines @ self._state.velocity.ravel()
+        rates = np.ones_like(length), springs.rest_length - length, springs.stiffness, -rate
+        return dict(zip(LINE_VARIABLES, rates, strict=True)), of_lines
+
+    def _of_lines(self, y: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients of y . F by the numbers of forces between points."""
+        if len(self.system.point_forces.first) == 0:
+            return {name: np.zeros(0) for name in LINE_VARIABLES}
+        rates, of_lines = self._line_rates
+        by_force = -(of_lines @ y.ravel())
+        return {name: by_force * rate for name, rate in rates.items()}
+
     def vjp(self, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
         """Return the gradients of y . F + u . r."""
         names = ("position", "velocity", "mass", "inertia", "gravity", "effort")
@@ -159,6 +185,7 @@ class Residuals:
         tracked = self.system.coordinates
         return {
             **self._of_resistance(resistance),
+            **self._of_lines(y),
             **frames,
             **{"position": position, "velocity": velocity, "force": -y},
             **{"mass": mass, "inertia": inertia, "gravity": gravity},
@@ -174,6 +201,7 @@ def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
         **dict.fromkeys(("position", "velocity", "force", "inertia"), (n, 6)),
         **{"mass": (n,), "gravity": (3,)},
         **dict.fromkeys(_SPRINGS, (n_springs,)),
+        **dict.fromkeys(LINE_VARIABLES, (len(system.point_forces.first),)),
         **dict.fromkeys(ELASTIC_VARIABLES, (len(system.elastic), 6, 6)),
         **dict.fromkeys(FRAME_VARIABLES, (system.n_joints, 6)),
         "prescribed_acceleration": (len(system.coordinates.prescribed),),
@@ -188,7 +216,9 @@ class Derivatives(BriefRepr):
     [rad, m]; "velocity" (n_bodies, 6) [rad/s, m/s]; "force" (n_bodies, 6), wrenches about the
     centers of mass in body axes [N m, N]; "mass" (n_bodies,); "inertia" (n_bodies, 6): Ixx, Iyy,
     Izz, Ixy, Ixz, Iyz about the center of mass [kg m^2]; "gravity" (3,) [m/s^2]; "effort",
-    "stiffness", "rest", "damping" (n,) of the springs on joint coordinates; "elastic_stiffness" or
+    "stiffness", "rest", "damping" (n,) of the springs on joint coordinates; "point_effort",
+    "point_stiffness", "point_rest_length", "point_damping" (n,) of forces between points;
+    "elastic_stiffness" or
     "elastic_compliance", its inverse on the rows that give way, and "elastic_damping"
     (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of `ElasticElements`, of
     which the symmetric parts count; "predecessor_frame" and "successor_frame" (n_joints, 6), twists

@@ -234,7 +234,8 @@ class ImplicitAdjoint(Adjoint):
         w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
         by_change = h * h * rows.forces(w_row)
         self.add_inertial(b * w, shift)
-        self.by_parameters["stiffness"] += self._of_stiffness(state, -w, shift)
+        for name, gradient in self._of_stiffness(state, -w, shift).items():
+            self.by_parameters[name] += gradient
         g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
         g.twist[:] += self.of_rows(state, -nu[:n], w)
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
@@ -256,17 +257,25 @@ class ImplicitAdjoint(Adjoint):
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
         residuals = Residuals(self.system, state, of.acceleration, -of.multiplier[:n])
         by = residuals.vjp(-p, -pi[:n] / b)
-        by["stiffness"] += self._of_stiffness(state, -p, of.acceleration) / b
+        for name, gradient in self._of_stiffness(state, -p, of.acceleration).items():
+            by[name] += gradient / b
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
 
-    def _of_stiffness(self, state: State, y: FloatArray, motion: FloatArray) -> FloatArray:
-        """Return the gradient of y' K motion by the springs' stiffness in K = W k W'."""
+    def _of_stiffness(
+        self, state: State, y: FloatArray, motion: FloatArray
+    ) -> dict[str, FloatArray]:
+        """Return the gradients of y' K motion by the springs' stiffness in K = W k W'."""
         at = state, np.zeros_like(motion), np.zeros(self.system.n_rows)
         residuals = Residuals(self.system, *at)
-        of_y, of_motion = (residuals.vjp(x, at[2])["effort"] for x in (y, motion))
-        return of_y * of_motion * (self.system.joint_forces.stiffness > 0.0)
+        of_y, of_motion = (residuals.vjp(x, at[2]) for x in (y, motion))
+        springs = {"": self.system.joint_forces, "point_": self.system.point_forces}
+        return {
+            f"{kind}stiffness": (of_y[f"{kind}effort"] * of_motion[f"{kind}effort"])
+            * (some.stiffness > 0.0)
+            for kind, some in springs.items()
+        }
 
     def _step(
         self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray

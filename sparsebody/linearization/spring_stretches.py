@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array, csc_array, vstack
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import rows_on_bodies
@@ -31,13 +31,8 @@ def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArr
     joint = system.coordinates.joint[on_joints.item]
     column = motion.coordinates.active_force[on_joints.item]
     rates, *_ = rows_on_bodies(system, joint, motion.joints, column, np.zeros(len(joint)))
-    length, line_rates = _lines(system, state)
-    ends = np.concatenate(
-        [
-            np.stack([system.predecessor[joint], system.successor[joint]], axis=1),
-            np.stack([on_lines.first, on_lines.second], axis=1),
-        ]
-    )
+    length, line_rates = lines(system, state)
+    ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
     stretch = motion.coordinates.value[on_joints.item] - on_joints.rest
     constant = replace(
         system,
@@ -45,8 +40,8 @@ def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArr
         point_forces=_with_constant_effort(on_lines, length - on_lines.rest_length, state.time),
     )
     stiffness = np.concatenate([on_joints.stiffness, on_lines.stiffness])
-    rows = np.concatenate([rates, line_rates])
-    return constant, stiffness, _matrix(rows, ends, 6 * system.n_bodies)
+    on_bodies = _matrix(rates, ends, 6 * system.n_bodies)
+    return constant, stiffness, vstack([on_bodies, line_rates], format="csc")
 
 
 def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float) -> AnySprings:
@@ -56,8 +51,8 @@ def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float)
     return replace(springs, stiffness=np.zeros(len(effort)), effort=constant)
 
 
-def _lines(system: System, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return lengths (n,) between points, and their rates (n, 2, 6) by both bodies' velocities."""
+def lines(system: System, state: State) -> tuple[FloatArray, csc_array]:
+    """Return lengths (n,) between the points of forces, and their rates (n, 6 n_bodies) by v."""
     lines = system.point_forces
     rotation = np.concatenate([body_rotations(state), [np.eye(3)]])
     position = np.concatenate([state.position, np.zeros((1, 3))])
@@ -68,7 +63,8 @@ def _lines(system: System, state: State) -> tuple[FloatArray, FloatArray]:
     length = np.linalg.norm(difference, axis=1)
     outwards = np.stack([-difference, difference], axis=1) / length[:, None, None]
     linear = np.einsum("nsij,nsi->nsj", rotation[body], outwards)
-    return length, np.concatenate([np.cross(point, linear), linear], axis=2)
+    rates = np.concatenate([np.cross(point, linear), linear], axis=2)
+    return length, _matrix(rates, body, 6 * system.n_bodies)
 
 
 def _matrix(rows: FloatArray, ends: IntArray, width: int) -> csc_array:

@@ -21,10 +21,12 @@ from sparsebody.linearization.adjoint import Pullback, simulate_with_pullback
 from sparsebody.linearization.derivatives import (
     ELASTIC_VARIABLES,
     FRAME_VARIABLES,
+    LINE_VARIABLES,
     Derivatives,
     derivatives,
     shapes_of,
 )
+from sparsebody.linearization.spring_stretches import AnySprings
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, TimeFunction
 from sparsebody.simulation.options import check_positive, n_whole_steps, rest_of_step
@@ -33,6 +35,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
+_NUMBERS = ("stiffness", "rest", "rest_length", "damping")  # of springs of either kind
 _NO_VALUES = (*ELASTIC_VARIABLES, *FRAME_VARIABLES)  # parameters of which there are only changes
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
@@ -257,7 +260,7 @@ class SimulationFunction(_OfVariables):
 
 def variables(system: System, state: State) -> dict[str, FloatArray]:
     """Return what the system and a state have for the variables of functions; no wrenches."""
-    springs, tracked = system.joint_forces, system.coordinates
+    springs, lines, tracked = system.joint_forces, system.point_forces, system.coordinates
     return {
         **{name: getattr(state, name) for name in _STATE},
         "force": np.zeros((system.n_bodies, 6)),
@@ -265,6 +268,11 @@ def variables(system: System, state: State) -> dict[str, FloatArray]:
         "inertia": system.inertia[:, *_ENTRIES],
         "effort": springs.efforts(state.time),
         **{name: getattr(springs, name) for name in ("stiffness", "rest", "damping")},
+        "point_effort": lines.efforts(state.time),
+        **{
+            f"point_{name}": getattr(lines, name)
+            for name in ("stiffness", "rest_length", "damping")
+        },
         "prescribed_acceleration": tracked.motions(state.time)[:, 2],
     }
 
@@ -278,17 +286,25 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
     changes: dict[str, Any] = {name: values[name] for name in ("mass", "gravity") if name in values}
     if "inertia" in values:
         changes["inertia"] = values["inertia"][:, _SYMMETRIC]
-    springs: dict[str, Any] = {
-        name: values[name] for name in ("stiffness", "rest", "damping") if name in values
-    }
-    if "effort" in values:
-        springs["effort"] = tuple(Polynomial((value,)) for value in values["effort"].tolist())
+    changes["joint_forces"] = _with_numbers(system.joint_forces, values, "")
+    changes["point_forces"] = _with_numbers(system.point_forces, values, "point_")
     if "prescribed_acceleration" in values:
         tracked, motion = system.coordinates, list(system.coordinates.motion)
         for item, value in zip(tracked.prescribed, values["prescribed_acceleration"], strict=True):
             motion[item] = _accelerated(motion[item], float(value))
         changes["coordinates"] = replace(tracked, motion=tuple(motion))
-    return replace(system, **changes, joint_forces=replace(system.joint_forces, **springs))
+    return replace(system, **changes)
+
+
+def _with_numbers(springs: AnySprings, values: Mapping[str, FloatArray], prefix: str) -> AnySprings:
+    """Return springs with those of the values whose names begin with the prefix."""
+    numbers: dict[str, Any] = {
+        name: values[prefix + name] for name in _NUMBERS if prefix + name in values
+    }
+    if prefix + "effort" in values:
+        constant = values[prefix + "effort"].tolist()
+        numbers["effort"] = tuple(Polynomial((value,)) for value in constant)
+    return replace(springs, **numbers)
 
 
 def _check_parameters(system: System, values: Mapping[str, FloatArray]) -> None:
@@ -319,6 +335,8 @@ def _owner(system: System, name: str, k: int) -> str:
         return f" of body {system.body_names[k]!r}"
     if name == "gravity":
         return ""
+    if name in LINE_VARIABLES:
+        return f" of {system.point_forces.labels[k]}"
     prescribed, item = system.coordinates.prescribed, system.joint_forces.item
     at = prescribed[k] if name == "prescribed_acceleration" else item[k]
     return f" at joint {system.joint_names[int(system.coordinates.joint[at])]!r}"

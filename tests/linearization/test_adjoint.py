@@ -298,10 +298,12 @@ def test_long_steps_have_the_gradients_of_the_factors_that_closed_them(name, ste
 
 
 def lift(angle=0.4, pairs=10):
-    """A lift that a spring pushes up, at rest."""
+    """A lift that springs push up, at the base and between two layers, at rest."""
     mechanism = build("scissor", pairs=pairs, angle=angle)
     spring = {"stiffness": 2000.0, "rest": 1.45, "damping": 20.0}
     mechanism.add_joint_force("spring", "base", **spring)
+    line = {"stiffness": 500.0, "rest_length": 1.2, "damping": 10.0}
+    mechanism.add_point_force("line", *list(mechanism.bodies)[:5:4], **line)
     system = mechanism.compile()
     return system, sb.consistent_state(system)
 
@@ -326,12 +328,16 @@ def test_gradients_of_a_lift_are_differences_of_its_height(method):
     turn[:, 3:] = np.einsum("nji,nj->ni", body_rotations(state), motion)
     turn[:, 2] = np.where(np.arange(system.n_bodies) % 2 == 0, 1.0, -1.0)
     springs, mass = system.joint_forces, np.zeros(system.n_bodies)
+    lines = system.point_forces
     mass[7] = 1.0
 
     def stiffer(h):
         return replace(
             system, joint_forces=replace(springs, stiffness=(1.0 + h) * springs.stiffness)
         )
+
+    def stiffer_line(h):
+        return replace(system, point_forces=replace(lines, stiffness=(1.0 + h) * lines.stiffness))
 
     cases = {
         "position": (lambda h: height(*lift(0.4 + h), still), turn),
@@ -344,6 +350,7 @@ def test_gradients_of_a_lift_are_differences_of_its_height(method):
             UP,
         ),
         "stiffness": (lambda h: height(stiffer(h), state, still), springs.stiffness),
+        "point_stiffness": (lambda h: height(stiffer_line(h), state, still), lines.stiffness),
         "control": (lambda h: height(system, state, 1e4 * h * control), 1e4 * control),
     }
     for name, (function, along) in cases.items():

@@ -20,7 +20,11 @@ from sparsebody.dynamics import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.linearization import derivatives, linearize
-from sparsebody.linearization.derivatives import ELASTIC_VARIABLES, FRAME_VARIABLES
+from sparsebody.linearization.derivatives import (
+    ELASTIC_VARIABLES,
+    FRAME_VARIABLES,
+    LINE_VARIABLES,
+)
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 
@@ -60,7 +64,7 @@ SPRINGS = "effort", "stiffness", "rest", "damping"
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 7, 8])  # without dependent rows
 def test_changes_are_those_of_central_differences(seed):
-    check(*random_motion(seed, n_loops=seed % 3), (*MOTION, *SPRINGS), seed)
+    check(*random_motion(seed, n_loops=seed % 3), (*MOTION, *SPRINGS, *LINE_VARIABLES), seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -15,6 +15,7 @@ from sparsebody.errors import (
     SimulationOptionError,
     UnknownNameError,
 )
+from sparsebody.linearization.derivatives import LINE_VARIABLES
 from sparsebody.linearization.vector_functions import (
     AccelerationFunction,
     SimulationFunction,
@@ -25,7 +26,7 @@ from sparsebody.linearization.vector_functions import (
 )
 
 STATE = "position", "orientation", "velocity"
-PARAMETERS = "mass", "inertia", "gravity", "effort", "stiffness", "rest", "damping"
+PARAMETERS = "mass", "inertia", "gravity", "effort", "stiffness", "rest", "damping", *LINE_VARIABLES
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,9 @@ def test_products_are_those_of_differences_and_their_transposes(names, seed):
 SIMULATED = {"duration": 0.035, "step": 0.01}  # three steps, and half of one
 
 
-@pytest.mark.parametrize("names", [STATE, ("control", "force", "mass", "gravity", "stiffness")])
+@pytest.mark.parametrize(
+    "names", [STATE, ("control", "force", "mass", "gravity", "stiffness", *LINE_VARIABLES)]
+)
 def test_gradients_of_simulations_are_those_of_differences(names):
     system, state, force = random_motion(1, n_loops=1)
     state, rng, h = sb.consistent_state(system, state), np.random.default_rng(0), 1e-4
