@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 import sparsebody as sb
 from sparsebody.dynamics import Formulation, ForwardDynamics
 from sparsebody.kinematics.joint_motion import displaced
+from sparsebody.model.joints import Helical
 
 SCALAR = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")
 SYMMETRIC = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
@@ -125,6 +126,20 @@ def with_elastic_change(system, name, step):
     return replace(system, elastic=replace(elastic, root=root, damping=damping))
 
 
+def with_changed_pitches(system, step):
+    """The system with other pitches of its helical joints."""
+    parameter, T, index = (
+        system.parameter.copy(),
+        [*system.subspace_rows],
+        system.subspace_index.copy(),
+    )
+    for j, change in zip(np.flatnonzero(system.joint_kind == Helical.kind), step, strict=True):
+        row = system.first_row[j] + 4
+        T.append(system.subspace[row] - [0.0, 0.0, change, 0.0, 0.0, 0.0])
+        parameter[j], index[row] = parameter[j] + change, len(T) - 1
+    return replace(system, parameter=parameter, subspace_rows=np.array(T), subspace_index=index)
+
+
 def with_changed_lines(system, name, step):
     """The system with other numbers of the springs between points."""
     lines = system.point_forces
@@ -153,6 +168,8 @@ def changed(system, state, force, name, step):
         return replace(system, inertia=inertia), state, force
     if name in ("mass", "gravity"):
         return replace(system, **{name: getattr(system, name) + step}), state, force
+    if name == "pitch":
+        return with_changed_pitches(system, step), state, force
     if name.startswith("point"):
         return with_changed_lines(system, name.removeprefix("point_"), step), state, force
     springs = system.joint_forces

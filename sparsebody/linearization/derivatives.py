@@ -18,12 +18,14 @@ from scipy.sparse import csc_array
 
 from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
-from sparsebody.arrays import BriefRepr, FloatArray, check_finite, numbers
+from sparsebody.arrays import BriefRepr, FloatArray, IntArray, check_finite, numbers
+from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import system_tables
+from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.linearization.spring_stretches import lines
+from sparsebody.model.joints import Helical
 from sparsebody.model.system import State, System, body_arrays
 from sparsebody.tree import ForwardDynamicsDerivatives, TreeDerivatives
 from sparsebody.tree.method import TreeProblem
@@ -43,10 +45,24 @@ class Tangent(NamedTuple):
     multiplier: FloatArray  # (n_rows,) or (n_rows, k)
 
 
+class PitchRows(NamedTuple):
+    """Of helical joints: d(d6 - p d3)/dp, the rows along their axes by the pitch."""
+
+    row: IntArray  # (n,)
+    ends: IntArray  # (n, 2) bodies, -1 for the world
+    on_ends: FloatArray  # (n, 2, 6) the row's derivative on both
+    change: FloatArray  # (n,) of r
+
+
+def helical_joints(system: System) -> IntArray:
+    """Return the numbers of the helical joints."""
+    return np.flatnonzero(system.joint_kind == Helical.kind)
+
+
 class Residuals:
     """F and r of a motion: their changes along directions, and gradients.
 
-    Gradients by joint frames are given where they are asked for.
+    Gradients by joint frames and pitches are given where they are asked for.
     """
 
     def __init__(
@@ -58,6 +74,7 @@ class Residuals:
         with_frames: bool = False,
     ) -> None:
         self.system, self._state, springs = system, state, system.joint_forces
+        self._acceleration, self._multiplier = acceleration, multiplier
         self.shapes, self._with_frames = shapes_of(system), with_frames
         on_joints = np.ascontiguousarray(springs.efforts(state.time))
         on_lines = np.ascontiguousarray(system.point_forces.efforts(state.time))
@@ -93,6 +110,11 @@ class Residuals:
             if name in along:
                 rates, of_lines = self._line_rates
                 force -= (of_lines.T @ (rates[name] * along[name])).reshape(-1, 6)
+        if "pitch" in along:
+            of = self._pitches
+            row[of.row] += along["pitch"] * of.change
+            on_bodies = (-along["pitch"] * self._multiplier[of.row])[:, None, None] * of.on_ends
+            np.add.at(force, of.ends[of.ends >= 0], on_bodies[of.ends >= 0])
         if "force" in along:
             force -= along["force"]
         if "prescribed_acceleration" in along:
@@ -152,6 +174,25 @@ class Residuals:
         return dict(zip(_SPRINGS, rates, strict=True))
 
     @cached_property
+    def _pitches(self) -> PitchRows:
+        """The derivatives by pitch of the rows of helical joints along their axes, d6 - p d3."""
+        system, joint = self.system, helical_joints(self.system)
+        subspace = np.tile([0.0, 0.0, -1.0, 0.0, 0.0, 0.0], (len(joint), 1))
+        motion = SystemMotion(system, self._state).joints
+        on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
+        ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+        of_ends = np.where(ends[:, :, None] >= 0, self._acceleration[ends], 0.0)
+        change = np.einsum("jsa,jsa->j", on_ends, of_ends) - right
+        return PitchRows(system.first_row[joint] + 4, ends, on_ends, change)
+
+    def _of_pitches(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the gradient of y . F + u . r by the pitches."""
+        of = self._pitches
+        along = np.where(of.ends[:, :, None] >= 0, y[of.ends], 0.0)
+        by_forces = np.einsum("jsa,jsa->j", of.on_ends, along) * self._multiplier[of.row]
+        return np.asarray(u[of.row] * of.change - by_forces)
+
+    @cached_property
     def _line_rates(self) -> tuple[dict[str, FloatArray], csc_array]:
         """The rates of the forces along lines by each of their numbers, and those of lengths by v.
 
@@ -187,6 +228,7 @@ class Residuals:
             **self._of_resistance(resistance),
             **self._of_lines(y),
             **frames,
+            **({"pitch": self._of_pitches(y, u)} if self._with_frames else {}),
             **{"position": position, "velocity": velocity, "force": -y},
             **{"mass": mass, "inertia": inertia, "gravity": gravity},
             **{name: effort * rate for name, rate in self._spring_rates.items()},
@@ -204,6 +246,7 @@ def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
         **dict.fromkeys(LINE_VARIABLES, (len(system.point_forces.first),)),
         **dict.fromkeys(ELASTIC_VARIABLES, (len(system.elastic), 6, 6)),
         **dict.fromkeys(FRAME_VARIABLES, (system.n_joints, 6)),
+        "pitch": (len(helical_joints(system)),),
         "prescribed_acceleration": (len(system.coordinates.prescribed),),
     }
 
@@ -222,7 +265,8 @@ class Derivatives(BriefRepr):
     "elastic_compliance", its inverse on the rows that give way, and "elastic_damping"
     (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of `ElasticElements`, of
     which the symmetric parts count; "predecessor_frame" and "successor_frame" (n_joints, 6), twists
-    of the joint frames in their own axes [rad, m]; "prescribed_acceleration" (n_prescribed,).
+    of the joint frames in their own axes [rad, m]; "pitch" of the helical joints in turn [m/rad];
+    "prescribed_acceleration" (n_prescribed,).
     """
 
     acceleration: FloatArray  # (n_bodies, 6) at the state

@@ -133,7 +133,7 @@ class Adjoint:
         self.system, self.control = system, control
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration", *FRAME_VARIABLES):
+        for name in ("position", "velocity", "prescribed_acceleration", "pitch", *FRAME_VARIABLES):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]

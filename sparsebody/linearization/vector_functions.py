@@ -36,7 +36,11 @@ FIRST_ORDER_ONLY = "this function has first derivatives only; take differences o
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
 _NUMBERS = ("stiffness", "rest", "rest_length", "damping")  # of springs of either kind
-_NO_VALUES = (*ELASTIC_VARIABLES, *FRAME_VARIABLES)  # parameters of which there are only changes
+_NO_VALUES = (
+    *ELASTIC_VARIABLES,
+    *FRAME_VARIABLES,
+    "pitch",
+)  # parameters of which there are only changes
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
 
