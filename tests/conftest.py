@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sparsebody.errors import MissingDependencyError
+from sparsebody.ordering import ORDERINGS
 from sparsebody.viewer.browser import find_browser
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -79,3 +80,12 @@ def pytest_runtest_setup(item):
     for marker, (is_there, needed, remedy) in OPTIONAL.items():
         if item.get_closest_marker(marker) and not is_there:
             pytest.skip(f"needs {needed}: {remedy}")
+
+
+@pytest.fixture
+def restored_orderings():
+    """What a test registers in ORDERINGS ends with it."""
+    before = dict(ORDERINGS)
+    yield
+    ORDERINGS.clear()
+    ORDERINGS.update(before)

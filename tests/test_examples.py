@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsebody.ordering import ORDERINGS
-
+pytestmark = pytest.mark.usefixtures("restored_orderings")
 EXPECTED = {  # the number that main() returns: at least, at most
     "ex01_pendulum": (0.0, 1e-6),  # relative error of the period
     "ex02_four_bar": (0.0, 1e-10),  # difference of accelerations and forces in the plane
@@ -43,15 +42,6 @@ WITHOUT_PAGE = {"ex12_six_revolute_arm"}  # an arm of slender rods, which no mot
 def test_every_example_is_checked():
     folder = Path(__file__).parents[1] / "examples"
     assert sorted(path.stem for path in folder.glob("ex*.py")) == sorted(EXPECTED)
-
-
-@pytest.fixture(autouse=True)
-def _registered_names():
-    """What an example registers ends with it."""
-    entries = dict(ORDERINGS)
-    yield
-    ORDERINGS.clear()
-    ORDERINGS.update(entries)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -3,7 +3,7 @@
 //   [S' E'; A -C] [w; u] = [f; 0],   S = K + (c D + b M) T^-1,
 //
 // K, D and M being the rates of F by twists, velocities and accelerations, and E those of the errors of joints by
-// twists, A but for what joints are open. Elastic elements are forces here. Newton's factors leave little of S out, so
+// twists, which is A where the joints are closed. Elastic elements are forces here. Newton's factors leave little of S out, so
 // that their solutions are refined by products: Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
 #pragma once
 

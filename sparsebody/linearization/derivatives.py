@@ -46,7 +46,7 @@ class Tangent(NamedTuple):
 
 
 class PitchRows(NamedTuple):
-    """Of helical joints: d(d6 - p d3)/dp, the rows along their axes by the pitch."""
+    """The derivatives by pitch of the rows along the axes of helical joints."""
 
     row: IntArray  # (n,)
     ends: IntArray  # (n, 2) bodies, -1 for the world
@@ -175,15 +175,17 @@ class Residuals:
 
     @cached_property
     def _pitches(self) -> PitchRows:
-        """The derivatives by pitch of the rows of helical joints along their axes, d6 - p d3."""
+        """The derivatives by pitch of the rows of helical joints along their axes."""
         system, joint = self.system, helical_joints(self.system)
-        subspace = np.tile([0.0, 0.0, -1.0, 0.0, 0.0, 0.0], (len(joint), 1))
+        by_pitch = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
+        (row,) = np.flatnonzero(by_pitch.any(axis=1))
+        subspace = np.tile(by_pitch[row], (len(joint), 1))
         motion = SystemMotion(system, self._state).joints
         on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
         ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
         of_ends = np.where(ends[:, :, None] >= 0, self._acceleration[ends], 0.0)
         change = np.einsum("jsa,jsa->j", on_ends, of_ends) - right
-        return PitchRows(system.first_row[joint] + 4, ends, on_ends, change)
+        return PitchRows(system.first_row[joint] + row, ends, on_ends, change)
 
     def _of_pitches(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Return the gradient of y . F + u . r by the pitches."""
@@ -261,11 +263,11 @@ class Derivatives(BriefRepr):
     Izz, Ixy, Ixz, Iyz about the center of mass [kg m^2]; "gravity" (3,) [m/s^2]; "effort",
     "stiffness", "rest", "damping" (n,) of the springs on joint coordinates; "point_effort",
     "point_stiffness", "point_rest_length", "point_damping" (n,) of forces between points;
-    "elastic_stiffness" or
-    "elastic_compliance", its inverse on the rows that give way, and "elastic_damping"
-    (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of `ElasticElements`, of
-    which the symmetric parts count; "predecessor_frame" and "successor_frame" (n_joints, 6), twists
-    of the joint frames in their own axes [rad, m]; "pitch" of the helical joints in turn [m/rad];
+    "elastic_stiffness" or "elastic_compliance", its inverse on the rows that give way, and
+    "elastic_damping" (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of
+    `ElasticElements`, of which the symmetric parts count; "predecessor_frame" and
+    "successor_frame" (n_joints, 6), twists of the joint frames in their own axes [rad, m]; "pitch"
+    (n_helical,) of the helical joints in turn [m/rad];
     "prescribed_acceleration" (n_prescribed,).
     """
 

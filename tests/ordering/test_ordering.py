@@ -17,6 +17,8 @@ from sparsebody.ordering import ORDERINGS, available_orderings, choose, is_admis
 from sparsebody.ordering.reference_orders import annealed
 from sparsebody.sparse.pattern import check_order
 
+pytestmark = pytest.mark.usefixtures("restored_orderings")
+
 
 def parameters():
     marks = {"sksparse": [pytest.mark.cholmod], None: []}
@@ -110,15 +112,6 @@ def test_the_quickest_ordering_is_the_one_without_fill_in_to_think_of():
     names = ["cholmod-metis", "leaves-first", "reverse-cuthill-mckee"]
     assert ordering.quickest(names) == "reverse-cuthill-mckee"
     assert ordering.quickest(["minimum-degree", "leaves-first"]) == "minimum-degree"
-
-
-@pytest.fixture(autouse=True)
-def table():
-    """Leave the table as it was."""
-    before = dict(ORDERINGS)
-    yield
-    ORDERINGS.clear()
-    ORDERINGS.update(before)
 
 
 def backwards(pattern):
