@@ -99,11 +99,11 @@ struct PlanarWorkspaceOf {
                {dot(first, along), dot(second, along)}, {dot(first, motion.x), dot(second, motion.x)}, {w.x, {u.y, u.z}}};
   }
   // A force on a body, and a row, in units; a row that is rounding is zero.
-  PlanarForce<T> on_freedoms(Index i, const Force<T>& f) const {
+  PlanarForce<T> force_to_unit(Index i, const Force<T>& f) const {
     const Mat3<T> B = basis_of(i);
     return unit_of(i).to_unit({dot(B.row(0), f.angular), {dot(B.row(1), f.linear), dot(B.row(2), f.linear)}});
   }
-  PlanarForce<T> row_on_freedoms(Index i, const Force<T>& t) const {
+  PlanarForce<T> row_to_unit(Index i, const Force<T>& t) const {
     const Mat3<T> B = basis_of(i);
     const PlanarUnit<T>& unit = unit_of(i);
     const Vec3<T> m = unit.turn_inverse * (B * t.angular), f = unit.mass_inverse * (B * t.linear);
