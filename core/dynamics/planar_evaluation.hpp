@@ -11,7 +11,7 @@ namespace sparsebody {
 // ---- Bodies that move parallel to a plane, and the vectors of (8.64) with three freedoms a body.
 //
 // Twists are (w, u_x, u_y), wrenches (n, f_x, f_y), both about the center of mass and along two axes of the body in
-// the plane, in units in which the body's inertia is one.
+// the plane, in units in which the body's inertia is the identity.
 
 // The units of a body: row i of the table `unit`.
 template <class T>
@@ -164,7 +164,7 @@ class ExtendedPlanarSystem {
   ExtendedPlanarSystem(const PlanarEvaluation& evaluation, const SuccessorFrames& frames);
 
   // Corrects the solution of `evaluation` at the newest state with residuals made from the state, taken as exact;
-  // returns the last correction, relative to the largest acceleration, both where inertias are one.
+  // returns the last correction, relative to the largest acceleration, both in units.
   double solve(PlanarEvaluation& evaluation, const EvaluationInput& in);
 
  private:

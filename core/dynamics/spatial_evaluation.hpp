@@ -104,7 +104,7 @@ struct SpatialEvaluation {
 
 // ---- Bodies within displacement subgroups about the world
 //
-// Rows and forces are assembled as for all freedoms, in units in which inertias are one, and then multiplied by an
+// Rows and forces are assembled as for all freedoms, in units in which inertias are identities, and then multiplied by an
 // orthonormal basis Q of what each body can do there. Q is constant in its axes, so that the acceleration is Q times
 // that of the freedoms. Vectors and rows have six numbers for every body, of which the first ones are used; what is
 // saved are the rows outside the subgroups.

@@ -21,7 +21,7 @@
 namespace sparsebody {
 
 // A (n_dual_rows, 2, width): each row on the first and on the second primal block of its dual block, in units in
-// which the primal blocks D of [D A'; A 0] are one.
+// which the primal blocks D of [D A'; A 0] are identities.
 using ConstraintRows = View<const double, 3>;
 
 // The pattern of A: which columns its rows have.

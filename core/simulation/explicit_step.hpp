@@ -52,7 +52,7 @@ struct Control {
   }
 };
 
-inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
+inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
@@ -148,7 +148,7 @@ inline double largest(View<const double> v, View<const double> s = {}) {
 }
 inline double largest(View<const double, 2> v) { return largest(View<const double>(v.data(), v.size())); }
 
-// Of y'' = f(y, y') for poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
+// A method for y'' = f(y, y') of poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
 // last row is the end of the step. Hairer, Norsett, Wanner (1993), sec. II.14.
 struct Tableau {
   View<const double> node;           // (s,) c

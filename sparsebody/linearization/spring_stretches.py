@@ -52,7 +52,7 @@ def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float)
 
 
 def lines(system: System, state: State) -> tuple[FloatArray, csc_array]:
-    """Return lengths (n,) between the points of forces, and their rates (n, 6 n_bodies) by v."""
+    """Return lengths l (n,) between the points of forces, and B (n, 6 n_bodies), dl/dt = B v."""
     lines = system.point_forces
     rotation = np.concatenate([body_rotations(state), [np.eye(3)]])
     position = np.concatenate([state.position, np.zeros((1, 3))])

@@ -112,7 +112,7 @@ class _OfVariables(VectorFunction):
         return self._state.with_(**parts), values
 
     def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
-        """Return the parts of twists that positions and quaternions make, and their rates."""
+        """Return the parts of twists that positions and quaternions make, and the derivatives."""
         values, rates = split(x, self.inputs), {}
         if "position" in values:
             R = body_rotations(self._given(x)[0])

@@ -48,7 +48,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 LONG_STEP = "the step is long"  # how messages of steps begin that are no trouble of the pose
 
-# Of a pivot that a step leaves where it comes to a singular pose, or passes it
+# Part of a pivot that a step leaves where it comes to a singular pose, or passes it
 _PASSED_PIVOT_RATIO = 0.5
 _SMALL_PIVOT = 0.2  # pivot of a pose that might be called singular
 # Pivots, sines of angles, that tell of a singular pose, unless the mechanism has no larger ones:

@@ -58,7 +58,7 @@ class RankDecision:
 
 
 LeastSingularValue = Callable[[PartOfRows], float | None]
-"""Of the rows of a part, of unit norm; None where it would take too long."""
+"""From the rows of a part, of unit norm; None where it would take too long."""
 
 
 def independent_rows(

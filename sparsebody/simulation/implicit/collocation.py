@@ -48,7 +48,7 @@ _NEWTON_SHARE = 0.01  # of tolerances, that Newton's method may leave
 _LEAST_CORRECTION = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
 _N_SCALARS = 7  # of the memory
 _SHORTEST_STEP = 1e-8  # [s]
-# Of accelerations, and the change of them that ends it
+# Refinements of accelerations, and the change of them that ends these
 _MOST_REFINEMENTS, _REFINEMENT_TOLERANCE = 10, 1e-14
 
 

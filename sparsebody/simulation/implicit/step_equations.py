@@ -240,7 +240,7 @@ class StepEquations:
     def parts(self, exact_rows: bool = False) -> tuple[csc_array, csc_array, csc_array]:
         """Return K, with all rows, D and M at the present unknowns.
 
-        Rows of joints are A, or the exact rates of their errors, which differ where they are open.
+        Rows of joints are A, or the exact derivatives of their errors: others where they are open.
         """
         entries = self.native.assemble(exact_rows)
         K, D, M = (self._matrix(entries, value) for value in entries[2:])
