@@ -1,4 +1,4 @@
-"""Tolerances of all computations but those of time steps, each with its reason.
+"""Tolerances of all computations except those of time steps, each with its reason.
 
 Those of rank decisions come first. Their rows are equilibrated: of unit norm, and with even parts
 on all bodies. So a remainder |R_jj|, what is left of a row beside the rows decided before it, is a
@@ -129,7 +129,7 @@ RELAXATION_TOLERANCE = 1e-9
 
 # Inverse of what rounding leaves of a zero pivot, in a matrix with a unit diagonal.
 LARGEST_INVERSE = 1e15
-# |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding.
+# |A' y| over |A|' |y|: only rounding is left of this combination of rows.
 DEPENDENCE_TOLERANCE = 1e-14
 # A residual that no correction makes smaller.
 REFINED_RESIDUAL = 1e-15

@@ -96,7 +96,7 @@ struct SpatialEvaluation {
   // Corrects x until its relative `residual`, the newest one computed, is at the goal.
   //
   // The first correction, relative to the solution, is about the error of the factors, and each one multiplies the
-  // error by it, but for light bodies beside heavy ones, of which only the residual tells; where it is large, the
+  // error by it, except of light bodies beside heavy ones, of which only the residual tells; where it is large, the
   // factors are too rough to correct with. Shifted factors are those of a matrix without the motions that rounding
   // hides, so there one correction is all that helps. Unless it is to be exact, the residual may be a bound.
   Refinement refine(View<const double> right, double goal, bool is_exact, bool is_shifted, double residual);

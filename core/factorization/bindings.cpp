@@ -59,7 +59,7 @@ void bind_block_qr(nb::module_& m) {
   def_kernel<"__init__(block_sizes, ends, order, part_starts)">(type, construct<BlockQR, Indices, View<const Index, 2>, Indices, Indices>);
   type.def_rw("threads", &BlockQR::threads, "Threads that a factorization may use; nothing else depends on them.");
   def_kernel<"factorize(rows)">(type, nb::overload_cast<ConstraintRows>(&BlockQR::factorize),
-                                "Return regular, or the first dual row that depends on others but for rounding.");
+                                "Return regular, or the first dual row that depends on others to rounding.");
   def_kernel<"factorize(rows, rhs, y)">(
       type, nb::overload_cast<ConstraintRows, View<const double>, View<double>>(&BlockQR::factorize),
       "The same; also fill y with Q' f - R'^-1 gamma.");

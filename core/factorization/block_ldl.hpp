@@ -59,7 +59,7 @@ class Factors {
   explicit Factors(const Layout& layout);
   Array<double>& values() { return values_; }
 
-  // Calls task(part, storage) for all parts but the common ancestors.
+  // Calls task(part, storage) for all parts except the common ancestors.
   template <class Task>
   void for_each_part(const Task& task) {
     run_tasks(layout.n_parts(), threads, [&](Index p) { task(p, layout.parts[p], storage_[p]); });

@@ -1,7 +1,7 @@
 // Steps of explicit Runge-Kutta-Nystrom methods whose ends close all joints and obey their rows, to rounding: projected
 // ones. Hairer, Lubich, Wanner (2006), sec. IV.4.
 //
-// Stages stay open, off the constraints by errors of their order, but near singular poses, where accelerations of open
+// Stages stay open, off the constraints by errors of their order, except near singular poses, where accelerations of open
 // states grow as the inverse distance, unlike those of closed ones: there the stages are closed as well. A state is closed
 // pose first, by Newton steps with the factors of the open pose, or of the stage before at the same time, as long as these
 // do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state.
@@ -191,7 +191,7 @@ struct StepEnd {
   Array<double, 2> error;   // (n, 7) of y'', as the tableau weights it, if it was asked for
 };
 
-// A body state, its acceleration, and what it took to close it.
+// A body state, its acceleration, and what closing it needed.
 struct StageState {
   Array<double, 2> position, orientation, velocity, acceleration;
   double correction = 0.0, speed = 0.0;  // largest change of a velocity, and the largest of all

@@ -45,7 +45,7 @@ def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArr
 
 
 def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float) -> AnySprings:
-    """Return springs whose force at a time, but for damping, is a constant effort."""
+    """Return springs whose force at a time, without damping, is a constant effort."""
     effort = springs.efforts(time) - springs.stiffness * stretch
     constant = tuple(Polynomial((value,)) for value in effort.tolist())
     return replace(springs, stiffness=np.zeros(len(effort)), effort=constant)

@@ -211,8 +211,8 @@ def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -
 class SimulationFunction(_OfVariables):
     """The state at the end of a simulation, by variables of some names and "control".
 
-    It begins at the nearest consistent state; gradients are those at consistent ones. Of "force",
-    wrenches that are constant in body axes, and the others as of `Pullback`. Only J' w.
+    It begins at the nearest consistent state; gradients are those at consistent ones. "force" are
+    wrenches constant in body axes; for the others see `Pullback`. There is no J dx, only J' w.
     """
 
     def __init__(

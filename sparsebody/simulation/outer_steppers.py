@@ -149,7 +149,7 @@ class AutoStepper(OuterStepper):
         return self._inner.error_order
 
     def saved(self) -> tuple[Any, ...]:
-        """Return what `restore` takes to undo steps."""
+        """Return what `restore` needs to undo steps."""
         own = self._cumbersome, self._n_steps, self._n_regular, self._n_switches
         return self._inner, self._inner.saved(), *own
 

@@ -325,7 +325,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._newton.drop_factors()
 
     def saved(self) -> tuple[Any, ...]:
-        """Return what `restore` takes to undo steps."""
+        """Return what `restore` needs to undo steps."""
         return self.now, self._before, self._h, self._halvings, self._n_calm, self._opening
 
     def restore(self, saved: tuple[Any, ...]) -> None:

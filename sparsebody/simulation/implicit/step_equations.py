@@ -76,7 +76,7 @@ def least_compliance(system: System, b: float) -> float:
 
 
 def all_loads(system: System, state: State) -> float:
-    """Return the sum of all loads, and of the forces that the motion takes [N]; positive."""
+    """Return the sum of all loads, and of the forces that the motion needs [N]; positive."""
     extent = extent_of(system, state)
     load = float(np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum())
     load += 2.0 * kinetic_energy(system, state) / extent
