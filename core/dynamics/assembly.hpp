@@ -176,7 +176,7 @@ struct EvaluationResult {
 // ---- Assembly, of any workspace
 
 inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
-inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // memory is prefetched so far
+inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // to prefetch
 
 // Rotation matrix of q, which is taken as unit in double; for wider scalars it is normalized first.
 template <class T>

@@ -57,10 +57,9 @@ class TransposedStep {
   static constexpr double rounded = 1e-9;   // change that is rounding where refinement ends, relative
   static constexpr double slow = 0.5;       // contraction at which it is given up
 
-  // Adds the solution by the factors for the present residuals and returns its twists. Newton::solve returns the
-  // correction for minus the residual.
+  // Adds the solution by the factors for the present residuals, and returns its twists.
   View<const double, 2> correct(View<double, 2> w, View<double> u) {
-    for (Index i = 0; i < force_.size(); ++i) residual_.force.data()[i] = -force_.data()[i];
+    for (Index i = 0; i < force_.size(); ++i) residual_.force.data()[i] = -force_.data()[i];  // Newton::solve negates
     std::fill(residual_.row.begin(), residual_.row.end(), 0.0);
     for (Index k = 0; k < row_.size(); ++k) residual_.row[k] = -row_[k];
     const implicit::Correction& change = newton_.solve();

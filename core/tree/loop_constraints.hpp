@@ -111,10 +111,10 @@ inline void fill_loop_rows(const Links& links, const LoopTable& table, View<cons
   }
 }
 
-// The rows of K: entry of row r and coordinate k at values[row_start[r] + column[k]]; values start at zero. Table 8.4.
+// K: row r, coordinate k at values[row_start[r] + column_in_block[k]]; values start at zero. Table 8.4.
 inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends,
-                             View<const LoopRow> rows, View<const Index> row_start, View<const Index> column,
-                             View<double> values) {
+                             View<const LoopRow> rows, View<const Index> row_start,
+                             View<const Index> column_in_block, View<double> values) {
   for (const Index r : range(0, rows.size())) {
     auto [link] = ends[r];
     auto [f] = rows[r];
@@ -122,7 +122,7 @@ inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<
     while (link[0] != link[1]) {  // towards the world from the later of both ends, until the paths meet
       const int e = link[0] > link[1] ? 0 : 1;
       const Index i = link[e];
-      for (const Index k : links.velocities(i)) K_r[column[k]] = dot(motion.S[k], f[e]);  // K = f' S
+      for (const Index k : links.velocities(i)) K_r[column_in_block[k]] = dot(motion.S[k], f[e]);  // K = f' S
       f[e] = motion.X(i).to_parent(f[e]);
       link[e] = links.parent(i);
     }

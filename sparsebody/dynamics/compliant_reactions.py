@@ -45,7 +45,7 @@ def uniform_compliance(length: float) -> FloatArray:
 def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
     """Return (n_joints, 6, 6) compliances [rad/(N m), m/N] in S axes about the origin of S.
 
-    `compliance`: a number, (6,), (6, 6), torsional first, or these by names of joints, where the key
+    `compliance`: a number, (6,), (6, 6), torsional first, or these by joint names, where the key
     None stands for all joints not named. Raises ModelError for a joint that is not there, one
     without compliance, or a matrix that is not symmetric and positive definite.
     """

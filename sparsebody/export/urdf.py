@@ -31,10 +31,9 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
     ModelError names a joint of the tree that URDF has no type for.
     """
     system, notes = at.system, Notes()
-    # the spanning tree of least cost prefers joints that URDF has; others close loops, left out
     cost = np.array([1 if kind.name in URDF_TYPES else 2 for kind in at.joint_types], dtype=np.intp)
     cost[[kind.name == "free" for kind in at.joint_types]] = NEVER
-    tree = body_tree(system, cost)
+    tree = body_tree(system, cost)  # of joints that URDF has; others close loops, left out
     root = xml.Element("robot", name=system.name)
     _add_settings(root, system.gravity)
     xml.SubElement(root, "link", name=ROOT)
@@ -76,7 +75,7 @@ def _link_frame(at: PosedMechanism, body: int, joint: int) -> tuple[FloatArray, 
     """
     if joint < 0 or at.joint_types[joint].name == "fixed":
         return at.rotation[body], at.origin[body]
-    side = 1 if at.system.successor[joint] == body else 0
+    side = 1 if at.system.successor[joint] == body else 0  # S or P
     R, origin = (values[joint] for values in at.joint_frames[side])
     return (R if at.joint_types[joint].name == "planar" else at.rotation[body]), origin
 
@@ -182,11 +181,10 @@ def _note_others(at: PosedMechanism, notes: Notes) -> None:
         names = (at.system.joint_names[j] for j in soft)
         notes.add("compliant joints are rigid in the file", *names)
     for name, force in at.mechanism.forces.items():
-        if not isinstance(force, JointForce) or (
-            at.joint_types[at.system.joint(force.joint)].name not in ("revolute", "prismatic")
-        ):
+        kind = isinstance(force, JointForce) and at.joint_types[at.system.joint(force.joint)].name
+        if kind not in ("revolute", "prismatic"):
             notes.add("forces other than those of revolute and prismatic joints are left out", name)
-        elif force.stiffness or any(force.effort(at.state.time)):  # type: ignore[operator]
+        elif force.stiffness or any(force.effort(at.state.time)):  # type: ignore[union-attr, operator]
             notes.add("stiffness and effort are left out, damping is written", name)
     if np.abs(at.state.velocity).max(initial=0.0) > 0.0:
         moving = np.flatnonzero(np.abs(at.state.velocity).max(axis=1) > 0.0)
