@@ -576,7 +576,7 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
   const View<double> gap = gap_.view();
   std::copy(rhs.begin(), rhs.begin() + n, x.begin());
   std::fill(x.begin() + n, x.end(), 0.0);
-  // The fronts of the parts, and then of the common ancestors.
+  // Of the parts, and then of the common ancestors.
   const auto in_parts = [&](const auto& task) {
     for_each_part([&](Index p) { task(p, Range{subtrees_[p].begin, subtrees_[p].end}); });
     task(Index(subtrees_.size()) - 1, Range{subtrees_.back().begin, subtrees_.back().end});

@@ -162,9 +162,9 @@ def simulate_with_pullback(
     """Simulate a motion, and return its trajectory with the gradients of functions of it.
 
     These are the gradients of the very steps of `simulate`, projections included: they agree with
-    differences of its results to the rounding of these, by "rk4" up to terms of second order in
+    differences of its results to the rounding of these, by "rk4" but for terms of second order in
     the corrections that close poses, 1e-5 where steps are so long that these are some 1e-3 [rad].
-    All of them together cost some three simulations by "rk4" of a large mechanism, and up to ten
+    All of them together take some three simulations by "rk4" of a large mechanism, and up to ten
     of one of a few bodies, however many variables there are.
 
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
@@ -172,7 +172,7 @@ def simulate_with_pullback(
     soft enough for the step there. They are gradients at fixed compliances of the joints, those
     that the method chooses included: as these depend on the loads, differences by mass and gravity
     deviate by as much as compliance changes the motion, mostly less than 1e-6 of it, but by
-    percents where joints still vibrate. They cost two to four simulations of a large mechanism
+    percents where joints still vibrate. They take two to four simulations of a large mechanism
     besides the one; where Newton's factors leave out what decides, as beside stiff springs, an LU
     decomposition of its whole matrix a step, which takes far longer.
 
@@ -193,7 +193,7 @@ def simulate_with_pullback(
         steps, linear between, moment first [N m, N].
     record : Recording
         As in `simulate`; default: every step. Functions are of what is recorded, and the trajectory
-        needs memory besides the steps.
+        takes memory besides the steps.
     memory : int
         Bytes for the steps of the motion. Where they do not fit, checkpoints are kept, as many as
         steps between two of them, and these are made again: one simulation more, and the same
