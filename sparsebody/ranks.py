@@ -45,7 +45,7 @@ def without_ranks(environment: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def communicator() -> Any:
-    """Return the mpi4py communicator of all ranks, or of this process where there is but one.
+    """Return the mpi4py communicator of all ranks, or of this process where there is only one.
 
     From then on an exception that nothing catches ends all ranks, and not only its own. Raises
     MissingDependencyError without mpi4py.

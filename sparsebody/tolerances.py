@@ -1,4 +1,4 @@
-"""Tolerances of all computations but those of time steps, each with its reason.
+"""Tolerances of all computations except those of time steps, each with its reason.
 
 Those of rank decisions come first. Their rows are equilibrated: of unit norm, and with even parts
 on all bodies. So a remainder |R_jj|, what is left of a row beside the rows decided before it, is a
@@ -68,7 +68,7 @@ CIRCULATION_TOLERANCE = RANK_TOLERANCE
 
 # A user's unit quaternion, unit axis or rotation may be off by this much.
 UNIT_TOLERANCE = 1e-6
-# Of a rotational inertia: symmetry and the triangle inequality, relative.
+# Symmetry and triangle inequality of a rotational inertia, relative.
 INERTIA_TOLERANCE = 1e-9
 # A principal moment below this part of the largest one is zero.
 MOMENT_TOLERANCE = 1e-14
@@ -78,7 +78,7 @@ SUBSPACE_TOLERANCE = 1e-10
 TIE_TOLERANCE = 1e-9
 # Relative distance of elements that are taken for one.
 ELEMENT_TOLERANCE = 1e-12
-# Of right angles and parallels in robot files, and of common points per length of the arms.
+# Errors of right angles and parallels in robot files, of common points per length of the arms.
 AXIS_TOLERANCE = 1e-8
 
 # ---- closed joints and consistent states -------------------------------------------------------
@@ -87,9 +87,9 @@ AXIS_TOLERANCE = 1e-8
 CLOSURE_TOLERANCE = 1e-12
 # ... or, where that is more, relative to the farthest position.
 POSITION_ROUNDING = 8 * np.finfo(float).eps
-# Of points that subgroups fix in bodies, in sizes of these: integrators only correct them.
+# Errors of points that subgroups fix in bodies, in sizes of these: integrators only correct them.
 POINT_TOLERANCE = 1e-6
-# Of the same points: rounding.
+# Rounding of the same points.
 POINT_ROUNDING = 1e-11
 # Errors of loops in other configurations, relative to the size of the mechanism.
 CONFIGURATION_CLOSURE = 1e-10
@@ -99,7 +99,7 @@ POSE_TOLERANCE = 1e-6
 FUNCTION_CLOSURE = 1e-6
 # Position error [rad, m], the smallest joint size being 1 m or less.
 NEARBY_CLOSURE = 1e-11
-# Of a random velocity before joints take their part.
+# Part of a random velocity that joints must leave.
 JOINT_SPEED_TOLERANCE = 1e-9
 
 # ---- solutions and their residuals -------------------------------------------------------------
@@ -110,7 +110,7 @@ WORST_RESIDUAL = 1e-6
 FORCE_TOLERANCE = 1e-9
 # The same of multipliers, whose forces nearly cancel.
 MULTIPLIER_TOLERANCE = 1e-14
-# Of desired accelerations, on joints and on bodies, relative.
+# Errors of desired accelerations, on joints and on bodies, relative.
 MOTION_TOLERANCE = 1e-6
 # Relative residual of corrections, which are repeated anyway.
 CORRECTION_GOAL = 1e-9
@@ -127,9 +127,9 @@ RELAXATION_TOLERANCE = 1e-9
 
 # ---- factorizations and refinement -------------------------------------------------------------
 
-# Of a matrix with a unit diagonal: what rounding leaves of a zero pivot.
+# Inverse of what rounding leaves of a zero pivot, in a matrix with a unit diagonal.
 LARGEST_INVERSE = 1e15
-# |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding.
+# |A' y| over |A|' |y|: only rounding is left of this combination of rows.
 DEPENDENCE_TOLERANCE = 1e-14
 # A residual that no correction makes smaller.
 REFINED_RESIDUAL = 1e-15

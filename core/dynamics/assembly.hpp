@@ -1,5 +1,6 @@
 // The system (8.64) at a state: tables of rows, units of bodies, vectors, and their assembly in ranges of bodies and
-// joints, in space and in a plane. Featherstone (2008), (8.10):  T'(a_s - a_p) = gamma = -T'(v_J x v_p) - (dT/dt)' v_J,  v_J = v_s - v_p.
+// joints, in space and in a plane. Featherstone (2008), (8.10):  T'(a_s - a_p) = gamma = -T'(v_J x v_p) - T°' v_J,
+// v_J = v_s - v_p, T° the derivative of T seen from S.
 //
 // Bodies and joints are numbered by their positions in the elimination order, so that an evaluation walks through memory
 // from one end to the other. Constraint rows that are constant on the successor need no joint frames: they are carried
@@ -20,7 +21,7 @@ namespace sparsebody {
 
 inline constexpr Index large_mechanism = 1 << 12;  // bodies from which on memory is requested ahead
 inline constexpr Index cache_line = 8;             // doubles
-// Roots of inertia and mass of the world: what rows hold at its end must not count in their norms.
+// Roots of inertia and mass of the world: large, so that the scaled row entries on the world vanish from norms.
 inline constexpr double world_root = 0x1p200;
 
 // Motions of n bodies, which an assembly fills, and of the world.
@@ -41,12 +42,12 @@ struct RowTableOf {
   };
   View<const std::uint32_t> predecessor, successor, kind;  // (m,) bodies, n for the world
   // (m, 3) or, in a plane, (m, 4): reference point of the rows where the world is the successor [m]; normal of a line on
-  // the predecessor, and point on the successor
+  // the predecessor, whose offset drops out of the derivatives, and point on the successor
   View<const T, 2> anchor;
   View<const std::uint32_t> first_row;    // (m + 1,)
   View<const std::uint32_t> user_row;     // (k,) the user's numbers
-  View<const std::uint32_t> general_row;  // (k,) index of general rows among those
-  View<T, 3> rows;                        // (k, 2, freedoms) on predecessor and successor, where inertias are one
+  View<const std::uint32_t> general_row;  // (k,) index into general_rows and general_gamma
+  View<T, 3> rows;                        // (k, 2, freedoms) on predecessor and successor, in units of the bodies
 
   Index n_joints() const { return predecessor.size(); }
   // One after the last row of a joint.
@@ -77,7 +78,7 @@ struct EvaluationInput {
 // ---- Bodies with six freedoms, and the vectors of (8.64).
 //
 // The inertia of a body is C C' + m, about its center of mass and in its axes. Vectors are in units in which it is
-// one: of a motion (C' w, sqrt(m) u), of a force (C^-1 n, f / sqrt(m)).
+// the identity: a motion is (C' w, sqrt(m) u), a force (C^-1 n, f / sqrt(m)).
 
 // Units of a body: row i of the table `unit`.
 struct BodyUnit {
@@ -126,13 +127,13 @@ inline void fill_units(View<const double> mass, View<const double, 3> inertia, V
 struct SpatialWorkspace {
   using Scalar = double;
   using Space = InSpace<double>;
-  // Of the states of some bodies.
+  // Checks of the states of some bodies: quaternions unit, all numbers finite.
   struct Check {
-    bool is_unit = true;  // quaternions
-    double total = 0.0;   // of all numbers
+    bool is_unit = true;
+    double total = 0.0;  // of all numbers
 
     void take(const Check& other) { is_unit &= other.is_unit, total += other.total; }
-    bool is_sound() const { return is_unit && total - total == 0.0; }
+    bool is_sound() const { return is_unit && total - total == 0.0; }  // total - total: NaN where one is not finite
   };
 
   RowTable constraints;
@@ -145,15 +146,15 @@ struct SpatialWorkspace {
   Index n_bodies() const { return body.size(); }
   const BodyUnit& unit_of(Index i) const { return *reinterpret_cast<const BodyUnit*>(unit[i].data()); }
   Vec3<double> gravity() const { return Vec3<double>::load(gravity_.data()); }
-  // Keeps the motion of a body, number by number: a copy of the whole goes through memory.
+  // Keeps the motion of a body, number by number, as a copy of the whole goes through memory.
   const BodyMotion<Space>& store_motion(Index i, const BodyMotion<Space>& motion, Check&) {
     motion.R.store(bodies[i].R.m);
     bodies[i].x = motion.x, bodies[i].v = motion.v;
     return motion;
   }
-  // A force on a body, and a row, in units.
-  Force<double> on_freedoms(Index i, const Force<double>& f) const { return unit_of(i).to_unit(f); }
-  Force<double> row_on_freedoms(Index i, const Force<double>& t) const { return unit_of(i).to_unit(t); }
+  // A force on a body, and a row, in units. The same here; in a plane, rows that are rounding become zero.
+  Force<double> force_to_unit(Index i, const Force<double>& f) const { return unit_of(i).to_unit(f); }
+  Force<double> row_to_unit(Index i, const Force<double>& t) const { return unit_of(i).to_unit(t); }
   // A motion of a body from its part of a solution.
   Motion<double> motion_of(Index i, const double* x) const { return unit_of(i).from_unit(Motion<double>::load(x)); }
 };
@@ -175,9 +176,9 @@ struct EvaluationResult {
 // ---- Assembly, of any workspace
 
 inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
-inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // that memory is requested
+inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // to prefetch
 
-// Of a quaternion of unit length but for rounding; on scalars of more digits, of unit length in all of them.
+// Rotation matrix of q, which is taken as unit in double; for wider scalars it is normalized first.
 template <class T>
 Mat3<T> rotation(const double* q) {
   T w = q[0], x = q[1], y = q[2], z = q[3];
@@ -221,13 +222,13 @@ typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, I
     typename Workspace::Space::Force f{
         unit.gyroscopic_moment(body.v.angular),
         unit.mass_root * (transpose_times(body.R, g) - cross(body.v.angular, body.v.linear))};  // m (R'g - w x u) / sqrt(m)
-    if (has_load) f += w.on_freedoms(i, Force<T>::load(&in.load(b, 0)));
+    if (has_load) f += w.force_to_unit(i, Force<T>::load(&in.load(b, 0)));
     f.store(&w.right[n_freedoms * i]);
   }
   return check;
 }
 
-// Fills the rows of joints [first, last) of a table on their predecessors, and gamma (k,); the bodies come before.
+// Fills the rows of joints [first, last) of a table on their predecessors, and gamma (k,); call fill_bodies first.
 template <class Workspace>
 void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>& table, const EvaluationInput& in,
                typename Workspace::Scalar* gamma, Index first, Index last) {
@@ -252,8 +253,8 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
       for (Index k = begin; k < end; ++k) {
         const Index g = table.general_row[k];
         gamma[k] = in.general_gamma[g];
-        w.row_on_freedoms(p, Force<T>::load(&in.general_rows(g, 0, 0))).store(rows + size * k);
-        w.row_on_freedoms(s, Force<T>::load(&in.general_rows(g, 1, 0))).store(rows + size * k + n_freedoms);
+        w.row_to_unit(p, Force<T>::load(&in.general_rows(g, 0, 0))).store(rows + size * k);
+        w.row_to_unit(s, Force<T>::load(&in.general_rows(g, 1, 0))).store(rows + size * k + n_freedoms);
       }
       continue;
     }
@@ -324,7 +325,7 @@ void fill_rows_on_successors(const Workspace& w, const RowTableOf<typename Works
       const auto t = Force<T>::load(frames.T(row));
       Force<T> f = {R * t.angular, R * t.linear};
       if (s != w.n_bodies()) f = f.about(-Vec3<T>::load(frames.point[joint].data()));
-      w.row_on_freedoms(s, f).store(&table.rows(k, 1, 0));
+      w.row_to_unit(s, f).store(&table.rows(k, 1, 0));
     }
   });
 }
@@ -359,15 +360,15 @@ inline void from_user_order(const SpatialWorkspace& w, View<const double, 2> for
                             View<double> right) {
   const Index n = w.n_bodies();
   for (Index i = 0; i < n; ++i)
-    w.on_freedoms(i, Force<double>::load(&force(w.body[i], 0))).store(&right[6 * i]);
+    w.force_to_unit(i, Force<double>::load(&force(w.body[i], 0))).store(&right[6 * i]);
   const auto& user_row = w.constraints.user_row;
   for (Index k = 0; k < user_row.size(); ++k) right[6 * n + k] = row[user_row[k]];
 }
 
 // The largest violation of rows that are left out, A x = gamma, by a solution x of a system of n bodies; NaN if any is.
 //
-// Relative to the largest acceleration that a row could feel, with the solution or with the bodies free; rows across
-// all accelerations of a stretched linkage feel nothing but rounding.
+// Relative to max|A| max(|x|, |f|) and max|gamma| of all rows, not to the row's own terms: a row orthogonal to every
+// admissible acceleration (stretched linkage) has only rounding there.
 inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& constraints, Index n,
                         View<const double> x, View<const double> right) {
   const auto largest = [](const double* first, const double* last) {
@@ -392,7 +393,7 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
   const Index n_primal = n_freedoms * n;
   double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));
   for (const auto& v : {x, right}) scale = std::max(scale, entry * largest(v.begin(), v.begin() + n_primal));
-  return (scale > 0.0 ? gap / scale : gap) + (total - total);
+  return (scale > 0.0 ? gap / scale : gap) + (total - total);  // NaN where a residual is not finite
 }
 
 }  // namespace sparsebody

@@ -16,7 +16,7 @@ using Table = View<double, 2>;
 using Values = View<const double>;
 using Numbers = View<std::uint32_t>;
 
-// Of a State, taken as they are: others raise TypeError.
+// Arrays of a State, without conversion: others raise TypeError.
 struct StateArrays {
   Table position, orientation, velocity;
   Vector coordinate;
@@ -100,7 +100,7 @@ void def_evaluation(nb::class_<E>& type) {
       "Fill gamma of rows left out at the newest state; return how far the newest solution violates them.");
 }
 
-// Of evaluations that assemble rows; factors: what has threads, too, null where other factorizations solve.
+// Methods of evaluations that assemble rows; factors: null where other factorizations solve.
 template <class E, class Factors>
 void def_assembling(nb::class_<E>& type, Factors* E::*factors) {
   def_evaluation(type);

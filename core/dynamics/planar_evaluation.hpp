@@ -11,7 +11,7 @@ namespace sparsebody {
 // ---- Bodies that move parallel to a plane, and the vectors of (8.64) with three freedoms a body.
 //
 // Twists are (w, u_x, u_y), wrenches (n, f_x, f_y), both about the center of mass and along two axes of the body in
-// the plane, in units in which the body's inertia is one.
+// the plane, in units in which the body's inertia is the identity.
 
 // The units of a body: row i of the table `unit`.
 template <class T>
@@ -99,11 +99,11 @@ struct PlanarWorkspaceOf {
                {dot(first, along), dot(second, along)}, {dot(first, motion.x), dot(second, motion.x)}, {w.x, {u.y, u.z}}};
   }
   // A force on a body, and a row, in units; a row that is rounding is zero.
-  PlanarForce<T> on_freedoms(Index i, const Force<T>& f) const {
+  PlanarForce<T> force_to_unit(Index i, const Force<T>& f) const {
     const Mat3<T> B = basis_of(i);
     return unit_of(i).to_unit({dot(B.row(0), f.angular), {dot(B.row(1), f.linear), dot(B.row(2), f.linear)}});
   }
-  PlanarForce<T> row_on_freedoms(Index i, const Force<T>& t) const {
+  PlanarForce<T> row_to_unit(Index i, const Force<T>& t) const {
     const Mat3<T> B = basis_of(i);
     const PlanarUnit<T>& unit = unit_of(i);
     const Vec3<T> m = unit.turn_inverse * (B * t.angular), f = unit.mass_inverse * (B * t.linear);
@@ -164,7 +164,7 @@ class ExtendedPlanarSystem {
   ExtendedPlanarSystem(const PlanarEvaluation& evaluation, const SuccessorFrames& frames);
 
   // Corrects the solution of `evaluation` at the newest state with residuals made from the state, taken as exact;
-  // returns the last correction, relative to the largest acceleration, both where inertias are one.
+  // returns the last correction, relative to the largest acceleration, both in units.
   double solve(PlanarEvaluation& evaluation, const EvaluationInput& in);
 
  private:

@@ -73,7 +73,7 @@ inline void fill_complementary_reactions(View<const Index> bodies, View<const In
 inline constexpr double row_tolerance = 1e-9;  // part of a row that is rounding
 
 // Fills `reduced` with rows A (n_rows, 2, 6) on the freedoms of their bodies, ends (n_joints, 2), -1 for the world:
-// to_freedoms (n, 6, 6) is W^-1 Q and `inverse` W^-1, W taking twists to units in which inertias are one. What is
+// to_freedoms (n, 6, 6) is W^-1 Q and `inverse` W^-1, W maps twists to units in which inertias are identities. What is
 // nothing but rounding becomes zero. Returns (n_rows,) the norms of the rows with all freedoms, 0 for rows that are zero.
 inline Array<double> rows_on_freedoms(View<const Index> row_joint, View<const Index, 2> ends, View<const double, 3> A,
                                       View<const double, 3> to_freedoms, View<const double, 3> inverse,

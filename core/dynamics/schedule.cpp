@@ -83,7 +83,7 @@ std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& 
 }  // namespace
 
 // Chunks of `chunk_length` pivots of each part of the factors of [1 A'; A 0]. Forwards they take bodies and joints up
-// to their last pivot; backwards right - [1 A'; A 0] x of those whose x is known, but for what borders two parts.
+// to their last pivot; backwards right - [1 A'; A 0] x of those whose x is known, except what borders two parts.
 Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& table, Index n, Index chunk_length) {
   Schedule schedule;
   if (factors_layout == nullptr) {

@@ -148,7 +148,7 @@ double relative_residual(const SolutionWorkspace& w, const RowTable& table, Inde
 
 constexpr Index chunks_ahead = 4;  // of the slower one of two threads
 
-// Fills rows and right-hand side for ranges of bodies and joints; returns whether the state is one.
+// Fills rows and right-hand side for ranges of bodies and joints; returns whether the state is sound.
 bool assemble(SpatialWorkspace& w, const EvaluationInput& in, const Chunk& chunk, const Chunk& next) {
   const bool is_sound = fill_bodies(w, in, chunk.body, next.body).is_sound();
   fill_rows(w, w.constraints, in, w.right.data() + 6 * w.n_bodies(), chunk.joint, next.joint);

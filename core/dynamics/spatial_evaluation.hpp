@@ -96,7 +96,7 @@ struct SpatialEvaluation {
   // Corrects x until its relative `residual`, the newest one computed, is at the goal.
   //
   // The first correction, relative to the solution, is about the error of the factors, and each one multiplies the
-  // error by it, but for light bodies beside heavy ones, of which only the residual tells; where it is large, the
+  // error by it, except of light bodies beside heavy ones, of which only the residual tells; where it is large, the
   // factors are too rough to correct with. Shifted factors are those of a matrix without the motions that rounding
   // hides, so there one correction is all that helps. Unless it is to be exact, the residual may be a bound.
   Refinement refine(View<const double> right, double goal, bool is_exact, bool is_shifted, double residual);
@@ -104,7 +104,7 @@ struct SpatialEvaluation {
 
 // ---- Bodies within displacement subgroups about the world
 //
-// Rows and forces are assembled as for all freedoms, in units in which inertias are one, and then multiplied by an
+// Rows and forces are assembled as for all freedoms, in units in which inertias are identities, and then multiplied by an
 // orthonormal basis Q of what each body can do there. Q is constant in its axes, so that the acceleration is Q times
 // that of the freedoms. Vectors and rows have six numbers for every body, of which the first ones are used; what is
 // saved are the rows outside the subgroups.

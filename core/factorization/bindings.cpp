@@ -59,7 +59,7 @@ void bind_block_qr(nb::module_& m) {
   def_kernel<"__init__(block_sizes, ends, order, part_starts)">(type, construct<BlockQR, Indices, View<const Index, 2>, Indices, Indices>);
   type.def_rw("threads", &BlockQR::threads, "Threads that a factorization may use; nothing else depends on them.");
   def_kernel<"factorize(rows)">(type, nb::overload_cast<ConstraintRows>(&BlockQR::factorize),
-                                "Return regular, or the first dual row that depends on others but for rounding.");
+                                "Return regular, or the first dual row that depends on others to rounding.");
   def_kernel<"factorize(rows, rhs, y)">(
       type, nb::overload_cast<ConstraintRows, View<const double>, View<double>>(&BlockQR::factorize),
       "The same; also fill y with Q' f - R'^-1 gamma.");
@@ -120,7 +120,7 @@ void bind_factorization(nb::module_& m) {
   def_kernel<"from_unit(offsets, root, x)">(m, &from_unit);
   def_kernel<"row_indices(offsets, row, column, base, stride, n_values)">(m, &row_indices);
   def_kernel<"saddle_scales(matrix, inverse, scale)">(m, &saddle_scales);
-  def_kernel<"fill_saddle(matrix, scale, shift, diagonal_place, below, right, data)">(m, &fill_saddle);
+  def_kernel<"fill_saddle(matrix, scale, shift, slot_D, slot_A, slot_At, data)">(m, &fill_saddle);
   def_kernel<"schur_products(indptr, incidence, place)">(m, &schur_products);
   def_kernel<"fill_schur(matrix, inverse, scale, contributions, data)">(m, &fill_schur);
   def_kernel<"dual_rhs(matrix, inverse, rhs)">(m, &dual_rhs);

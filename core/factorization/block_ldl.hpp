@@ -2,8 +2,8 @@
 // primal pivots and negative in dual ones, without interchanges. Tables say where everything lies (layout.py
 // describes them); nothing is searched or allocated. Davis (2006), ch. 4; Vanderbei (1995), SIAM J. Optim. 5:100.
 //
-// Of P = L D L' of a pivot the storage keeps L with 1 / D in the place of the ones; that of a block V below it becomes
-// -V P^-1, the only thing that substitution needs. layout.hpp describes where everything lies.
+// A pivot P = L D L' is stored as L with 1 / D in place of its unit diagonal; a block V below it becomes -V P^-1, the
+// only thing that substitution needs. layout.hpp describes where everything lies.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class Factors {
   explicit Factors(const Layout& layout);
   Array<double>& values() { return values_; }
 
-  // Calls task(part, storage) for all parts but the common ancestors.
+  // Calls task(part, storage) for all parts except the common ancestors.
   template <class Task>
   void for_each_part(const Task& task) {
     run_tasks(layout.n_parts(), threads, [&](Index p) { task(p, layout.parts[p], storage_[p]); });

@@ -21,7 +21,7 @@
 namespace sparsebody {
 
 // A (n_dual_rows, 2, width): each row on the first and on the second primal block of its dual block, in units in
-// which the primal blocks D of [D A'; A 0] are one.
+// which the primal blocks D of [D A'; A 0] are identities.
 using ConstraintRows = View<const double, 3>;
 
 // The pattern of A: which columns its rows have.
@@ -60,10 +60,10 @@ class BlockQR {
   BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order,
           View<const Index> part_starts);
 
-  // Fills R. Returns `regular`, or the first dual row that depends on others but for rounding.
+  // Fills R. Returns `regular`, or the first dual row that depends on others to rounding.
   Index factorize(ConstraintRows A) { return factorize(A, {}, {}); }
   // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, of which
-  // `substitute_back` makes (A A')^-1 (A f - gamma). Q' f has no error but rounding, as R'^-1 (A f) would have.
+  // `substitute_back` makes (A A')^-1 (A f - gamma). Q' f has only rounding errors, as R'^-1 (A f) would have.
   Index factorize(ConstraintRows A, View<const double> rhs, View<double> y);
   void substitute(View<double> x);             // x := (R' R)^-1 x = (A A')^-1 x
   void substitute_back(View<double> x) const;  // x := R^-1 x
@@ -116,7 +116,7 @@ class BlockQR {
   };
 
   Subtrees& common_ancestors() { return subtrees_.back(); }
-  // Calls task(part) for all parts but the common ancestors.
+  // Calls task(part) for all parts except the common ancestors.
   template <class Task>
   void for_each_part(const Task& task) const {
     run_tasks(Index(subtrees_.size()) - 1, threads, task);
@@ -133,7 +133,7 @@ class BlockQR {
   ConstraintPattern pattern_;
   std::vector<Front> fronts_;            // in elimination order; the last one only ends ranges
   std::vector<std::uint32_t> columns_;   // the dual row of each column of each front
-  std::vector<std::uint32_t> places_;    // the column in the parent's front, but for pivots
+  std::vector<std::uint32_t> places_;    // the column in the parent's front, except of pivots
   std::vector<std::uint32_t> children_;  // by parent
   std::vector<Part> parts_;              // by front
   Array<double> R_;                 // by front, the inverse of its diagonal in place of that

@@ -23,7 +23,7 @@ namespace sparsebody::block_ldl {
 
 enum Kind : std::uint32_t { constant, primal, dual, contribution };
 
-// Of the numbers of a line of memory and of fewer than 4 rows there are 4.
+// 4 lanes for fewer than 4 rows; otherwise 8, the numbers of a cache line.
 constexpr int lanes_of(Index size) { return size < 4 ? 4 : 8; }
 
 // A pivot, or what a part adds to one: that has one column more in its own block, for its reference, and updates the

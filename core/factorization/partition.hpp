@@ -22,8 +22,8 @@ inline constexpr Index fewest_blocks = 1 << 15;      // of fewer a thread takes 
 inline constexpr Index most_parts = 8;
 inline constexpr double work_of_block = 500.0;      // flops that take as long as what a pivot costs besides its flops
 inline constexpr double smallest_share = 1.0 / 64;  // of all work in a part
-inline constexpr double worthwhile = 0.7;           // share of all work that may be left on the longest way
-inline constexpr double more_work = 1.1;            // that elimination from both ends may take
+inline constexpr double worthwhile = 0.7;           // share of all work that may be left on the longest path
+inline constexpr double more_work = 1.1;            // that elimination from both ends may need
 
 // The elimination tree of an order whose subtrees are in one piece each, and the work in it.
 struct Tree {
@@ -57,7 +57,7 @@ struct Cut {
   double longest = 0.0;  // work of what is left, and of the largest of `most_parts` equal parts or of a larger subtree
 };
 
-// Takes the heaviest subtree's root to the ancestors as long as that shortens the longest way. Children whose work
+// Takes the heaviest subtree's root to the ancestors as long as that shortens the longest path. Children whose work
 // together is too little for a part of its own go with it. Geist and Ng (1989), Int. J. Parallel Program. 18, 4.
 inline Cut best_cut(const Tree& tree) {
   const Index n = tree.parent.size();

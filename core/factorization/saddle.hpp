@@ -1,5 +1,5 @@
 // The saddle-point matrix [D A'; A 0] of blocks: its products, scales, values in flat arrays, coordinates in which D is
-// one, and the Schur complement A D^-1 A' of the dual rows. Vavasis (1994), SIAM J. Matrix Anal. Appl. 15:1108.
+// the identity, and the Schur complement A D^-1 A'. Vavasis (1994), SIAM J. Matrix Anal. Appl. 15:1108.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct Saddle {
 
 inline bool is_positive_and_finite(double x) { return x > 0.0 && x < std::numeric_limits<double>::infinity(); }
 
-// f(n), of six as a constant.
+// Calls f(n), with n = 6 as a compile-time constant.
 template <class F>
 void with_size(Index n, F&& f) {
   if (n == 6) f(std::integral_constant<Index, 6>{});
@@ -171,10 +171,10 @@ inline Array<double> exact_residual(View<const Index> indptr, View<const Index> 
   return residual;
 }
 
-// ---- coordinates L' x with D = L L', in which D is one ----------------------------------------------------------
+// ---- coordinates L' x with D = L L', in which D is the identity --------------------------------------------------
 
-// Fills `unit` with A L'^-1, and `root` with the factors L, 1 / diagonal on it. Returns -1 or the first block of D that
-// is not positive definite.
+// Fills `unit` with A L'^-1, and `root` with the factors L, with reciprocals in place of their diagonals. Returns -1, or
+// the first block of D that is not positive definite.
 inline Index unit_rows(const Saddle& K, View<double, 3> unit, View<double, 3> root) {
   const SaddlePattern pattern = K.pattern();
   for (Index i = 0; i < pattern.n_primal(); ++i) {
@@ -205,7 +205,7 @@ inline void from_unit(View<const Index> offsets, Blocks root, View<double> x) {
 
 // ---- values ------------------------------------------------------------------------------------------------------
 
-// Row of every element of blocks (row, column) at base + c * stride + r.
+// Scalar row of each stored value; block k, (row[k], column[k]), is column-major at base[k], columns stride[k] apart.
 inline Array<std::int32_t> row_indices(View<const Index> offsets, View<const Index> row, View<const Index> column,
                                        View<const Index> base, View<const Index> stride, Index n_values) {
   Array<std::int32_t> indices(n_values);
@@ -247,16 +247,16 @@ inline Index saddle_scales(const Saddle& K, Blocks inverse, View<double> scale) 
   }
   return -1;
 }
-// Fills `data` with the scaled [D A'; A shift], blocks at (base, stride), none where base < 0; what both ends of a dual
-// block share is added.
-inline void fill_saddle(const Saddle& K, View<const double> scale, double shift, View<const Index, 2> diagonal_place,
-                        View<const Index, 3> below, View<const Index, 3> right, View<double> data) {
+// Fills `data` with the scaled [D A'; A shift], blocks at (base, stride), none where base < 0; if both ends of a dual
+// block are the same primal block, their parts add up.
+inline void fill_saddle(const Saddle& K, View<const double> scale, double shift, View<const Index, 2> slot_D,
+                        View<const Index, 3> slot_A, View<const Index, 3> slot_At, View<double> data) {
   const auto& [offsets, ends, diagonal, rows] = K;
   const SaddlePattern pattern = K.pattern();
   const Index n_primal = pattern.n_primal();
   std::fill(data.begin(), data.end(), 0.0);
   for (Index i = 0; i < n_primal; ++i) {
-    const Index first = offsets[i], base = diagonal_place(i, 0), stride = diagonal_place(i, 1);
+    const Index first = offsets[i], base = slot_D(i, 0), stride = slot_D(i, 1);
     if (base < 0) continue;
     for (Index c = 0; c < pattern.size(i); ++c)
       for (Index r = 0; r < pattern.size(i); ++r)
@@ -265,19 +265,18 @@ inline void fill_saddle(const Saddle& K, View<const double> scale, double shift,
   for (Index j = 0; j < pattern.n_dual(); ++j) {
     const Index block = n_primal + j, first = offsets[block], first_row = first - pattern.n_primal_rows();
     const Index size = pattern.size(block);
-    if (shift != 0.0 && diagonal_place(block, 0) >= 0)
-      for (Index r = 0; r < size; ++r)
-        data[diagonal_place(block, 0) + r * diagonal_place(block, 1) + r] = shift;
+    if (shift != 0.0 && slot_D(block, 0) >= 0)
+      for (Index r = 0; r < size; ++r) data[slot_D(block, 0) + r * slot_D(block, 1) + r] = shift;
     for (Index side = 0; side < 2; ++side) {
       const Index i = ends(j, side);
       if (i < 0) continue;
-      const Index base = below(j, side, 0), stride = below(j, side, 1);
-      const Index base_right = right(j, side, 0), stride_right = right(j, side, 1);
+      const Index base = slot_A(j, side, 0), stride = slot_A(j, side, 1);
+      const Index base_t = slot_At(j, side, 0), stride_t = slot_At(j, side, 1);
       for (Index r = 0; r < size; ++r)
         for (Index c = 0; c < pattern.size(i); ++c) {
           const double value = rows(first_row + r, side, c) * (scale[first + r] * scale[offsets[i] + c]);
           if (base >= 0) data[base + c * stride + r] += value;
-          if (base_right >= 0) data[base_right + r * stride_right + c] += value;
+          if (base_t >= 0) data[base_t + r * stride_t + c] += value;
         }
     }
   }
@@ -286,6 +285,7 @@ inline void fill_saddle(const Saddle& K, View<const double> scale, double shift,
 // ---- Schur complement --------------------------------------------------------------------------------------------
 
 // (p, side of p, q, side of q) of all block products in the lower triangle of A D^-1 A', dual blocks at `place`.
+// incidence (k, 2): (dual block, side) at each primal block, in the ranges of indptr.
 inline Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> incidence,
                                       View<const Index> place) {
   std::vector<std::array<Index, 4>> products;
@@ -357,17 +357,17 @@ inline Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns
 
 // ---- dependence of rows ------------------------------------------------------------------------------------------
 
-// The smallest dual pivot relative to the norm of its row of A, and that row: the sine of the angle between the row and
-// those eliminated before it.
+// The smallest dual pivot over the squared norm of its row of A, and that row, where D is the identity: sin^2 of the
+// angle between the row and those before it if all bodies of these rows precede it as well, otherwise a lower bound.
 struct SmallestPivot {
   View<double> squares;  // (n_rows,) of the sines of all rows, (0,) where they are not asked for
   double square = std::numeric_limits<double>::infinity();
   Index row = -1;
 
   void take(double pivot, ARows rows, Index r) {
-    double norm = 0.0;
-    for (const double a : rows[r]) norm += a * a;
-    const double ratio = pivot / norm;
+    double squared_norm = 0.0;
+    for (const double a : rows[r]) squared_norm += a * a;
+    const double ratio = pivot / squared_norm;
     if (!(ratio >= square)) square = ratio, row = r;
     if (squares.size() > 0) squares[r] = ratio;
   }
@@ -387,18 +387,18 @@ inline Index vanishing_row(const SaddlePattern& pattern, ARows rows) {
 // The largest entries of A' y and of |A|' |y|, for the dual part of y (n_rows,).
 inline std::pair<double, double> cancellation(const SaddlePattern& pattern, ARows rows, View<const double> y) {
   const Index width = rows.shape(2), first = pattern.n_primal_rows();
-  Array<double, 2> wrench({pattern.n_primal(), width}), size({pattern.n_primal(), width});
+  Array<double, 2> wrench({pattern.n_primal(), width}), magnitude({pattern.n_primal(), width});
   pattern.for_each_part([&](Index r, Index side, Index i) {
     for (Index a = 0; a < width; ++a) {
       const double term = rows(r, side, a) * y[first + r];
       wrench(i, a) += term;
-      size(i, a) += std::abs(term);
+      magnitude(i, a) += std::abs(term);
     }
   });
-  double largest = 0.0, largest_size = 0.0;
+  double largest = 0.0, largest_magnitude = 0.0;
   for (const double x : wrench) largest = std::max(largest, std::abs(x));
-  for (const double x : size) largest_size = std::max(largest_size, x);
-  return {largest, largest_size};
+  for (const double x : magnitude) largest_magnitude = std::max(largest_magnitude, x);
+  return {largest, largest_magnitude};
 }
 
 }  // namespace sparsebody

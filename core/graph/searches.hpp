@@ -64,7 +64,7 @@ inline Index peripheral_node(Index seed, const Graph& graph, int most_searches, 
 
 // Walks what can be reached from a root, which the caller has marked.
 //
-// next[i]: the first entry of node i not looked at yet, at first start[i]; path: room for the way to a node.
+// next[i]: the first entry of node i not looked at yet, at first start[i]; path: room for the path to a node.
 // descend(node, other, entry): as `reach` of breadth_first, but also called with other = -1.
 // ascend(node, parent): called when a node is left for the one before it; not called for the root.
 template <class Descend, class Ascend>

@@ -22,7 +22,7 @@ class UnionFind {
   }
   // Puts a root and its set under another node.
   void link(Index root, Index parent) { parent_[root] = parent; }
-  // Joins the sets of two nodes under the root of the first; false if they were one already.
+  // Joins the sets of two nodes under the root of the first; false if they were the same already.
   bool unite(Index i, Index j) {
     const Index root = find(i), other = find(j);
     link(other, root);

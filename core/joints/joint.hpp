@@ -9,9 +9,9 @@
 //   error(X, delta)                   one number a column of T, zero where the joint closes, of the rate T' v_J
 // and, where the defaults of joint_types.hpp do not hold,
 //   drift(X, v)                       c = (dS/dt) qd seen from S, for v = v_J = S qd; default: S is constant
-//   active_force_subspace(X)          W with W' S = 1, so that qd = W' v_J; default: S, its columns orthonormal
+//   active_force_subspace(X)          W, W' S = identity where the joint is closed, so that qd = W' v_J; default: S
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
-// Of bodies that have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still.
+// Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still, seen from S.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ using Twist = Motion<double>;
 using Wrench = Force<double>;
 using Vector = Vec3<double>;
 
-// x on another scalar with rates of one in six directions from the `first` on.
+// x on another scalar; its derivatives in six directions from the `first` on are the identity.
 template <class T>
 Motion<T> with_unit_rates(const Twist& m, int first) {
   double value[6];
@@ -22,7 +22,7 @@ Motion<T> with_unit_rates(const Twist& m, int first) {
   return Motion<T>::load(part);
 }
 
-// The rates of a wrench by x and by dv_J as they follow each other.
+// The derivatives of a wrench with respect to x and dv_J, one after the other.
 void store_rates(const Force<OfJoint>& w, Matrix6 (&rate)[2]) {
   OfJoint part[6];
   w.store(part);
@@ -81,7 +81,7 @@ class MotionResiduals::Grouped {
   std::vector<Index> first_, members_;
 };
 
-// A joint in S coordinates, on scalars with rates by x and dv_J.
+// A joint in S coordinates, on scalars with derivatives with respect to x and dv_J.
 struct MotionResiduals::Rated {
   Index first_row;
   Transform<double> X_S;
@@ -167,7 +167,7 @@ void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tabl
   });
 }
 
-// The wrench of a connection, with all rates taken to the successor's coordinates.
+// The wrench of a connection, with all derivatives carried to the successor's coordinates.
 void MotionResiduals::add_rates(Connection& c, Rated& of) {
   c.wrench = of.X_S.transpose(value_of(of.wrench));
   store_rates(of.wrench, of.rates.wrench);

@@ -9,9 +9,9 @@
 //   dF_s = -dw,   dF_p = X_p' (x x* w + dw),   y = d(X_p v_p) = X_p dv_p - x x X_p v_p,   dv_J = dv_s - y,
 //   da_J = x x X_p a_p + dv_J x X_p v_p + v_J x y,   dr = T' da_J,   dw = 0,
 //
-// where T is constant. Where it varies, and of springs and elastic elements, w and r change by x and dv_J besides: by
-// rates that dual numbers give once for a state. Gradients are the transposes of these steps, backwards: Griewank and
-// Walther (2008), Evaluating Derivatives, sec. 3.2.
+// where T is constant. Where it varies, and in springs and elastic elements, w and r also depend on x and dv_J, with
+// derivatives that dual numbers give once for a state. Gradients are the transposes of these steps, backwards: Griewank
+// and Walther (2008), Evaluating Derivatives, sec. 3.2.
 //
 // Where joint frames move in their bodies by twists d_P and d_S, all that is seen from S changes by -d_S:
 //
@@ -36,11 +36,11 @@ struct MotionAt {
   View<const double, 2> acceleration;
   View<const double> multiplier, coordinate, joint_effort, point_effort;
 };
-// Of the coordinates of springs on joints, (n_springs,), to be filled.
+// Coordinates of springs on joints, (n_springs,), to be filled.
 struct SpringMotion {
   View<double> value, rate;
 };
-// Of elastic elements, (n_elements, 6), to be filled: e - e_0 and de/dt.
+// Deformations of elastic elements, (n_elements, 6), to be filled: e - e_0 and de/dt.
 struct ElementMotion {
   View<double, 2> deformation, rate;
 };
@@ -58,9 +58,9 @@ struct ByVariables {
 using Directions = ByVariables<const double>;  // without rows where there are none
 using Gradients = ByVariables<double>;
 
-// With rates by a twist of S, then by the relative velocity.
+// With derivatives by a twist of S, then by the relative velocity.
 using OfJoint = Dual<12>;
-// With rates by the twists of two bodies, then by their velocities.
+// With derivatives by the twists of two bodies, then by their velocities.
 using OfBodies = Dual<24>;
 
 class MotionResiduals {
@@ -85,7 +85,7 @@ class MotionResiduals {
     Index body[2], first_row, end_row;
     Index first_spring, end_spring;
     Index joint = -1, element = -1;
-    Index rates = -1;  // where w and r change by x and dv_J
+    Index rates = -1;  // where w and r depend on x and dv_J
     Transform<double> X_p;
     Force<double> wrench;  // on the successor
     Motion<double> v_J, v_p, a_p;
@@ -94,7 +94,7 @@ class MotionResiduals {
     Index index;
     Force<double> column;  // W
   };
-  // Of w, and of the rows of r, by x and by dv_J.
+  // Derivatives of w, and of the rows of r, with respect to x and dv_J.
   struct Rates {
     Matrix6 wrench[2], row[2];
   };
@@ -102,7 +102,7 @@ class MotionResiduals {
   struct Deformation {
     Force<double> rows[6];
   };
-  // Of -f on both bodies of a spring between points.
+  // Derivatives of -f on both bodies of a spring between points.
   struct PointRates {
     Index body[2];
     double of[12][24];

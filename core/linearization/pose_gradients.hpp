@@ -66,8 +66,8 @@ struct CurveGradients {
   View<double, 2> twist, rate, pose_curvature, rate_curvature;
 };
 
-// Of gradients by twists and velocities of the states that `moved` returns: adds those by twists at the start and by y',
-// fills those by the means.
+// From gradients by twists and velocities of the states that `moved` returns: adds those by twists at the start and by
+// y', fills those by the means.
 inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2> twist, View<const double, 2> velocity,
                             const CurveGradients& out) {
   const double half_square = 0.5 * h * h;

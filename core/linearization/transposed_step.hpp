@@ -1,10 +1,10 @@
-// The transpose of Newton's matrix at the end of an implicit step, with nothing left out, and with the rows of joints:
+// [J' E'; A -C] [w; u] = [f; 0], the exact transpose of Newton's matrix at the end of an implicit step:
+// J = K + (c D + b M) T(y)^-1, for dv = c dy and d(dv/dt) = b dy (simulation/implicit_equations.hpp).
 //
-//   [S' E'; A -C] [w; u] = [f; 0],   S = K + (c D + b M) T^-1,
-//
-// K, D and M being the rates of F by twists, velocities and accelerations, and E those of the errors of joints by
-// twists, which is A where the joints are closed. Elastic elements are forces here. Newton's factors leave little of S out, so
-// that their solutions are refined by products: Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
+// K, D, M: derivatives of the force residual F with respect to twists, velocities, accelerations; T(y): tangent of exp
+// on SE(3); E: derivative of the joints' errors with respect to twists, A where they are closed. Elastic elements enter
+// as forces, in K and D. Newton's factors are those of [H A'; A -C], H the symmetric part of J's diagonal blocks, and
+// refinement with J' corrects the difference: Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace sparsebody::linearization {
 
-// Of F and its rates at the end of a step: b and c of Newton's matrix, and the displacements y (n, 6) of T.
+// The displacements y (n, 6) of T at the end of a step, and b and c of Newton's matrix.
 struct EndOfStep {
   View<const double, 2> displacement;
   double b, c;
@@ -24,17 +24,17 @@ struct EndOfStep {
 
 class TransposedStep {
  public:
-  // equations: those of Newton's method, with its rows of joints set; residual: theirs. compliance: the diagonal of C.
-  // length: makes an angle a distance [m].
+  // Newton's equations, their joint rows set, and their residuals; compliance: the diagonal of C; length: makes an
+  // angle a distance [m].
   TransposedStep(implicit::Newton& newton, implicit::Equations& equations, const implicit::Residual& residual,
                  const Inertias& inertias, View<const double> compliance, double length)
-      : newton_(newton), equations_(equations), residual_(residual), of_(inertias), compliance_(compliance),
+      : newton_(newton), equations_(equations), residual_(residual), inertias_(inertias), compliance_(compliance),
         length_(length), no_rows_(compliance.size()), row_(compliance.size()), force_({inertias.mass.size(), 6}),
-        velocity_({inertias.mass.size(), 6}), inertia_({inertias.mass.size(), 6}), mass_(inertias.mass.size()),
-        gravity_(3) {}
+        velocity_({inertias.mass.size(), 6}), inertia_gradient_({inertias.mass.size(), 6}),
+        mass_gradient_(inertias.mass.size()), gravity_gradient_(3) {}
 
-  // Fills w (n, 6) and u (n_rows,), the gradients by efforts being (n_springs,). False where the factors leave out what
-  // decides.
+  // Fills w (n, 6) and u (n_rows,); `effort` (n_springs,) is scratch of the product. False if refinement does not
+  // converge: the terms missing from the factors are too large.
   bool solve(const MotionResiduals& motion, const EndOfStep& end, View<const double, 2> force, View<double> effort,
              View<double, 2> w, View<double> u) {
     std::fill(w.begin(), w.end(), 0.0), std::fill(u.begin(), u.end(), 0.0);
@@ -45,7 +45,7 @@ class TransposedStep {
       size = size_of(correct(w, u));
       const double contraction = size / last, whole = size_of(w), relative = whole > 0.0 ? size / whole : size;
       if (!(contraction < slow)) return relative <= rounded;
-      if (relative * std::max(contraction, relative) <= refined) return true;
+      if (relative * std::max(contraction, relative) <= refined) return true;  // contraction * last: what remains
       set_residual(motion, end, force, effort, w, u);
     }
     return false;
@@ -59,7 +59,7 @@ class TransposedStep {
 
   // Adds the solution by the factors for the present residuals, and returns its twists.
   View<const double, 2> correct(View<double, 2> w, View<double> u) {
-    for (Index i = 0; i < force_.size(); ++i) residual_.force.data()[i] = -force_.data()[i];
+    for (Index i = 0; i < force_.size(); ++i) residual_.force.data()[i] = -force_.data()[i];  // Newton::solve negates
     std::fill(residual_.row.begin(), residual_.row.end(), 0.0);
     for (Index k = 0; k < row_.size(); ++k) residual_.row[k] = -row_[k];
     const implicit::Correction& change = newton_.solve();
@@ -71,11 +71,11 @@ class TransposedStep {
   // What the product with w and u leaves of the right-hand side.
   void set_residual(const MotionResiduals& motion, const EndOfStep& end, View<const double, 2> force,
                     View<double> effort, View<const double, 2> w, View<const double> u) {
-    motion.vjp(w, no_rows_, {force_, velocity_, mass_, inertia_, gravity_, effort, {}, {}, {}});
+    motion.vjp(w, no_rows_, {force_, velocity_, mass_gradient_, inertia_gradient_, gravity_gradient_, effort, {}, {}, {}});
     equations_.add_error_forces(u, force_);
     for (Index i = 0; i < w.rows(); ++i) {
       const auto [angular, linear] = Motion<double>::load(&w(i, 0));
-      const Force<double> momentum{Mat3<double>::load(&of_.inertia(i, 0, 0)) * angular, of_.mass[i] * linear};
+      const Force<double> momentum{Mat3<double>::load(&inertias_.inertia(i, 0, 0)) * angular, inertias_.mass[i] * linear};
       const Force<double> by_rates = end.c * Force<double>::load(&velocity_(i, 0)) + end.b * momentum;
       const auto y = Motion<double>::load(&end.displacement(i, 0));
       (Force<double>::load(&force(i, 0)) - Force<double>::load(&force_(i, 0)) - inverse_tangent_transposed(y, by_rates))
@@ -99,12 +99,12 @@ class TransposedStep {
   implicit::Newton& newton_;
   implicit::Equations& equations_;
   implicit::Residual residual_;
-  Inertias of_;
+  Inertias inertias_;
   View<const double> compliance_;
   double length_;
   Array<double> no_rows_, row_;
-  Array<double, 2> force_, velocity_, inertia_;  // the last for gradients that nothing takes
-  Array<double> mass_, gravity_;
+  Array<double, 2> force_, velocity_, inertia_gradient_;  // the last and the next two: outputs of vjp, discarded
+  Array<double> mass_gradient_, gravity_gradient_;
 };
 
 }  // namespace sparsebody::linearization

@@ -54,7 +54,7 @@ struct CoordinateSprings {
   View<const double> stiffness, rest, damping;
 };
 
-// Of lines between points in body coordinates; bodies are -1 for the world.
+// Springs between points in body coordinates; bodies are -1 for the world.
 struct PointSprings {
   View<const Index> first, second;
   View<const double, 2> first_point, second_point;

@@ -55,7 +55,7 @@ struct SystemTables {
   ExternalForces loads;
 };
 
-// X_SP under a twist x of S in S coordinates, dE = -w x E and dr = E' u, and its rates from the `first` on.
+// X_SP under a twist x of S in S coordinates, dE = -w x E and dr = E' u, as derivatives from the `first` on.
 template <int N = 6, class S>
 Transform<Dual<N, S>> with_rates(const Transform<S>& X, int first = 0) {
   Transform<Dual<N, S>> moving;
@@ -83,7 +83,7 @@ struct ElasticRows {
 
   ElasticRows() = default;
   ElasticRows(const ElasticElements& elements, Index k, const Transform<T>& X);
-  // The same with the rates of a twist of S, of rates along its components.
+  // The same with the derivatives of a twist of S, from those along its components.
   template <class S>
   ElasticRows<S> along(const S (&x)[6]) const {
     const auto chained = [&](const T& number) {

@@ -1,5 +1,5 @@
 // Approximate minimum degree on the quotient graph, weighted by scalar rows, where blocks may have to wait.
-// Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1; with phases Liu (1989), ACM Trans. Math. Softw. 15, 2.
+// Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1; with phases Liu (1989), SIAM J. Sci. Stat. Comput. 10:1136.
 //
 // Eliminated blocks become elements: sets of blocks that they couple. A block couples to others through the matrix
 // itself, or through elements. Its degree is an upper bound of the rows that it couples to.
@@ -225,8 +225,8 @@ class MinimumDegree {
   Index lowest_ = 0, rows_left_ = 0, n_released_ = 0;
 };
 
-// Minimum degree with phases. awaited: primal blocks that a block waits for; those of a dual block in a tree part
-// are one, `outer` (n_dual), which is -1 elsewhere. Blocks 0 .. n_primal-1 are waited for.
+// Minimum degree with phases, as the postorder of the same fill-in. awaited: number of primal blocks, 0 .. n_primal-1,
+// that a block waits for; a dual block in a tree part waits for one, `outer` (n_dual), which is -1 elsewhere.
 inline Array<Index> minimum_degree(const Graph& graph, Indices size, Index n_primal, Indices awaited, Indices outer,
                                    Indices phase) {
   return postordered(graph, MinimumDegree(graph, size, n_primal, awaited, outer, phase).order());

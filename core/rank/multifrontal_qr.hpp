@@ -254,9 +254,9 @@ inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part
   return pivots;
 }
 
-// About how many operations that takes: the QR of a part has the equations that the parts below leave, on the rows that
+// About how many operations that needs: the QR of a part has the equations that the parts below leave, on the rows that
 // are decided in it and those that lead out of it. It leaves as many as rows lead out, or fewer, by Maxwell's count:
-// less one for each row decided, but the six of a rigid motion.
+// less one for each row decided, except the six of a rigid motion.
 inline double remainder_flops(const PartTree& tree, const PartOfRows& part_of_rows) {
   const auto& [rows, ends, first_row, sizes] = part_of_rows;
   const Index n = tree.parent.size();

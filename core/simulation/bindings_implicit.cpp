@@ -41,7 +41,7 @@ void bind_simulation_implicit(nb::module_& m) {
       },
       "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries at one place add up.");
   def_kernel<"set_joint_rows()">(
-      type, &Equations::set_joint_rows, "Set the rows A of joints, and the rates E of their errors by twists.");
+      type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors by twists.");
   def_kernel<"row_products(motion, row)">(type, &Equations::row_products, "Fill A m of motions.");
   def_kernel<"add_error_forces(u, force)">(type, &Equations::add_error_forces, "Add E' u.");
   def_kernel<"assemble_acceleration_errors(error)">(

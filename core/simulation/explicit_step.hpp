@@ -1,7 +1,7 @@
 // Steps of explicit Runge-Kutta-Nystrom methods whose ends close all joints and obey their rows, to rounding: projected
 // ones. Hairer, Lubich, Wanner (2006), sec. IV.4.
 //
-// Stages stay open, off the constraints by errors of their order, but near singular poses, where accelerations of open
+// Stages stay open, off the constraints by errors of their order, except near singular poses, where accelerations of open
 // states grow as the inverse distance, unlike those of closed ones: there the stages are closed as well. A state is closed
 // pose first, by Newton steps with the factors of the open pose, or of the stage before at the same time, as long as these
 // do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state.
@@ -52,7 +52,7 @@ struct Control {
   }
 };
 
-inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
+inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
@@ -148,7 +148,7 @@ inline double largest(View<const double> v, View<const double> s = {}) {
 }
 inline double largest(View<const double, 2> v) { return largest(View<const double>(v.data(), v.size())); }
 
-// Of y'' = f(y, y') for poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
+// A method for y'' = f(y, y') of poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
 // last row is the end of the step. Hairer, Norsett, Wanner (1993), sec. II.14.
 struct Tableau {
   View<const double> node;           // (s,) c
@@ -191,7 +191,7 @@ struct StepEnd {
   Array<double, 2> error;   // (n, 7) of y'', as the tableau weights it, if it was asked for
 };
 
-// A body state, its acceleration, and what it took to close it.
+// A body state, its acceleration, and what closing it needed.
 struct StageState {
   Array<double, 2> position, orientation, velocity, acceleration;
   double correction = 0.0, speed = 0.0;  // largest change of a velocity, and the largest of all

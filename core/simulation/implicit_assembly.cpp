@@ -1,5 +1,5 @@
-// The whole matrix of an implicit step, by rates of the forces and rows along all directions; and that of the
-// acceleration errors of joints, by rates of rates in time.
+// The whole matrix of an implicit step, from derivatives of the forces and rows along all directions; and that of the
+// acceleration errors of joints, from such derivatives of rates in time.
 #include "simulation/implicit_terms.hpp"
 
 namespace sparsebody::implicit {

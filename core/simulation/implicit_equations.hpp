@@ -125,7 +125,7 @@ class Equations {
   // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals, and of joints
   // as well if they are to be exact where joints are open.
   void assemble(Triplets& out, bool exact_rows);
-  // Sets the rows A of joints and the rates E of their errors by twists, which are A where joints are closed.
+  // Sets the rows A of joints and the derivatives E of their errors by twists, which are A where joints are closed.
   void set_joint_rows();
   // Fills A m (n_rows,) of motions m (n, 6) by the newest rows.
   void row_products(View<const double, 2> motion, View<double> row) const;
@@ -152,7 +152,7 @@ class Equations {
   };
 
   Index n_bodies() const { return bodies_.mass.size(); }
-  // That of a body on one side of a connection, with the rates that a scalar keeps.
+  // The motion of a body on one side of a connection, with the derivatives that a scalar keeps.
   template <class T>
   decltype(auto) motion(Index body, int side) const;
   // Calls f(connection, terms) for all joints and elements.

@@ -10,7 +10,7 @@
 namespace sparsebody::implicit {
 
 using Directions = Dual<6>;
-// With rates by the twists of predecessor and successor, then by the changes of their velocities.
+// With derivatives by the twists of predecessor and successor, then by the changes of their velocities.
 using OfBoth = Dual<24>;
 
 // Sum of columns times numbers.
@@ -28,7 +28,7 @@ inline void add_rates(const Force<Directions>& w, Matrix6& rate) {
     for (int a = 0; a < 6; ++a) rate(i, a) += part[i].rate[a];
 }
 
-// A motion with rates of one in six directions from the `first` on.
+// A motion whose derivatives in six directions from the `first` on are the identity.
 inline Motion<OfBoth> with_unit_rates(const Motion<double>& v, int first) {
   double value[6];
   v.store(value);
@@ -96,7 +96,7 @@ template <class T>
   });
 }
 
-// z + D dz/dt, dz/dx, and the wrench (dz/dx)' mu with its rate.
+// z + D dz/dt, dz/dx, and the wrench (dz/dx)' mu with its derivative.
 template <class T>
 void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) const {
   const model::ElasticElements& elements = of_.elements;

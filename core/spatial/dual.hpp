@@ -18,7 +18,7 @@ struct Dual {
     requires std::convertible_to<T, S>
   Dual(const T& value_) : value(value_) {}
 
-  // f(a) and its rate f'(a) times that of a
+  // f(a) and its derivative, f'(a) times that of a
   Dual chained(const S& f, const S& slope) const {
     Dual result(f);
     for (int i = 0; i < N; ++i) result.rate[i] = slope * rate[i];

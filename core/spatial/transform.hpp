@@ -46,8 +46,8 @@ struct Force {
   Force about(const Vec3<T>& d) const { return {angular - cross(d, linear), linear}; }
 };
 
-// E turns A axes into B axes; r is the origin of B in A coordinates. The pose of a joint's successor frame
-// seen from its predecessor frame is one.
+// E turns A axes into B axes; r is the origin of B in A coordinates. For example the pose of a joint's
+// successor frame seen from its predecessor frame.
 template <class T>
 struct Transform {
   Mat3<T> E = Mat3<T>::identity();

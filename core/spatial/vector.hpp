@@ -53,7 +53,7 @@ struct Vec3 {
   }
 };
 
-// A matrix of three rows; a rotation is one, from body to world axes unless said otherwise.
+// A matrix of three rows; rotations are from body to world axes unless said otherwise.
 template <class T>
 struct Mat3 {
   T m[9]{};  // row by row

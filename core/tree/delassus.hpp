@@ -1,7 +1,7 @@
 // The Delassus matrix A = K H^-1 K' = X' X of loop forces, A lambda = b, through H = L' L and X = L'^-1 K'.
 // Featherstone (2008), sec. 8.5, method 2.
 //
-// X has entries from the joints of a loop down to the world, so that A couples loops that stand on a common joint,
+// X has entries from the joints of a loop to the world, so that A couples loops that stand on a common joint,
 // and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that they fill a
 // stretch of each row; what is outside is not touched.
 #pragma once
@@ -43,7 +43,7 @@ struct DelassusGroups {
 constexpr int refinements = 2;
 constexpr int panel = 8;  // rows of X that are combined at once
 
-// The group of every coordinate below a loop, -1 for others, and the rows [low, high) of the group that reach it.
+// The group of every coordinate from a loop to the world, else -1, and the rows [low, high) of the group that reach it.
 inline std::tuple<std::vector<Index>, Array<Index>, Array<Index>> coordinate_groups(
     View<const Index> parent, View<const Index, 2> last, View<const Index> group, View<const Index> local) {
   std::vector<Index> owner(parent.size(), -1);

@@ -38,7 +38,7 @@ struct CompositeRate {
   Symmetric3 A_rate;
   Vec3 L, p;
 
-  // Of one body: dA/dt = w x I_c - I_c w x + the parallel axes' at dc/dt.
+  // One body's: dA/dt = w x I_c - I_c w x + the parallel axes' at dc/dt.
   CompositeRate(const Inertia& I, const Motion& v) {
     const auto& [x, y, z] = v.angular;
     const double* c = I.rotational.m;
@@ -60,12 +60,12 @@ struct CompositeRate {
   }
 };
 
-// Of a coordinate; in world axes about its link's origin. A row of Python's array.
+// Motions of a coordinate, in world axes about its link's origin. A row of Python's array.
 struct CoordinateRates {
   Motion S, psi_rate, psi_second, psi_star;
 };
 
-// Rates of a tree joint by its own coordinates k, in world axes: dS_l/dq_k, dc/dq_k and dc/dqd_k of c = (dS/dt) qd.
+// Derivatives of a tree joint by its own coordinates k, in world axes: dS_l/dq_k, dc/dq_k and dc/dqd_k of c = (dS/dt) qd.
 struct OwnRates {
   Motion S[6][6], c_by_q[6], c_by_qd[6];
 };

@@ -37,10 +37,10 @@ struct BlockLayout {
   T* row(View<T> K, Index r) const { return K.data() + row_start[r]; }
 };
 
-// The least joint that coupling connects with each tree joint, and with each loop.
+// Cluster labels: the lowest-numbered tree joint of the cluster of each tree joint, and of each loop.
 //
-// Joints that are connected are a subtree; a walk towards the world enters it, and leaves it at the body below its
-// least joint, or ends in it where the other end of the loop is there too.
+// The joints of a cluster are a subtree; a walk towards the world enters it, and leaves it at the parent of its
+// lowest-numbered joint, or ends in it where the other end of the loop is there too.
 inline std::pair<Array<Index>, Array<Index>> loop_labels(View<const Index> parent, View<const LoopEnds> ends) {
   UnionFind joints(parent.size());  // the root of a set is its least member
   for (const LoopEnds& loop : ends) {
@@ -59,7 +59,7 @@ inline std::pair<Array<Index>, Array<Index>> loop_labels(View<const Index> paren
   return {std::move(label), std::move(loop_label)};
 }
 
-// A constraint row on these links: a column of T and its negative, in world axes about the links' origins.
+// A constraint row on the links of its LoopEnds: [-t, t], t a column of T, in world axes about the links' origins.
 struct LoopRow {
   Force on[2];
 };
@@ -84,8 +84,8 @@ inline void rows_to_links(const Links& links, const TreeMotion& motion, View<con
     }
 }
 
-// The rows T of passive loop joints on both links, and gamma of T'(a_s - a_p) = gamma = T'(v_p x v_s). Table 8.4.
-// `position` are the centers of mass in the system's order.
+// The rows T of passive loop joints on both links, and gamma of T'(a_s - a_p) = gamma = T'(v_p x v_s): T is constant in S.
+// `position`: the centers of mass in the system's order. Featherstone (2008), table 8.4.
 inline void fill_loop_rows(const Links& links, const LoopTable& table, View<const Vec3> position,
                            const TreeMotion& motion, View<LoopRow> rows, View<double> gamma) {
   for (const Index loop : range(0, table.ends.size())) {
@@ -111,25 +111,25 @@ inline void fill_loop_rows(const Links& links, const LoopTable& table, View<cons
   }
 }
 
-// The rows of K: entry of row r and coordinate k at values[row_start[r] + column[k]]; values start at zero. Table 8.4.
+// K: row r, coordinate k at values[row_start[r] + column_in_block[k]]; values start at zero. Table 8.4.
 inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends,
-                             View<const LoopRow> rows, View<const Index> row_start, View<const Index> column,
-                             View<double> values) {
+                             View<const LoopRow> rows, View<const Index> row_start,
+                             View<const Index> column_in_block, View<double> values) {
   for (const Index r : range(0, rows.size())) {
     auto [link] = ends[r];
     auto [f] = rows[r];
     double* const K_r = values.data() + row_start[r];
-    while (link[0] != link[1]) {  // towards the world from the later of both ends, until the ways meet
+    while (link[0] != link[1]) {  // towards the world from the later of both ends, until the paths meet
       const int e = link[0] > link[1] ? 0 : 1;
       const Index i = link[e];
-      for (const Index k : links.velocities(i)) K_r[column[k]] = dot(motion.S[k], f[e]);  // K = f' S
+      for (const Index k : links.velocities(i)) K_r[column_in_block[k]] = dot(motion.S[k], f[e]);  // K = f' S
       f[e] = motion.X(i).to_parent(f[e]);
       link[e] = links.parent(i);
     }
   }
 }
 
-// sqrt(A I^-1 A') of rows `row` of A on two bodies; the tree can only make it less.
+// sqrt(A I^-1 A') of rows `row` of A with both bodies free, an upper bound of sqrt(K H^-1 K') of the tree.
 inline Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
                                   View<const double, 3> inverse_inertia) {
   Array<double> length(row.size());
@@ -148,12 +148,12 @@ inline Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, 
   return length;
 }
 
-// K x - k of every row relative to the largest of k, and of K times `acceleration`, in its cluster.
+// K x - k of every row relative to the largest of k, and of K times the largest `acceleration` at all, in its cluster.
 inline Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
                                     View<const double> k, View<const double> x, double acceleration) {
   Array<double> violation(k.size());
   for (const Index c : range(0, first_row.size() - 1)) {
-    double largest = std::max(acceleration, 1e-300);  // T has unit columns, where K has no entry
+    double largest = std::max(acceleration, 1e-300);  // the scale of empty rows of K, as T has unit columns
     for (const Index r : range(first_row[c], first_row[c + 1])) {
       double excess = -k[r];
       largest = std::max(largest, std::abs(k[r]));

@@ -178,7 +178,7 @@ inline void bodies_from_motion(const Links& links, const TreeMotion& motion, Vie
   }
 }
 
-// Of positions after a quaternion, which are coordinates of the origin of S in P: the axis of the first.
+// Axis of the first position after a quaternion; these are coordinates of the origin of S in P.
 template <class J>
 inline constexpr int first_axis = std::is_same_v<J, PointOnLine> ? 2 : 0;
 

@@ -42,7 +42,7 @@ class JointGraph {
   JointGraph(View<const Index, 2> ends, Index n_bodies)
       : at_(incidence(n_bodies, ends, World::is_last_node)), ends_(ends.begin(), ends.end()), groups_(n_bodies + 1) {}
 
-  // The bodies that joints connect with one, not by way of the world.
+  // The bodies that joints connect with `root`, itself included, not through the world.
   std::vector<Index> connected(Index root) const {
     std::vector<Index> queue(n_bodies()), distance(n_bodies(), -1), from(n_bodies());
     const View<Index> bodies = search(root, queue, distance, from);
@@ -78,7 +78,7 @@ class JointGraph {
         const Index first = at_.start[body], last = at_.start[body + 1] - 1;
         for (Index e = first; e <= last; ++e) {
           const Index entry = kind == Search::depth_first ? first + last - e : e;
-          const Index j = at_.edge[entry], other = at_.other[entry];
+          const Index j = at_.edge[entry], other = at_.other[entry];  // -1: both ends at this body
           if (other < 0 || other == n || !is_usable[j] || tree_joint[other] != not_reached) continue;
           double key = kind == Search::depth_first   ? -double(age)
                        : kind == Search::least_depth ? double(depth[body] + freedoms[j])
@@ -128,18 +128,18 @@ class JointGraph {
     }
     return {std::move(order), std::move(parent_number)};
   }
-  // The body half way along a longest path of two searches: nearly the center of a part.
+  // The body half way along a longest path of two searches: nearly the center of a component.
   Index middle(View<const Index> bodies) const {
     std::vector<Index> queue(n_bodies()), distance(n_bodies(), -1), from(n_bodies());
     const View<Index> reached = search(bodies[0], queue, distance, from);
     const Index far = reached[reached.size() - 1];
     std::fill(distance.begin(), distance.end(), -1);
-    search(far, queue, distance, from);
-    Index body = reached[reached.size() - 1];
+    const View<Index> again = search(far, queue, distance, from);
+    Index body = again[again.size() - 1];
     for (Index step = distance[body] / 2; step > 0; --step) body = from[body];
     return body;
   }
-  // The body with the least sum of distances to all others of a part; quadratic work.
+  // The body with the least sum of distances to all others of a component; quadratic work.
   Index median(View<const Index> bodies) const {
     std::vector<Index> queue(n_bodies()), distance(n_bodies()), from(n_bodies());
     Index best = bodies[0], least = -1;
@@ -151,8 +151,8 @@ class JointGraph {
     }
     return best;
   }
-  // The joint (n,) by which each body is first reached depth first from the world, always on to the neighbour nearest
-  // to the world, so that the search sweeps level by level; -1 for none.
+  // The joint (n,) by which each body is reached, -1 for none, in a depth-first search from the world that goes on to
+  // the unvisited neighbour of least level: on lattices it winds through each level before the next, for narrow fronts.
   std::vector<Index> sweep(View<const bool> is_usable) const {
     const Index n = n_bodies();
     std::vector<Index> level(n + 1, -1), queue(n + 1);
@@ -165,23 +165,23 @@ class JointGraph {
     std::vector<Index> reaching(n, -1);
     std::vector<bool> is_reached(n + 1, false);
     is_reached[n] = true;
-    for (std::vector<Index> way{n}; !way.empty();) {
+    for (std::vector<Index> path{n}; !path.empty();) {
       Index best = -1, least = n + 1;
-      for (Index e = at_.start[way.back()]; e < at_.start[way.back() + 1]; ++e)
+      for (Index e = at_.start[path.back()]; e < at_.start[path.back() + 1]; ++e)
         if (const Index other = at_.other[e];
             other >= 0 && is_usable[at_.edge[e]] && !is_reached[other] && level[other] < least)
           best = e, least = level[other];
       if (best < 0) {
-        way.pop_back();
+        path.pop_back();
         continue;
       }
       const Index other = at_.other[best];
       reaching[other] = at_.edge[best], is_reached[other] = true;
-      way.push_back(other);
+      path.push_back(other);
     }
     return reaching;
   }
-  // Changes parents of bodies as long as nnz(H) falls; `movable` joints may enter or leave the tree.
+  // Changes parents as long as nnz(H), lower triangle, falls; `movable` joints may enter or leave the tree.
   void reduce_nonzeros(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
     const auto count = [&](View<const Index> joints) {  // freedoms couple with all on their support: sec. 6.4
       const auto [body, parent, own] = numbered(joints, freedoms);
@@ -215,7 +215,7 @@ class JointGraph {
   Index n_bodies() const { return Index(at_.start.size()) - 2; }
   Index end(Index joint, int side) const { return ends_[2 * joint + side] >= 0 ? ends_[2 * joint + side] : n_bodies(); }
   Index other_end(Index joint, Index body) const { return end(joint, end(joint, 0) == body); }
-  // Breadth first from `root`, not by way of the world: the bodies reached. `distance` is -1 elsewhere.
+  // Breadth first from `root`, not through the world: the bodies reached. `distance` is -1 elsewhere.
   View<Index> search(Index root, View<Index> queue, View<Index> distance, View<Index> from) const {
     queue[0] = root, distance[root] = 0, from[root] = -1;
     const Index end = breadth_first(at_.graph(), queue, 0, 1, [&](Index body, Index other, Index) {

@@ -299,9 +299,9 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
 
 
 def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
-    """Return a state some way along a random motion, with joints closed and no velocity.
+    """Return a state some distance along a random motion, with joints closed and no velocity.
 
-    The way is shorter where joints do not close after a long one, as near singular poses.
+    It is shorter where joints do not close after a long one, as near singular poses.
     """
     moving = moving_state(dynamics, state, seed)
     for turn in TURNS[:-1]:

@@ -183,14 +183,14 @@ def _shared(cycles: Cycles, freedoms: IntArray) -> csr_array:
 def _reach(cycles: Cycles, freedoms: IntArray, tree: SpanningTree) -> csr_array:
     """Return what couples loops in K H^-1 K': loop joints, and the joints that trees stand on.
 
-    With H = L' L, rows of K L^-1 have entries from the joints of a loop down to the world. Two of
+    With H = L' L, rows of K L^-1 have entries from the joints of a loop to the world. Two of
     them overlap if they stand on the same joint nearest to the world that can move.
     """
     base = np.full(tree.n_bodies, -1, dtype=np.intp)
     moves = (tree.joint < 0) | (freedoms[tree.joint] > 0)  # virtual joints, and those that can
     for i, parent in enumerate(tree.parent.tolist()):
-        below = base[parent] if parent >= 0 else -1
-        base[i] = i if below < 0 and moves[i] else below
+        of_parent = base[parent] if parent >= 0 else -1
+        base[i] = i if of_parent < 0 and moves[i] else of_parent
     shared = _shared(cycles, freedoms).tocoo()
     index = tree.tree_index[shared.col]
     column = np.where(index >= 0, base[index], tree.n_bodies + shared.col)

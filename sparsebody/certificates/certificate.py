@@ -90,7 +90,7 @@ _GROWTH_TOLERANCE = 0.1  # of exponents: what differs by less is taken for equal
 
 @dataclass(frozen=True)
 class Measured:
-    """What the elimination of one member takes."""
+    """What the elimination of one member costs."""
 
     n_bodies: int
     largest_front: int  # scalar rows
@@ -101,7 +101,7 @@ class Measured:
 
     @property
     def least_flops(self) -> float:
-        """Operations that every order takes: a front of so many rows fills in completely."""
+        """Operations that every order needs: a front of so many rows fills in completely."""
         return pivot_flops(float(self.front_bound or 0))
 
 
@@ -109,7 +109,7 @@ class CertificateTable:
     """The lines and the sizes of a certificate as a table in notebooks."""
 
     def lines(self) -> Iterator[str]:
-        """Yield the certificate for people, but for its table of sizes."""
+        """Yield the certificate for people, without its table of sizes."""
         raise NotImplementedError
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -187,7 +187,7 @@ class Certificate(CertificateTable):
         return f"{self.claim}, {said}; not proved, observed"
 
     def lines(self) -> Iterator[str]:
-        """Yield the whole certificate for people, but for its table of sizes."""
+        """Yield the whole certificate for people, without its table of sizes."""
         chosen = f" ({self.requested})" if self.requested != self.ordering else ""
         yield f"{self.family}, {self.method}, {self.ordering}{chosen}: {self}"
         if self.proof is not None:
@@ -305,7 +305,7 @@ class InertiaCertificate(CertificateTable):
         return f"nonzeros of H grow as {self.claim} at least on every spanning tree; observed"
 
     def lines(self) -> Iterator[str]:
-        """Yield the whole certificate for people, but for its table of sizes."""
+        """Yield the whole certificate for people, without its table of sizes."""
         yield f"{self.family}, H: {self}"
         last = self.sizes[-1]
         if self.quadratic:

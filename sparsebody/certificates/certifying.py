@@ -67,7 +67,7 @@ def certify(
     method : {"sparse", "loops-aba"}
         The whole graph, or the articulated-body recursion with loops, which `ordering` is not for.
     tree : str or callable
-        Of "loops-aba": a key of TREE_CHOICES, or a function from a System to a SpanningTree.
+        For "loops-aba": a key of TREE_CHOICES, or a function from a System to a SpanningTree.
     largest : int, optional
         Bodies of the largest member; default 4096, or 1024 with "loops-aba".
     time : bool
@@ -290,7 +290,7 @@ def algorithm_growth(
 ) -> tuple[AlgorithmGrowth, ...]:
     """Return the growth of the predicted flops with all constraint rows, dependent ones too.
 
-    Of the members nearest to `sizes`, numbers of bodies, and of algorithms by their names in
+    It is that of the members nearest to `sizes`, numbers of bodies, by algorithms with `names` in
     ALGORITHMS, by default all. Raises ShapeError if there is no size, or one that is not positive;
     UnknownNameError for an algorithm that is not there; ModelError if the family cannot be built.
     """

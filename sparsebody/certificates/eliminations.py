@@ -68,7 +68,7 @@ class GrowingFamily:
     def parameter(self, n_bodies: int, least: int = FIRST) -> int:
         """Return the value of the parameter nearest to a number of bodies, `least` or more.
 
-        Of functions it is the largest with no more bodies; steps double, so that members with
+        For functions it is the largest with no more bodies; steps double, so that members with
         many more are not made even where bodies double with every step.
         """
         if self.nearest is not None:

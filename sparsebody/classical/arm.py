@@ -41,7 +41,7 @@ def _check_finite(rows: FloatArray, what: str) -> None:
 
 
 def _check_inertia(mass: float, com: FloatArray, inertia: FloatArray, who: str) -> None:
-    """As of any body, but that a rod or a point mass may have moments of zero, to rounding."""
+    """As of any body, except that a rod or a point mass may have moments of zero, to rounding."""
     if 0.0 < mass < np.inf and np.isfinite(inertia).all():
         slack = _THIN * np.abs(inertia).max() + _CANCELLED * mass * com @ com
         least, middle, largest = np.linalg.eigvalsh(inertia)

@@ -30,7 +30,7 @@ _LONGEST_CALLS = 0.4  # all calls of more than half of that, unless they are two
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """What an algorithm takes on arms of revolute joints in general position."""
+    """What an algorithm costs on arms of revolute joints in general position."""
 
     algorithm: str
     operations: Counts

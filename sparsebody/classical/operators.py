@@ -60,8 +60,8 @@ class SpatialOperators:
     ) -> SpatialOperators:
         """Return the operators of an arm at joint positions q (n,) [rad, m].
 
-        `tip`: the link, from 0, that has the tip: at its origin, but of the last link, which is the
-        default, at the end of the table of Denavit-Hartenberg parameters. `storage`: "dense", or
+        `tip`: the link, from 0, that has the tip: at its origin, except on the last link, which is
+        the default, at the end of the Denavit-Hartenberg parameters. `storage`: "dense", or
         "sparse": arrays of SciPy. Raises ModelError if q does not fit, or there is no such link or
         storage.
         """
@@ -205,7 +205,7 @@ class SpatialOperators:
         return (carried @ self.M @ carried.T)[::-1, ::-1]
 
     def inverse_mass_matrix(self) -> Matrix:
-        """(n, n) = (1 - H psi K)* D^-1 (1 - H psi K); nothing is inverted but the diagonal D."""
+        """(n, n) = (1 - H psi K)* D^-1 (1 - H psi K); only the diagonal D is inverted."""
         L = self.inverse_factor
         return (L.T @ self._diagonal(1 / self.articulated.D) @ L)[::-1, ::-1]
 

@@ -174,7 +174,7 @@ def _print_counts(counts: dict[str, Counts], geometry: str, products: dict[str, 
         every, needed = (count.polynomials(every_operation=x) for x in (True, False))
         rows.append((name, "x", str(every[0]), str(needed[0])))
         rows.append(("", "+", str(every[1]), str(needed[1])))
-    header = ("algorithm", " ", "every one", "but those by known 0 and 1")
+    header = ("algorithm", " ", "every one", "without those by known 0 and 1")
     out.print_table(header, rows, folded="every one")
 
 
@@ -211,7 +211,7 @@ def _pair(pair: Sequence[int | None] | None) -> str:
 
 def _print_costs(costs: Sequence[Cost]) -> None:
     compiled = (
-        "and compiled, without what any call from Python takes"
+        "and compiled, without what any call from Python costs"
         if any(cost.compiled for cost in costs)
         else "(compiled, too, with pip install 'sparsebody[classical]')"
     )

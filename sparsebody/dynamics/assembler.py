@@ -1,7 +1,7 @@
 """Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order.
 
 The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
-are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
+are in units in which it is the identity: twists (C' w, sqrt(m) u), wrenches (C^-1 n, f / sqrt(m)).
 
 Loads, prescribed motions and rows with varying T are native calls of their own: LoadsAndRows.
 """
@@ -113,7 +113,7 @@ class Table(NamedTuple):
     """Some rows on the freedoms of their bodies, those of a joint together."""
 
     rows: IntArray  # (k,) the user's numbers
-    values: FloatArray  # (k, 2, width) on predecessor and successor, where inertias are one
+    values: FloatArray  # (k, 2, width) on predecessor and successor, in units of the bodies
     native: dynamics.RowTable
 
 
@@ -161,7 +161,7 @@ def successor_frames(system: System) -> tuple[Any, ...]:
 
 
 class Assembler:
-    """From states to [1 A'; A 0] x = b of the kept rows, where inertias are one; in place."""
+    """From states to [1 A'; A 0] x = b of the kept rows, in units of the bodies; in place."""
 
     width: int  # freedoms of a body
     symbolic: Symbolic  # of the pattern

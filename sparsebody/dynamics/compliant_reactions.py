@@ -35,7 +35,7 @@ class LeastEnergy:
 def uniform_compliance(length: float) -> FloatArray:
     """Return (6,) compliances for which a moment M counts as much as a force M / length [m].
 
-    Of a length typical of the mechanism, they do not depend on the unit of length.
+    With a length typical of the mechanism, they do not depend on the unit of length.
     """
     if not length > 0.0:
         raise ModelError(f"the characteristic length is {length} m; it must be positive")
@@ -45,7 +45,7 @@ def uniform_compliance(length: float) -> FloatArray:
 def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
     """Return (n_joints, 6, 6) compliances [rad/(N m), m/N] in S axes about the origin of S.
 
-    Of a number, (6,), (6, 6), torsional first, or a mapping of joint names to these, where the key
+    `compliance`: a number, (6,), (6, 6), torsional first, or these by joint names, where the key
     None stands for all joints not named. Raises ModelError for a joint that is not there, one
     without compliance, or a matrix that is not symmetric and positive definite.
     """

@@ -1,9 +1,9 @@
 """Condition number and forward error of one solution of (8.64): what rounding can move.
 
-In coordinates in which the inertia of every body is one, with free accelerations f, rows A and
-multipliers y, the accelerations are a = f + A' y where A a = b. Rounding of A, f and b moves them
-by at most about kappa(A) eps of their size, and the factors at hand tell by how much in truth: the
-inverse of [1 A'; A 0] times what rounding is of each equation's terms.
+In coordinates in which the inertias of bodies are identities, with free accelerations f, rows A
+and multipliers y, the accelerations are a = f + A' y where A a = b. Rounding of A, f and b moves
+them by at most about kappa(A) eps of their size, and the factors at hand tell by how much in
+truth: the inverse of [1 A'; A 0] times what rounding is of each equation's terms.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class ForwardDynamics:
 
     @property
     def is_krylov(self) -> bool:
-        """Whether solutions take Krylov steps."""
+        """Whether solutions use Krylov steps."""
         return isinstance(self.evaluator, KrylovEvaluator)
 
     @property

@@ -408,7 +408,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
 class Subgroups:
     """Motions of bodies about the world, where these are fewer than six freedoms.
 
-    W = (C', sqrt(m)) takes twists to units in which inertias are one.
+    W = (C', sqrt(m)) maps twists to units in which inertias are identities.
     """
 
     freedoms: IntArray  # (n_bodies,)

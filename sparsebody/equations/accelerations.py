@@ -96,8 +96,8 @@ def joint_reactions(
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     """Return the smallest multipliers that exert the same forces A' lambda on the bodies.
 
-    Of `rows` A (n_rows, n_freedoms), dependent ones included, from any multipliers (n_rows,) that
-    exert the right forces. These are returned, with a ConvergenceWarning, where A is so
+    `rows`: A (n_rows, n_freedoms), dependent ones included; `multiplier` (n_rows,): any that exerts
+    the right forces. These multipliers are returned, with a ConvergenceWarning, where A is so
     ill-conditioned that the smallest ones cannot be computed, as on lifts of 10^4 pairs.
     """
     smallest = smallest_multipliers(rows, multiplier)

@@ -181,7 +181,7 @@ class SystemMotion:
 
     @cached_property
     def coordinates(self) -> CoordinateMotion:
-        """Of the tracked coordinates."""
+        """The motion of the tracked coordinates."""
         return coordinate_motion(self.system, self.state, self.joints)
 
     @cached_property

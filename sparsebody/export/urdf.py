@@ -1,4 +1,4 @@
-"""URDF: a mechanism that is a tree, as links and joints with the initial pose at zero."""
+"""URDF: a tree of links and joints, joint coordinates zero at the exported pose."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ URDF_TYPES: Final = {
     "prismatic": "prismatic",
     "planar": "planar",
 }
-FAR: Final = 1e6  # [m] limits of a prismatic joint, which must have some
+FAR: Final = 1e6  # [m, N, m/s] limits of a prismatic joint, which must have some
 ROOT: Final = "world"
 
 
@@ -33,7 +33,7 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
     system, notes = at.system, Notes()
     cost = np.array([1 if kind.name in URDF_TYPES else 2 for kind in at.joint_types], dtype=np.intp)
     cost[[kind.name == "free" for kind in at.joint_types]] = NEVER
-    tree = body_tree(system, cost)
+    tree = body_tree(system, cost)  # of joints that URDF has; others close loops, left out
     root = xml.Element("robot", name=system.name)
     _add_settings(root, system.gravity)
     xml.SubElement(root, "link", name=ROOT)
@@ -75,7 +75,7 @@ def _link_frame(at: PosedMechanism, body: int, joint: int) -> tuple[FloatArray, 
     """
     if joint < 0 or at.joint_types[joint].name == "fixed":
         return at.rotation[body], at.origin[body]
-    side = 1 if at.system.successor[joint] == body else 0
+    side = 1 if at.system.successor[joint] == body else 0  # S or P
     R, origin = (values[joint] for values in at.joint_frames[side])
     return (R if at.joint_types[joint].name == "planar" else at.rotation[body]), origin
 
@@ -153,8 +153,8 @@ def _add_joint(
     if kind in ("fixed", "floating"):
         return
     direction = 1.0 if at.system.successor[j] == body else -1.0
-    side = 1 if direction > 0.0 else 0
-    axis = direction * at.joint_frames[side][0][j][:, 2]
+    rotation, _ = at.joint_frames[1 if direction > 0.0 else 0]  # of S or P, to world axes
+    axis = direction * rotation[j][:, 2]
     xml.SubElement(joint, "axis", xyz="0 0 1" if kind == "planar" else numbers(R.T @ axis))
     if kind == "prismatic":
         limits = {"lower": numbers([-FAR]), "upper": numbers([FAR])}
@@ -171,7 +171,7 @@ def _add_joint(
 
 
 def _note_others(at: PosedMechanism, notes: Notes) -> None:
-    """Note forces but dampers, compliance, prescribed coordinates and velocities."""
+    """Note forces other than damping, compliance, prescribed coordinates and velocities."""
     joints = at.mechanism.columns()[1]
     prescribed = Counter(at.system.joint_names[j] for j in joints.prescribed)
     if prescribed:
@@ -181,11 +181,11 @@ def _note_others(at: PosedMechanism, notes: Notes) -> None:
         names = (at.system.joint_names[j] for j in soft)
         notes.add("compliant joints are rigid in the file", *names)
     for name, force in at.mechanism.forces.items():
-        is_damper = isinstance(force, JointForce) and not force.stiffness
-        has_effort = isinstance(force, JointForce) and any(force.effort(at.state.time))  # type: ignore[operator]
-        kind = at.joint_types[at.system.joint(force.joint)].name if is_damper else ""  # type: ignore[union-attr]
-        if not is_damper or has_effort or kind not in ("revolute", "prismatic"):
-            notes.add("forces but dampers of hinges and slides are left out", name)
+        kind = isinstance(force, JointForce) and at.joint_types[at.system.joint(force.joint)].name
+        if kind not in ("revolute", "prismatic"):
+            notes.add("forces other than those of revolute and prismatic joints are left out", name)
+        elif force.stiffness or any(force.effort(at.state.time)):  # type: ignore[union-attr, operator]
+            notes.add("stiffness and effort are left out, damping is written", name)
     if np.abs(at.state.velocity).max(initial=0.0) > 0.0:
         moving = np.flatnonzero(np.abs(at.state.velocity).max(axis=1) > 0.0)
         names = (at.system.body_names[i] for i in moving)

@@ -1,7 +1,7 @@
 """Protocols of factorization backends, checks that all of them share, and iterative refinement.
 
 In long mechanisms the softest motions of A D^-1 A' drown in the rounding of its elimination: the
-factors are right but in a few directions, and each of these costs an iteration of conjugate
+factors are right except in a few directions, and each of these costs an iteration of conjugate
 gradients.
 """
 

@@ -130,7 +130,7 @@ class CholmodLDLNumeric(RegularizedNumeric):
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k); SingularSystemError if none is found.
 
-        Singular values of A below the root of delta take a step of conjugate gradients each.
+        Singular values of A below the root of delta need a step of conjugate gradients each.
         """
         backend.check_rhs(rhs, self.matrix.pattern)
         regularized, matrix, x = RegularizedNumeric(**vars(self)), self.matrix, np.zeros(rhs.shape)

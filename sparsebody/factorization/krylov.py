@@ -1,6 +1,6 @@
 """Least-norm solutions of A x = g by Krylov steps on the dual unknowns, whatever the rank of A.
 
-x = A' y, preconditioned by (A A' + delta)^-1: the singular values are then close to one, but for
+x = A' y, preconditioned by (A A' + delta)^-1: the singular values are then close to 1 except
 those below sqrt(delta), each of which costs a step or two. No product A A' is formed, so that
 singular values far below sqrt(eps) are distinguished from zero, and no rank is decided. The inverse
 is what elimination of the primal part leaves of the quasi-definite [1 A'; A -delta], which has

@@ -1,7 +1,7 @@
 """Layouts of the blocks of a permuted matrix, and of A D^-1 A', in flat arrays of values.
 
 Elements (r, c) of a block lie at `base + c * stride + r`, whether the array is the data of a
-compressed-column matrix, a band or a dense matrix. So a layout takes memory per block only, and
+compressed-column matrix, a band or a dense matrix. So a layout needs memory per block only, and
 one kernel serves all of them.
 """
 

@@ -140,7 +140,7 @@ class MumpsFactor:
     def analyze(self, finds_null_pivots: bool = False) -> None:
         """Analyze the entries of all ranks; MemoryLimitError if a machine has too little memory.
 
-        To find all null pivots, the last front must not be ScaLAPACK's: it takes more memory then.
+        To find all null pivots, the last front must not be ScaLAPACK's: it needs more memory then.
         """
         with _one_at_a_time:
             self._context.set_icntl(13, int(finds_null_pivots))

@@ -26,7 +26,7 @@ MOST_VALUES = 2**27  # of L: 1 GB
 
 @dataclass(frozen=True, eq=False)
 class PlainLDLNumeric:
-    """The factors of one matrix, and what they took."""
+    """The factors of one matrix, and what they cost."""
 
     symbolic: PlainLDLSymbolic
     scale: FloatArray  # (n_rows,) in natural order

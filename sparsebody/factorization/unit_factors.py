@@ -1,6 +1,6 @@
 """Factorizations of [1 A'; A 0]: LDL' by small blocks or by wide dense fronts, and QR.
 
-Primal blocks are in coordinates L' x in which D = L L' is one, which UnitSymbolic sees to.
+Primal blocks are in coordinates L' x in which D = L L' is the identity; UnitSymbolic sees to that.
 core/factorization/layout.hpp describes the tables of small blocks. In mechanisms that are wide in
 several directions, blocks of nearly the same structure are supernodes, which are eliminated
 together in a dense front. LDL' of the whole matrix squares the condition number of A on its way; QR
@@ -40,7 +40,7 @@ class UnitNumeric:
     """The factors of one matrix, until the next one is factorized."""
 
     symbolic: UnitSymbolic
-    rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is one
+    rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is 1
     root: FloatArray  # (n_primal, width, width) L with D = L L', as kernels keep it
     serial: int
 
@@ -81,7 +81,7 @@ class UnitSymbolic(ABC):
 
     @abstractmethod
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
-        """Return x by the newest factors, both (n_rows,) in coordinates in which D is one."""
+        """Return x by the newest factors; x and rhs (n_rows,) in coordinates in which D is 1."""
 
     def is_lost(self, rows: FloatArray, row: int) -> bool:
         """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""

@@ -78,7 +78,7 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
 def prescribed_motion(system: System, time: float) -> FloatArray:
     """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates.
 
-    ModelError if a function returns anything but three finite numbers.
+    ModelError if a function returns anything other than three finite numbers.
     """
     tracked = system.coordinates
     try:
@@ -164,7 +164,7 @@ def world_wrenches(system: System, motion: BodyMotion, joint_wrench: FloatArray)
 def point_position(system: System, motion: BodyMotion, body: str, point: ArrayLike) -> FloatArray:
     """Return the world position (3,) of a point in the user's frame of a body [m].
 
-    Of a trajectory, its path (n_records, 3).
+    For a trajectory it is a path (n_records, 3).
     """
     i, arm = _arm(system, body, point)
     R = rotation_from_quaternion(motion.orientation[..., i, :])

@@ -1,7 +1,7 @@
 """Steps of a simulation for a sweep backwards, kept or made again from checkpoints.
 
 With a checkpoint every m steps, the steps of one interval at a time are made again, the last
-interval first: n steps take the memory of n / m + m of them, least for m near sqrt(n), and one
+interval first: n steps need the memory of n / m + m of them, least for m near sqrt(n), and one
 simulation more. Griewank and Walther (2008), Evaluating Derivatives, sec. 12.2.
 """
 

@@ -163,7 +163,7 @@ class Residuals:
 
     @cached_property
     def _spring_rates(self) -> dict[str, FloatArray]:
-        """The rates of these forces by each of the springs' numbers."""
+        """The derivatives of these forces by each of the springs' numbers."""
         springs = self.system.joint_forces
         rates = (
             np.ones_like(self._value),
@@ -196,7 +196,7 @@ class Residuals:
 
     @cached_property
     def _line_rates(self) -> tuple[dict[str, FloatArray], csc_array]:
-        """The rates of the forces along lines by each of their numbers, and those of lengths by v.
+        """Derivatives of the forces along lines by each of their numbers, of dl/dt by v.
 
         u - k (l - l_0) - d dl/dt drives the points apart.
         """

@@ -55,7 +55,7 @@ class Stages(NamedTuple):
 
 
 class StepPlan(NamedTuple):
-    """What a step takes besides its start."""
+    """What a step needs besides its start."""
 
     time: float  # at its end [s]
     dynamics: ForwardDynamics

@@ -1,15 +1,15 @@
 """The adjoint of steps of the generalized-alpha method.
 
-At the end of a step, F(q, v, dv/dt, lambda, p) = 0, with rates K, D and M by twists, velocities and
-accelerations of the bodies, and
+At the end of a step, F(q, v, dv/dt, lambda, p) = 0, with derivatives K, D and M by twists,
+velocities and accelerations of the bodies, and
 
     dq_1 = Ad(exp y)^-1 dq_0 + T(y) dy,  dy = h dv_0 + h^2 ((1/2 - beta) da_0 + beta da_1),
     dv_1 = dv_0 + h ((1 - gamma) da_0 + gamma da_1),
     (1 - alpha_m) da_1 + alpha_m da_0 = (1 - alpha_f) d(dv_1/dt) + alpha_f d(dv_0/dt).
 
-So S = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
+So J = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
 of the end, and its transpose gradients by the end into weights of these: by Newton's factors, whose
-solutions are refined with products by S'. Of starting values, changes of K / b by poses and
+solutions are refined with products by J'. Of starting values, changes of K / b by poses and
 multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
 
@@ -174,7 +174,7 @@ class ImplicitTape(ImplicitStepper):
         return self._matrix.twist.copy(), self._matrix.multiplier.copy()
 
     def whole_transpose(self, displacement: FloatArray, b: float, c: float) -> csc_array:
-        """Return S' at the point of the newest factors, with elastic elements as rows."""
+        """Return J' at the point of the newest factors, with elastic elements as rows."""
         K, D, M = self._equations.parts(exact_rows=True)
         tangent = _inverse_tangents(displacement)
         n, n_rows = len(tangent), K.shape[0] - 6 * len(tangent)
@@ -305,10 +305,9 @@ class ImplicitAdjoint(Adjoint):
 
 
 class TransposedStep:
-    """S' of a step with the rows of its joints, [S_F' E'; A -C], at the step's end.
+    """[J' E'; A -C] at the end of a step, with the rows of its joints; elements are forces.
 
-    Elastic elements are forces here. Where Newton's factors leave out what decides, the whole
-    matrix is factorized.
+    Where Newton's factors leave out what decides, the whole matrix is factorized.
     """
 
     def __init__(self, tape: ImplicitTape, system: System) -> None:
@@ -348,7 +347,7 @@ class TransposedStep:
         return by, by_twist
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return w (n_bodies, 6) and u (n_rows,) of S' [w; u] = [force; 0]."""
+        """Return w (n_bodies, 6) and u (n_rows,) of [J' E'; A -C] [w; u] = [force; 0]."""
         w, u, end = np.empty_like(force), np.empty(self._n_rows), self._end
         native = self._residuals.native
         if self._native.solve(native, end, force, self._effort, w, u):

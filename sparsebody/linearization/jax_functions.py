@@ -23,7 +23,7 @@ from sparsebody.linearization.vector_functions import (
 )
 from sparsebody.model.system import State, System
 
-_PART = 8192  # numbers: JAX copies more of them in a thread that callbacks may wait for forever
+_PART = 8192  # numbers: JAX copies larger arrays asynchronously; callbacks that wait can deadlock
 
 
 def jax_accelerations(system: System, state: State | None = None) -> Callable[..., tuple[Any, Any]]:
@@ -35,7 +35,7 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
         The compiled mechanism.
     state : State, optional
         Time, and all that a call does not give; default: the consistent initial state. Dependent
-        rows are decided here, and angles of springs are those within half a turn of it.
+        rows are decided here, and angles of springs are within half a turn of their values here.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
         multipliers (n_rows,). It has derivatives of first order (`jax.grad`, `jax.vjp`,
         `jax.jvp`, `jax.jacfwd`, `jax.jacrev`), and works under `jax.jit` and, one by one, under
         `jax.vmap`. Quaternions are normalized; gradients by them are tangent to the sphere. State
-        and "force" are cheap to change, other parameters take new factors of the equations.
+        and "force" are cheap to change, changing other parameters refactorizes.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def jax_simulation(
         Of the keywords of `jax_accelerations`, "control" (n_steps + 1, n_bodies, 6) in place of
         "prescribed_acceleration": wrenches at the ends of steps; returns positions (n_bodies, 3),
         quaternions (n_bodies, 4) and velocities (n_bodies, 6) at the end. It begins at the
-        consistent state nearest to the given one, and its gradients are those at consistent states.
+        consistent state nearest to the given one; gradients include this projection, linearized.
 
     Raises
     ------
@@ -94,10 +94,10 @@ def jax_simulation(
 
 
 def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
-    """Return functions that are made of the names of their variables, as one of keywords."""
+    """Return f(**values), built by make(sorted names) and cached per set of names."""
     _jax()
-    of = cache(lambda names: _on_arrays(make(names)))
-    return lambda **values: of(tuple(sorted(values)))(values)
+    function_of = cache(lambda names: _on_arrays(make(names)))
+    return lambda **values: function_of(tuple(sorted(values)))(values)
 
 
 def _jax() -> Any:
@@ -156,7 +156,7 @@ def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
         )
         return value(*at), change
 
-    first_order = jax.custom_jvp(lambda x: x)
+    first_order = jax.custom_jvp(lambda x: x)  # blocks second derivatives
     first_order.defjvp(refused)
     value = jax.custom_jvp(lambda x: call(function.value, m, x))
     value.defjvp(changes)

@@ -1,12 +1,12 @@
-"""Linearization about a motion or a pose at rest: the residuals of (8.64), and their rates.
+"""Linearization about a motion or a pose at rest: the residuals of (8.64), and their derivatives.
 
     F(q, v, a, lambda, p) = M a + v x* M v - f(q, v, p) - A(q)' lambda = 0,
     r(q, v, a, p) = d/dt (A v) - b(p) = A(q) a - gamma(q, v) - b(p) = 0,
 
 with q <- q exp(d) for twists d of the bodies in body coordinates, b the accelerations of prescribed
-coordinates, and p forces, inertias and the numbers of springs. Rates by q, v and a come from dual
-numbers in the native core; F and r are linear in most parameters. At rest, with q = N z on what the
-joints allow, the minimal form is
+coordinates, and p forces, inertias and the numbers of springs. Derivatives by q, v and a come from
+dual numbers in the native core; F and r are linear in most parameters. At rest, with q = N z on
+what the joints allow, the minimal form is
 
     N'M N d2z/dt2 + N'D N dz/dt + N'K N z = N'B u,   y = C N z;
 

@@ -45,14 +45,14 @@ def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArr
 
 
 def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float) -> AnySprings:
-    """Return springs whose force at a time, but for damping, is a constant effort."""
+    """Return springs whose force at a time, without damping, is a constant effort."""
     effort = springs.efforts(time) - springs.stiffness * stretch
     constant = tuple(Polynomial((value,)) for value in effort.tolist())
     return replace(springs, stiffness=np.zeros(len(effort)), effort=constant)
 
 
 def lines(system: System, state: State) -> tuple[FloatArray, csc_array]:
-    """Return lengths (n,) between the points of forces, and their rates (n, 6 n_bodies) by v."""
+    """Return lengths l (n,) between the points of forces, and B (n, 6 n_bodies), dl/dt = B v."""
     lines = system.point_forces
     rotation = np.concatenate([body_rotations(state), [np.eye(3)]])
     position = np.concatenate([state.position, np.zeros((1, 3))])

@@ -39,7 +39,7 @@ def torch_accelerations(
         and the other variables of `Derivatives`, of float64 on the CPU; returns accelerations
         (n_bodies, 6) and multipliers (n_rows,), with derivatives of first order, forward and
         reverse. Quaternions are normalized; gradients by them are tangent to the sphere. State and
-        "force" are cheap to change, other parameters take new factors of the equations.
+        "force" are cheap to change, changing other parameters refactorizes.
 
     Raises
     ------

@@ -112,7 +112,7 @@ class _OfVariables(VectorFunction):
         return self._state.with_(**parts), values
 
     def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
-        """Return the parts of twists that positions and quaternions make, and their rates."""
+        """Return the parts of twists that positions and quaternions make, and the derivatives."""
         values, rates = split(x, self.inputs), {}
         if "position" in values:
             R = body_rotations(self._given(x)[0])
@@ -211,8 +211,8 @@ def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -
 class SimulationFunction(_OfVariables):
     """The state at the end of a simulation, by variables of some names and "control".
 
-    It begins at the nearest consistent state; gradients are those at consistent ones. Of "force",
-    wrenches that are constant in body axes, and the others as of `Pullback`. Only J' w.
+    It begins at the nearest consistent state; gradients are those at consistent ones. "force" are
+    wrenches constant in body axes; for the others see `Pullback`. There is no J dx, only J' w.
     """
 
     def __init__(

@@ -370,7 +370,7 @@ def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
 
 
 def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, ComplexArray]:
-    """Return all eigenvalues and shapes but those of mechanisms, from all modes without damping.
+    """Return all eigenvalues and shapes except those of mechanisms, from all modes without damping.
 
     With x = X z, y = omega z of the modes X that are resisted, and v = s z of all,
 

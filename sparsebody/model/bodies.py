@@ -179,7 +179,7 @@ def _axes_of(z: tuple[float, ...], x: tuple[float, ...] | None = None) -> FloatA
 
 
 def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
-    """(n, 3, 3) as `axes` of directions z and x (n, 3), of any length but zero."""
+    """(n, 3, 3) as `axes` of directions z and x (n, 3), of any length above zero."""
     e_z = z / np.linalg.norm(z, axis=1, keepdims=True)
     if x is None:
         h = e_z + np.array([0.0, 0.0, 1.0])

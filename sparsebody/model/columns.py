@@ -47,7 +47,7 @@ def positive(value: object, who: str, what: str) -> float:
 
 
 def direction(value: ArrayLike, who: str, what: str) -> FloatArray:
-    """Return `value` as a unit 3-vector; its length may be anything but zero."""
+    """Return `value` as a unit 3-vector; its length may be anything above zero."""
     array = vector(value, who, what)
     length = float(np.linalg.norm(array))
     if length == 0.0:

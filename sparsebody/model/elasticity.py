@@ -20,7 +20,7 @@ _SYMMETRY_TOLERANCE = 1e-12  # relative to the largest entry
 _ZERO_TOLERANCE = 1e-14  # of eigenvalues, relative to the largest one
 _NONE = np.broadcast_to(0.0, (1, 6, 6))  # of one joint, stored once whatever it is joined to
 _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
-# Of these, rigid rows close exactly if those of the joint do.
+# types whose rigid rows close exactly if those of the joint do
 
 FRAMES = (  # of joints and elements, as kernels take them
     *("predecessor", "successor", "predecessor_rotation", "predecessor_point"),

@@ -93,7 +93,7 @@ class Mechanism:
     def graph(self) -> nx.MultiDiGraph:
         """The body-joint graph, made on demand and frozen.
 
-        Every node but "world" carries a `body` (RigidBody), every edge, from predecessor to
+        Every node except "world" carries a `body` (RigidBody), every edge, from predecessor to
         successor with the joint's name as key, a `joint` (Joint).
         """
         if self._graph is None:
@@ -314,8 +314,8 @@ class Mechanism:
         compliance : float, (rows,) or (rows, rows) array_like
             C: the position errors by which forces along the constraint rows open the joint
             [m/N, rad/(N m)], symmetric and positive semidefinite. The rows are those of
-            `joint_type.constraint_force_subspace`, zero is rigid. A compliant row is no
-            constraint but a force, of the potential e' C^-1 e / 2 with the error e of the joint:
+            `joint_type.constraint_force_subspace`, zero is rigid. A compliant row is a
+            force, not a constraint, of the potential e' C^-1 e / 2 with the error e of the joint:
             it counts neither in the rank nor in the mobility. Explicit methods treat it as a
             spring, and need steps that resolve its oscillations; ``method="generalized-alpha"``
             solves [.., A'; A, -C] for errors and forces at once, which is well posed for C -> 0.

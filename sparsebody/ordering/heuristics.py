@@ -76,10 +76,10 @@ def minimum_degree(pattern: BlockPattern) -> IntArray:
 
 
 def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
-    """Return the order by minimum degree in which blocks of a lower `phase` (n_blocks,) come first.
+    """Return an order by minimum degree, equivalent to one with lower `phase` (n_blocks,) first.
 
-    No joint's phase is lower than those of the bodies that it waits for. Constrained minimum
-    degree: Liu (1989), SIAM J. Sci. Stat. Comput. 10:1136; Davis (2006), sec. 7.1.
+    It is a postorder of the same fill-in. No joint's phase is lower than those of the bodies that
+    it waits for. Liu (1989), SIAM J. Sci. Stat. Comput. 10:1136; Davis (2006), sec. 7.1.
     """
     n, outer = pattern.n_primal, tree_parts(pattern)[0]
     awaited = np.zeros(pattern.n_blocks, dtype=np.intp)
@@ -91,8 +91,8 @@ def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
 def unconstrained_minimum_degree(pattern: Blocks, phase: IntArray | None = None) -> IntArray:
     """Eliminate next the block that couples to the fewest scalar rows, of any symmetric pattern.
 
-    No block waits for another, but all for those of a lower `phase` (n_blocks,). Amestoy, Davis and
-    Duff (1996); Davis (2006), sec. 7.1.
+    Blocks wait only for those of a lower `phase` (n_blocks,); returns a postorder of the same
+    fill-in. Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
     """
     zeros, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
     phase = zeros if phase is None else phase
@@ -100,9 +100,9 @@ def unconstrained_minimum_degree(pattern: Blocks, phase: IntArray | None = None)
 
 
 def bodies_first(pattern: BlockPattern) -> IntArray:
-    """Eliminate all bodies, then the joints by minimum degree. Admissible.
+    """Eliminate all bodies, then joints by minimum degree, up to an equivalent postorder.
 
-    What remains after the bodies is Delassus' matrix T' P' I^-1 P T. Liu (1989); Baraff (1996).
+    Admissible. After the bodies Delassus' matrix T' P' I^-1 P T is left. Liu (1989); Baraff (1996).
     """
     is_joint = np.arange(pattern.n_blocks) >= pattern.n_primal
     return in_phases(pattern, is_joint.astype(np.intp))

@@ -37,20 +37,20 @@ def penalty(pattern: BlockPattern) -> IntArray:
     Every pivot of a joint is -eps: in rounding, digits are lost in proportion to 1 / eps.
     """
     is_body = np.arange(pattern.n_blocks) < pattern.n_primal
-    order = heuristics.unconstrained_minimum_degree(pattern, is_body.astype(np.intp))
-    return order[np.argsort(is_body[order], kind="stable")]
+    order = heuristics.unconstrained_minimum_degree(pattern, phase=is_body.astype(np.intp))
+    return order[np.argsort(is_body[order], kind="stable")]  # a postorder mixes the phases
 
 
 def delassus(pattern: BlockPattern) -> IntArray:
     """Eliminate all bodies, and the joints, which they couple directly then, by minimum degree."""
     order = heuristics.bodies_first(pattern)
-    return order[np.argsort(order >= pattern.n_primal, kind="stable")]
+    return order[np.argsort(order >= pattern.n_primal, kind="stable")]  # as in `penalty`
 
 
 def baraff(pattern: BlockPattern) -> IntArray:
     """Eliminate a tree from the leaves, joints after outer bodies; then joints that close loops.
 
-    Regular without eps where the mechanism is. The multipliers of loops are coupled with all.
+    Needs no eps if the constraint rows are independent. Loop multipliers fill in with one another.
     """
     tree, closing = _inwards(pattern)
     return np.concatenate([tree, closing])
@@ -75,7 +75,7 @@ def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 
 
 def depth_first(pattern: BlockPattern) -> IntArray:
-    """Eliminate blocks against the sequence of a depth-first search; they couple to its ways."""
+    """Eliminate blocks in the reverse sequence of a depth-first search: only ancestors fill in."""
     return search(pattern, depth_first=True).sequence[::-1].copy()
 
 

@@ -287,7 +287,7 @@ def _side_by_side(
 
 
 def _frame_strip(axes: Any, low: FloatArray, high: FloatArray, time: float, is_last: bool) -> None:
-    """Set the limits of one strip: a line of text, a drawing, and no axis but the lowest one's."""
+    """Set the limits of one strip: a line of text, a drawing, an axis in the lowest one only."""
     length, middle = high[0] - low[0], 0.5 * (low[1] + high[1])
     half = max(0.55 * (high[1] - low[1]), 0.014 * length)
     axes.set(xlim=(low[0] - 0.01 * length, high[0] + 0.01 * length), aspect="equal")

@@ -48,12 +48,12 @@ _LOOKAHEAD_DISTANCE = 1e-4  # [rad, m] where rows are looked at that may be inde
 _MOST_STEPS_AHEAD = 100
 _STIFF_RATE = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
 _SLOW_EVENTS = ("step in parts", "re-analysis")  # events of steps that take long
-# Of them on the way, and how they count less step by step
+# Slow events after which implicit steps begin, and how they count less step by step
 _MOST_SLOW_EVENTS, _EVENT_DECAY = 1.5, 0.99
 # Implicit steps before a look for regular poses; these in turn
 _CHECK_INTERVAL, _MOST_CHECKS = 512, 4
 _REGULAR_PIVOT = 0.05  # smallest pivot there
-# Of steps by errors:
+# Steps by errors:
 _SAFETY_FACTOR, _LEAST_FACTOR, _LARGEST_FACTOR = 0.9, 0.2, 5.0  # factors from one step to the next
 _UNCHANGED_FACTOR = 1.2  # a factor up to which the step stays what it is
 _SINGULAR_STEP_FACTOR = 1.3  # factor of a step that ended at a singular pose
@@ -149,7 +149,7 @@ class AutoStepper(OuterStepper):
         return self._inner.error_order
 
     def saved(self) -> tuple[Any, ...]:
-        """Return what `restore` takes to undo steps."""
+        """Return what `restore` needs to undo steps."""
         own = self._cumbersome, self._n_steps, self._n_regular, self._n_switches
         return self._inner, self._inner.saved(), *own
 

@@ -48,7 +48,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 LONG_STEP = "the step is long"  # how messages of steps begin that are no trouble of the pose
 
-# Of a pivot that a step leaves where it comes to a singular pose, or passes it
+# Part of a pivot that a step leaves where it comes to a singular pose, or passes it
 _PASSED_PIVOT_RATIO = 0.5
 _SMALL_PIVOT = 0.2  # pivot of a pose that might be called singular
 # Pivots, sines of angles, that tell of a singular pose, unless the mechanism has no larger ones:
@@ -62,7 +62,7 @@ _OPENING_TOLERANCE = 1e-5  # [rad, m] that joints may open where no choice of ro
 _LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
-_PART_GROWTH = 1.2  # of each part to the next one: what happens there has no scale but its own age
+_PART_GROWTH = 1.2  # of each part to the next one: what happens there has no scale except its age
 _MOST_PARTS = 8  # of the steps after it
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _BRANCH_DISTANCE = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
@@ -282,7 +282,7 @@ class Stepper:
     """Takes steps with a ForwardDynamics, also past poses where its rows lose rank.
 
     All stages of a step are stabilized, as its end is, so that accelerations are smooth up to a
-    singular pose; but for those of short regular steps, see `ExplicitSteps`. Where a pivot is so
+    singular pose, except those of short regular steps, see `ExplicitSteps`. Where a pivot is so
     small that even rounding counts, the step is tried in uneven parts, whose stages lie elsewhere.
     If it is the end of the step that lies badly, the state there is given out, but the motion goes
     on from the state before, over it. Only where the rows are dependent whatever is tried, they are
@@ -359,7 +359,7 @@ class Stepper:
         self.state, self.acceleration = state, acceleration
 
     def saved(self) -> tuple[State, FloatArray, ForwardDynamics, RankWatch]:
-        """Return what `restore` takes to undo steps."""
+        """Return what `restore` needs to undo steps."""
         return self.state, self.acceleration, self._rows.dynamics, replace(self.rank)
 
     def restore(self, saved: tuple[State, FloatArray, ForwardDynamics, RankWatch]) -> None:

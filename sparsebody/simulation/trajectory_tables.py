@@ -156,7 +156,7 @@ def coordinate_names(system: System) -> list[str]:
 def joint_coordinates(system: System, run: Trajectory, record: int) -> FloatArray:
     """Return (n_joints, n_q + n_v) coordinates and velocities of all joints, NaN beyond them.
 
-    By the types that joints were declared with. Angles are in (-pi, pi], but for those that a
+    By the types that joints were declared with. Angles are in (-pi, pi], except those that a
     spring, a damper, an actuator or a prescribed motion tracks, which count turns.
     """
     state, (kind, parameter) = run.state(record), system.coordinate_types

@@ -158,7 +158,7 @@ def _as_cycles(around: Sequence[Sequence[int]], at: Sequence[Sequence[int]]) -> 
 def face_cycles(
     n_nodes: int, ends: IntArray, weight: IntArray, drawing: FloatArray | None = None
 ) -> Cycles | None:
-    """Return the faces but the heaviest of each biconnected component; None if not planar.
+    """Return all faces except the heaviest of each biconnected component; None if not planar.
 
     `drawing` (n_nodes + 1 + n_edges, 2): places of the nodes, the world and the edges in a plane.
     Faces are those of the drawing where its lines do not cross, else of any embedding.

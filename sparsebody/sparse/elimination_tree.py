@@ -48,7 +48,7 @@ def elimination_of(graph: Graph) -> Elimination:
 
 
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:
-    """Return an equivalent order: the same L but for its numbering, subtrees contiguous.
+    """Return an equivalent order: the same L except for its numbering, subtrees contiguous.
 
     Blocks that couple keep their sequence, so an admissible order stays admissible.
     """
@@ -85,7 +85,7 @@ class OrderingMetrics:
 def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
     """Return the predicted cost of factorizing in `order`, zeros within blocks counting as entries.
 
-    One scalar pivot with m rows below it takes m divisions and m (m + 1) / 2 multiplications and
+    One scalar pivot with m rows below it needs m divisions and m (m + 1) / 2 multiplications and
     additions: m (m + 2). Raises ShapeError if `order` does not list every block once.
     """
     return elimination_metrics(elimination(pattern, order), pattern.block_sizes[order])

@@ -6,7 +6,7 @@ that is, the forces y balance on every body. The world, or a body where componen
 component off; on a rigid motion of all bodies of the part that hangs there no constraint does work,
 so the forces of that part on that body do no work either, for any of its motions: they balance by
 themselves. Hence every component's share of y is a dependence. A bridge is a component of one
-joint, so its rows depend on nothing but each other.
+joint, so its rows depend only on each other.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class RankDecision:
 
 
 LeastSingularValue = Callable[[PartOfRows], float | None]
-"""Of the rows of a part, of unit norm; None where it would take too long."""
+"""From the rows of a part, of unit norm; None where it would take too long."""
 
 
 def independent_rows(

@@ -13,11 +13,11 @@ from sparsebody.study.fits import Crossover, Growth, crossover, growth
 from sparsebody.study.plan import AUTO
 from sparsebody.study.rows import Row, case_of_row
 
-OURS = "sparse"  # the label of the automatic choice
+OURS = "sparse"  # label of the sparse method with automatic ordering and factorization
 TIME, MEMORY, ERROR = "seconds_min", "memory_mb", "error"
 PER_BODY = "seconds_per_body"
 ACCURATE = 1e-8  # error within which times of methods are compared
-SIZE_SLACK = 1.12  # a family of squares, say, has not every number of bodies
+SIZE_SLACK = 1.12  # sizes within this factor count as equal: families of n x n grids skip numbers
 Curve = dict[float, float]  # number of bodies -> value, the median over seeds
 
 
@@ -43,7 +43,7 @@ class FamilyRows:
 
     @property
     def methods(self) -> list[str]:
-        """Labels with several sizes, ours first, for growth and crossovers."""
+        """Labels with several sizes and no fixed ordering, ours first; for growth."""
         labels = [
             label
             for label, rows in self.rows.items()
@@ -85,14 +85,14 @@ def failures(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
         if row["status"] not in ("ok", "skipped"):
             label = case_of_row(row).series.label
             sizes[label, row["status"], row["message"]][row["family"]].append(row["size"])
-    for key, of in sorted(sizes.items()):
-        yield *key, "; ".join(f"{name} {', '.join(map(str, n))}" for name, n in of.items())
+    for key, family in sorted(sizes.items()):
+        yield *key, "; ".join(f"{name} {', '.join(map(str, n))}" for name, n in family.items())
 
 
-# ---- promises, each judged at every size by its own limit -------------------------------------
+# ---- promises, each judged at every size by its own bound -------------------------------------
 
 Values = Mapping[int, tuple[float, float, str]]
-"""number of bodies -> value, limit, remark"""
+"""number of bodies -> value, bound, remark"""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Finding:
 
     promise: str
     measured: str  # number of bodies: value, ...
-    limit: str
+    limit: str  # the bounds in words
     verdict: str
 
 
@@ -113,7 +113,7 @@ def judged(
     is_met: Callable[[float, float], bool] = le,
     form: str = ".3g",
 ) -> Finding:
-    """Judge every value by its own limit; NaN is what was not measured.
+    """Judge every value by its own bound; NaN is what was not measured.
 
     Without values at about the numbers of bodies in `needed` a promise is met in part only.
     """

@@ -207,7 +207,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
 
 
 def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
-    """Return the problem of a case, and what it took to make it."""
+    """Return the problem of a case, and what making it cost."""
     before, start = machine.memory(), time.perf_counter()
     built = study.families[case.series.family].build(case.size, case.series.seed)
     middle = time.perf_counter()

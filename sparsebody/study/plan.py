@@ -43,7 +43,7 @@ class Hook:
 
 @dataclass(frozen=True, order=True)
 class Series:
-    """All that identifies a case but its size."""
+    """All that identifies a case except its size."""
 
     family: str
     method: str

@@ -49,7 +49,7 @@ def run_study(
         Where rows, references and results are kept; a study that was killed goes on from there.
     jobs : int
         Cases that run at a time on this machine, or jobs of a batch system that run them; under
-        mpiexec, one on each rank but the first.
+        mpiexec, one on each rank except the first.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers run the cases instead, or one of BATCH_SYSTEMS,
         "slurm" say, whose jobs become such workers. Workers that cannot read `folder` compute no

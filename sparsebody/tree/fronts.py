@@ -9,7 +9,7 @@ Eliminating the freedoms of a link couples all that it is coupled with: its pare
 of open loops through it, and the links that closed loops have left beside it. Of the leaves, that
 which leaves the smallest front is next, as in minimum degree.
 
-The multipliers of a loop follow when the ways from its two ends to the world have met: all freedoms
+The multipliers of a loop follow when the paths from its ends to the world have met: all freedoms
 that can close it are eliminated then, so that a small pivot means a dependent row. Where that makes
 fronts too large, they follow as soon as both its links are eliminated; a row that the freedoms of
 these cannot satisfy is a stiff spring then, and needs a larger proximal term.

@@ -126,7 +126,7 @@ class TreeDerivatives:
     ) -> ForwardDynamicsDerivatives:
         """Return qdd and its derivatives, with all forces of a problem.
 
-        The forces move with the bodies, but for what else they add to the derivatives of tau,
+        The forces move with the bodies, except for what else they add to the derivatives of tau,
         `tau_q` and `tau_qd` (n_velocities, n_velocities), which are overwritten.
         """
         qdd, tau = problem.prescribed_qdd.copy(), np.zeros(self.tree.n_velocities)

@@ -259,7 +259,7 @@ def loop_equations(
     `coordinates`: "link", vectors about the origins of the links they belong to, which loses no
     digits; "base", about the world's origin, as in the book; or "floating-base", about that of the
     body where the tree of the loop begins, the book's remedy for bases far away (sec. 8.7). The
-    equations are the same, but for rounding. `clusters`: of the tree, if they are known.
+    equations are the same to rounding. `clusters`: of the tree, if they are known.
 
     Raises UnknownNameError if there are no such coordinates, ModelError if K is too large.
     """

@@ -153,7 +153,7 @@ MOST_ENTRIES = 2**28  # of X, or of A: 2 GB
 class Groups(NamedTuple):
     """The blocks of X = L'^-1 K' and of A = X' X, group by group.
 
-    X has entries from the joints of a loop down to the world, so that A couples clusters that stand
+    X has entries from the joints of a loop to the world, so that A couples clusters that stand
     on a common joint, and no others. Sorted by the bodies that they end at, loops fill a stretch of
     each row of X, and what is outside is not touched.
     """
@@ -203,8 +203,8 @@ def coupled_groups(clusters: loop_constraints.LoopClusters, keep: BoolArray) -> 
 def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
     """Number rows (m,) alike that stand on common coordinates, by the last (m, 2) of both ends."""
     roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
-    below = np.searchsorted(roots, last, side="right") - 1
-    first, second = below.max(axis=1), below.min(axis=1)
+    root = np.searchsorted(roots, last, side="right") - 1
+    first, second = root.max(axis=1), root.min(axis=1)
     second = np.where(second < 0, first, second)
     n = len(roots) + 1  # the last one, -1, is that of rows without coordinates
     joined = coo_array((np.ones(len(last)), (first % n, second % n)), shape=(n, n))

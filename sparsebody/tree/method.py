@@ -61,7 +61,7 @@ class TreeProblem(SystemMotion):
 
     @cached_property
     def motion(self) -> recursions.TreeMotion:
-        """Of the links, in world axes; Baumgarte's terms of tree joints are part of the drift."""
+        """Motion of the links, in world axes; its drift has Baumgarte's terms of tree joints."""
         motion = recursions.motion_at_state(self.tree, self.state)
         if self.baumgarte is not None:
             recursions.add_tree_shift(self.tree, motion, self.subspace, self.shift)

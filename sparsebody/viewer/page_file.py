@@ -36,7 +36,7 @@ def bundled_script() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A page that needs nothing but a browser; in a notebook it shows itself."""
+    """A page that needs only a browser; in a notebook it shows itself."""
 
     document: bytes = field(repr=False)  # packed
     title: str

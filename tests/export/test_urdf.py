@@ -87,18 +87,20 @@ def test_trees_have_the_accelerations_of_pinocchio_and_are_read_again(
 
 def test_what_urdf_cannot_hold_is_told_by_name(tmp_path):
     linkage = sb.build("four-bar")
-    linkage.add_joint_force("spring", "crank-pin", stiffness=1.0)
+    linkage.add_joint_force("spring", "crank-pin", stiffness=1.0, damping=0.5)
     linkage.add_joint_force("damper", "crank-pin", damping=0.25)
+    linkage.add_point_force("line", "crank", "rocker", stiffness=1.0)
     state = sb.simulate(linkage.compile(), duration=0.1, step=0.01).state(-1)
     path = tmp_path / "linkage.urdf"
     with pytest.warns(ModelWarning) as caught:
         sb.write_robot(linkage, path, state)
     text = "\n".join(str(warning.message) for warning in caught)
     assert "loops cannot be held, these joints are left out: '" in text
-    assert "forces but dampers of hinges and slides are left out: 'spring'" in text
+    assert "stiffness and effort are left out, damping is written: 'spring'" in text
+    assert "forces other than those of revolute and prismatic joints are left out: 'line'" in text
     assert "velocities are left out: 'crank'" in text
     assert "'damper'" not in text
-    assert '<dynamics damping="0.25"' in path.read_text()
+    assert '<dynamics damping="0.75"' in path.read_text()
 
 
 def test_all_solids_but_meshes_are_visuals(tmp_path):

@@ -49,7 +49,7 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
                 dW[j, k] = first[k] @ from_k[k]
             k, inner_link = links.parent[k], k
         l = j
-        while l >= 0:  # ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the way to link j
+        while l >= 0:  # ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the path to link j
             p, k = links.parent[l], l
             while k >= 0:
                 half = product_from(W, p, ddA[l]) if k == l else dW[p, k] @ dA[l]

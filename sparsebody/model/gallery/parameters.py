@@ -191,7 +191,7 @@ HingeFamily = tuple[str, IntArray, IntArray | int, IntArray, ArrayLike, ArrayLik
 def add_hinge_cells(
     mechanism: Mechanism, families: Sequence[HingeFamily], compliance: float = 0.0
 ) -> None:
-    """Add the hinges of a row of n cells in turn; the first cell has but that of the first family.
+    """Add the hinges of a row of n cells in turn; the first cell has only that of the first family.
 
     A family is the template of names and their numbers (n,), predecessors and successors (n,), and
     points (3,) or (n, 3) of either.

@@ -1,7 +1,7 @@
 """Displacement subgroups, joints on rigid groups, and the links whose components are the classes.
 
 Rigid groups are bodies that fixed joints hold together, the world being one. An element is a
-direction, a line or a point, compared but for rounding, fixed in a body or in a *part* of the
+direction, a line or a point, compared to rounding, fixed in a body or in a *part* of the
 mechanism: a rigid group, or groups that slides join along a line, in a plane, or at will. Slides
 come first and parts take part in larger subgroups as a whole, so that no loop is counted twice.
 Slides keep directions: all bodies that they join, directly or not, share every direction, so

@@ -3,7 +3,7 @@
     q = q_0 exp(y),  T(y) dy/dt = v - x,  M dv/dt + v x* M v - f + A' lambda = 0,
     delta(q) = 0,  A v = k,  J x + A' mu = 0,
 
-with polynomials y and v that meet this at the nodes. x is zero but for the error of the method, and
+with polynomials y and v that meet this at the nodes. x is zero up to the error of the method, and
 J of Newton's matrix is as good a metric for it as M. So poses and velocities are of the order of
 the method, 2 s - 1 for Radau IIA, and multipliers of order s.
 
@@ -48,7 +48,7 @@ _NEWTON_SHARE = 0.01  # of tolerances, that Newton's method may leave
 _LEAST_CORRECTION = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
 _N_SCALARS = 7  # of the memory
 _SHORTEST_STEP = 1e-8  # [s]
-# Of accelerations, and the change of them that ends it
+# Refinements of accelerations, and the change of them that ends these
 _MOST_REFINEMENTS, _REFINEMENT_TOLERANCE = 10, 1e-14
 
 
@@ -414,7 +414,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         return []
 
     def saved(self) -> tuple[CollocationState, int, int]:
-        """Return what `restore` takes to undo steps."""
+        """Return what `restore` needs to undo steps."""
         return self.now, self._halvings, self._n_calm
 
     def restore(self, saved: tuple[CollocationState, int, int]) -> None:

@@ -43,7 +43,7 @@ from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 # relative to what accelerations contribute to the step
 _PREDICTION_SHARE, _NEWTON_TOLERANCE = 1e-4, 1e-6
 _ROUNDING_CORRECTION = 1e-13  # relative to the length
-# Of closed joints, and lengths that a correction may go
+# Iterations that close joints, and lengths that a correction may go
 _MOST_ITERATIONS, _LARGEST_CORRECTION = 20, 0.3
 # Contraction with which factors are kept, and that of rounding
 _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8

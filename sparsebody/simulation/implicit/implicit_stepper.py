@@ -37,7 +37,7 @@ from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packe
 from sparsebody.simulation.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
-# Of a step: what remains after an event, say, that is left to the next one. In shorter steps
+# Part of a step that is left to the next one, as what remains after an event. In shorter steps
 # constraints of index 3 would turn position errors, over h, into velocities.
 _SHORT_STEP = 0.1
 _CALM_STEPS = 8  # steps without trouble, after which parts become longer
@@ -325,7 +325,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._newton.drop_factors()
 
     def saved(self) -> tuple[Any, ...]:
-        """Return what `restore` takes to undo steps."""
+        """Return what `restore` needs to undo steps."""
         return self.now, self._before, self._h, self._halvings, self._n_calm, self._opening
 
     def restore(self, saved: tuple[Any, ...]) -> None:

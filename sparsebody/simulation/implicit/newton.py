@@ -8,7 +8,7 @@ SuperLU.
 A collocation method has one for each eigenvalue of its rates: with gamma = value / h they are
 [gamma^2 M + gamma D + K, A'; A, -C], C a regularization: rows that depend on others, always or at a
 pose, need no decision. Where inertia outweighs D and K, as in steps that resolve the motion, all
-are multiples of one another but for what Newton's method makes up for, and the factors of the real
+are multiples of one another up to what Newton's method makes up for, and the factors of the real
 one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec. IV.8.
 """
 
@@ -189,7 +189,7 @@ class StageMatrix:
         return self._by_factors(mode, force, row)
 
     def shortest(self, multiplier: FloatArray) -> FloatArray:
-        """Return multipliers (flat) of the same forces, but what dependent rows do to one another.
+        """Return multipliers (flat) of the same forces, less what dependent rows do to one another.
 
         That part is (C + A J^-1 A')^-1 C lambda, to the order of C. Nothing else determines it: it
         would grow from step to step.

@@ -76,7 +76,7 @@ def least_compliance(system: System, b: float) -> float:
 
 
 def all_loads(system: System, state: State) -> float:
-    """Return the sum of all loads, and of the forces that the motion takes [N]; positive."""
+    """Return the sum of all loads, and of the forces that the motion needs [N]; positive."""
     extent = extent_of(system, state)
     load = float(np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum())
     load += 2.0 * kinetic_energy(system, state) / extent
@@ -240,7 +240,7 @@ class StepEquations:
     def parts(self, exact_rows: bool = False) -> tuple[csc_array, csc_array, csc_array]:
         """Return K, with all rows, D and M at the present unknowns.
 
-        Rows of joints are A, or the exact rates of their errors, which differ where they are open.
+        Rows of joints are A, or the exact derivatives of their errors: others where they are open.
         """
         entries = self.native.assemble(exact_rows)
         K, D, M = (self._matrix(entries, value) for value in entries[2:])
