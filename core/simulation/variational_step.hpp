@@ -69,17 +69,17 @@ class VariationalSteps : public ExplicitSteps<E> {
 
   // One step h, composed of steps that are `parts` of it.
   StepEnd variational_step(const StepStart& from, const BodyInertias& bodies, View<const double> parts, double h) {
-    StepEnd end = this->begin(from);
+    StepEnd end = this->begin(from, 2 * parts.size());
     const model::BodyMotions& start = from.bodies;
     StageState s{copy(start.position), copy(start.orientation), copy(start.velocity), copy(from.acceleration), 0.0, 0.0, {}};
     push_.resize(s.position.shape(0)), momentum_.resize(push_.size()), turned_.resize(push_.size());
     fill_push(s, bodies);
     for (Index k = 0; k < parts.size(); ++k) {
       this->to_time(from, k);
-      if (!substep(s, bodies, parts[k] * h)) return this->failed();
+      if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }
-    if (!this->fill_acceleration(s)) return this->failed();
+    if (!this->fill_acceleration(s, 2 * parts.size() - 1)) return this->failed();
     this->finish(s, end);
     return end;
   }
@@ -99,7 +99,8 @@ class VariationalSteps : public ExplicitSteps<E> {
                                                        bodies.mass[i] * cross(v.angular, v.linear)};
     }
   }
-  bool substep(StageState& s, const BodyInertias& bodies, double h) {
+  // Of stages, a substep keeps its end before the last correction of the velocity, with the accelerations there, and after.
+  bool substep(StageState& s, Index k, const BodyInertias& bodies, double h) {
     if (!factorize(e_, this->input(s))) return false;
     for (Index i = 0; i < Index(push_.size()); ++i)
       momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * push_[i];
@@ -113,7 +114,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       bodies.velocity(i, momentum_[i] + 0.5 * h * turned(push_[i])).store(&s.velocity(i, 0));
     }
     this->put_back(s);
-    if (!this->fill_acceleration(s)) return false;
+    if (!this->fill_acceleration(s, 2 * k)) return false;
     s.pivot = this->smallest();  // of the end: the start is the end of the step before
     fill_push(s, bodies);
     for (Index i = 0; i < Index(push_.size()); ++i)
@@ -121,6 +122,7 @@ class VariationalSteps : public ExplicitSteps<E> {
     this->fill_errors(s.bodies(), {}, velocity_error_);
     this->contraction_ = 1.0;
     this->close_velocity(s, velocity_tolerance);
+    if (this->keeps_stages_) this->keep(s, 2 * k + 1);
     return true;
   }
   // Moves the bodies for a time h, with impulses of the joints at the start that close them at the end.

@@ -32,6 +32,7 @@ from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.implicit.step_equations import n_rows
+from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator, Tableau
 from sparsebody.simulation.options import (
     EVERY_STEP,
     Method,
@@ -47,10 +48,10 @@ from sparsebody.simulation.simulate import Run, prepared_dynamics
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
-ADJOINT_METHODS = "rk4", "generalized-alpha"
+ADJOINT_METHODS = "rk4", "semi-implicit-euler", "generalized-alpha"
 """The methods of `simulate` whose steps have an adjoint."""
 
-_N_STAGES, _STAGE_SIZE = 4, 19  # of a step of "rk4", and numbers of a body in each
+_STAGE_SIZE = 19  # numbers of a body in a stage of an explicit method
 _END_SIZE = 25  # numbers of a body at the end of a step of "generalized-alpha"
 
 
@@ -260,7 +261,7 @@ def simulate_with_pullback(
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[[], Adjoint]
     interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
-    if options.method == "rk4":
+    if isinstance(INTEGRATORS[options.method], Integrator):
         run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape, system, function)
     else:
@@ -272,8 +273,11 @@ def simulate_with_pullback(
 def step_size(system: System, method: str) -> int:
     """Return the bytes of a step: of all stages, or of the end of an implicit one."""
     n, coordinates = system.n_bodies, len(system.coordinates.joint)
-    if method == "rk4":
-        return 8 * _N_STAGES * (_STAGE_SIZE * n + system.n_rows)
+    scheme = INTEGRATORS[method].scheme
+    if isinstance(INTEGRATORS[method], Integrator):
+        n_stages = len(scheme.node) if isinstance(scheme, Tableau) else 1
+        n_stages = 2 * len(scheme.parts) if isinstance(scheme, Composition) else n_stages
+        return 8 * n_stages * (_STAGE_SIZE * n + system.n_rows)
     return 8 * (_END_SIZE * n + n_rows(system) + coordinates)
 
 

@@ -14,6 +14,7 @@ to a closed pose.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from sparsebody.linearization.state_gradients import (
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import RK4, Tableau, pose_derivatives
+from sparsebody.simulation.integrators import ExplicitScheme, Tableau, moved, pose_derivatives
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
@@ -110,10 +111,16 @@ class Tape(Stepper):
             start = made[0]
         return steps
 
+    @property
+    def scheme(self) -> ExplicitScheme:
+        """The method of its steps."""
+        assert self._integrator.scheme is not None
+        return self._integrator.scheme
+
     def _set_scales(self) -> None:
         super()._set_scales()
-        system = self._rows.dynamics.system
-        self._compiled = ExplicitSteps(system, RK4, self._small, self._control, False, True)
+        of = self._rows.dynamics.system, self.scheme, self._small, self._control
+        self._compiled = ExplicitSteps(*of, False, True)
 
     def _step(self, start: _Reached, time: float) -> _Reached:
         assert self._compiled is not None
@@ -137,11 +144,47 @@ def _singular(time: float) -> SimulationError:
 # ---- reverse sweeps -----------------------------------------------------------------------------
 
 
+class _EulerCurve:
+    """The way from the start of a step of semi-implicit Euler to its end, and the gradients."""
+
+    node = np.ones(1)
+
+    def __init__(self, start: Solved, h: float) -> None:
+        first, self._h = start.state, h
+        self._faster = first.with_(velocity=first.velocity + h * start.acceleration)
+        self._rate, self._still = pose_derivatives(self._faster, 0.0 * start.acceleration)
+        self._still[:] = 0.0
+
+    def end(self, k: int, time: float) -> State:
+        """Return the end before its joints were closed."""
+        del k
+        end = moved(self._faster, self._rate, self._still, self._still, self._h)
+        return replace(end, velocity=self._faster.velocity, time=time)
+
+    def move_back(self, k: int, g: StateGradient) -> None:
+        """Turn the gradient by the open end into that by the start."""
+        del k
+        still, of_rate = self._still, np.zeros_like(self._rate)
+        self._of_start = by = StateGradient.zero(len(still))
+        curve = self._faster.position, self._faster.orientation, self._rate, still, still
+        outputs = by.twist, of_rate, np.empty_like(still), np.empty_like(still)
+        native.moved_gradients(curve, self._h, g.twist, by.acceleration, outputs)
+        at = self._faster.orientation, self._faster.velocity, by.acceleration
+        native.add_pose_derivative_gradients(*at, of_rate, still, by)
+        by.velocity[:] += g.velocity
+        by.acceleration[:] = self._h * by.velocity
+
+    def gradient_by_start(self) -> StateGradient:
+        """Return the gradient by the start."""
+        return self._of_start
+
+
 class _Curves:
     """The curves from the start of a step to its stages, and the gradients by what makes them."""
 
     def __init__(self, start: Solved, h: float, method: Tableau, values: FloatArray) -> None:
         self._start, self._h, self._method, (s, n, _) = start, h, method, values.shape
+        self.node = method.node
         parts = np.split(values[:-1].reshape(-1, 19), [3, 7, 13], axis=1)[1:]
         self._stages = [np.ascontiguousarray(part).reshape(s - 1, n, -1) for part in parts]
         state = start.state
@@ -197,6 +240,7 @@ class ExplicitAdjoint(Adjoint):
 
     def __init__(self, tape: Tape, system: System, control: Control | None) -> None:
         super().__init__(system, control)
+        self._scheme = tape.scheme
         self._tape, self._length = tape, min(1.0, system.typical_length)
         self._linear: dict[int, LinearDynamics] = {}
 
@@ -219,15 +263,19 @@ class ExplicitAdjoint(Adjoint):
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
-        (start, (time, dynamics, _), stages), open_stages = step, RK4.open_stages
+        start, (time, dynamics, _), stages = step
         assert stages is not None
-        assert open_stages is not None
-        method = (open_stages, RK4)[stages.attempt]
-        first, n_stages, at = start.state, len(method.node), self._at(dynamics)
-        h = time - first.time
-        times = [*(first.time + method.node[:-1] * h).tolist(), time]
+        first, at, h = start.state, self._at(dynamics), time - start.state.time
+        curves: _EulerCurve | _Curves
+        if isinstance(self._scheme, Tableau):
+            method = self._scheme if stages.attempt else self._scheme.open_stages
+            assert method is not None
+            curves = _Curves(start, h, method, stages.values)
+        else:
+            method, curves = self._scheme, _EulerCurve(start, h)
+        node, n_stages = curves.node, len(curves.node)
+        times = [*(first.time + node[:-1] * h).tolist(), time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
-        curves = _Curves(start, h, method, stages.values)
         by_before = np.zeros_like(first.velocity)
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
@@ -238,8 +286,8 @@ class ExplicitAdjoint(Adjoint):
             acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
             at.move_to(states[k])
             self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
-            if is_end or method is RK4:
-                is_near = k > 0 and method.node[k] == method.node[k - 1]  # as native steps do
+            if is_end or stages.attempt:
+                is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None
                 by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
             if not at.dynamics.is_planar:

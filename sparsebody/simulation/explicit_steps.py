@@ -22,7 +22,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control, ControlArguments
-from sparsebody.simulation.integrators import Composition, Tableau
+from sparsebody.simulation.integrators import Composition, ExplicitScheme, SemiImplicitEuler, Tableau
 from sparsebody.simulation.stabilization import (
     NO_PIVOT,
     Evaluate,
@@ -72,7 +72,7 @@ class ExplicitSteps:
     def __init__(
         self,
         system: System,
-        scheme: Tableau | Composition,
+        scheme: ExplicitScheme,
         small: Scales,
         control: Control | None,
         is_adaptive: bool,
@@ -89,6 +89,8 @@ class ExplicitSteps:
         self._first_attempt = 0
         if isinstance(scheme, Composition):
             self._attempts = [_composition(scheme, system)]
+        elif isinstance(scheme, SemiImplicitEuler):
+            self._attempts = [(np.ones(1), lambda native, *of: native.semi_implicit_step(*of))]
         else:
             self._attempts = [_attempt(scheme, True, is_adaptive)]
             reads_prescribed = control is not None and len(system.coordinates.prescribed) > 0
