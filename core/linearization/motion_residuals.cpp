@@ -440,4 +440,13 @@ void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const G
     }
 }
 
+void MotionResiduals::add_row_forces(View<const double> u, View<double, 2> force) const {
+  for (const Connection& c : connections_) {
+    Wrench t;
+    for (Index k = c.first_row; k < c.end_row; ++k) t += u[k] * rows_[k];
+    if (c.body[1] >= 0) t.add_to(&force(c.body[1], 0));
+    if (c.body[0] >= 0) (-c.X_p.transpose(t)).add_to(&force(c.body[0], 0));
+  }
+}
+
 }  // namespace sparsebody::linearization

@@ -165,6 +165,19 @@ class ForwardDynamics:
         return isinstance(self.evaluator.assembler, PlanarAssembler)
 
     @property
+    def rotational_inertia(self) -> FloatArray:
+        """(n_bodies, 3, 3) that of the bodies, or what motions in their plane know of it.
+
+        Products of inertia with the normal make reactions of joints only.
+        """
+        inertia, normal = self.system.inertia, self.evaluator.assembler.normal
+        if normal is None:
+            return inertia
+        along = normal[:, :, None] * normal[:, None]
+        across = np.eye(3) - along
+        return np.asarray(along @ inertia @ along + across @ inertia @ across)
+
+    @property
     def is_krylov(self) -> bool:
         """Whether solutions take Krylov steps."""
         return isinstance(self.evaluator, KrylovEvaluator)

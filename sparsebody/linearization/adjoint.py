@@ -48,7 +48,7 @@ from sparsebody.simulation.simulate import Run, prepared_dynamics
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
-ADJOINT_METHODS = "rk4", "semi-implicit-euler", "generalized-alpha"
+ADJOINT_METHODS = "rk4", "semi-implicit-euler", "variational", "variational-4", "generalized-alpha"
 """The methods of `simulate` whose steps have an adjoint."""
 
 _STAGE_SIZE = 19  # numbers of a body in a stage of an explicit method

@@ -24,18 +24,25 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SimulationError
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.state_gradients import (
     Adjoint,
+    Displacement,
     LinearDynamics,
     StateGradient,
-    force_cross,
+    unretract,
 )
+from sparsebody.linearization.variational_adjoint import Motion, part_back
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import ExplicitScheme, Tableau, moved, pose_derivatives
+from sparsebody.simulation.integrators import (
+    Composition,
+    ExplicitScheme,
+    Tableau,
+    moved,
+    pose_derivatives,
+)
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
@@ -242,7 +249,7 @@ class ExplicitAdjoint(Adjoint):
         super().__init__(system, control)
         self._scheme = tape.scheme
         self._tape, self._length = tape, min(1.0, system.typical_length)
-        self._linear: dict[int, LinearDynamics] = {}
+        self._linear: dict[int, tuple[LinearDynamics, System]] = {}
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
@@ -259,10 +266,17 @@ class ExplicitAdjoint(Adjoint):
         return g
 
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
-        return self._linear.setdefault(id(dynamics), LinearDynamics(dynamics))
+        """Go on with dynamics, and with what these know of the inertias."""
+        if id(dynamics) not in self._linear:
+            system = replace(dynamics.system, inertia=dynamics.rotational_inertia)
+            self._linear[id(dynamics)] = LinearDynamics(dynamics), system
+        linear, self.system = self._linear[id(dynamics)]
+        return linear
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
+        if isinstance(self._scheme, Composition):
+            return self._composition(step, self._scheme, g)
         start, (time, dynamics, _), stages = step
         assert stages is not None
         first, at, h = start.state, self._at(dynamics), time - start.state.time
@@ -272,7 +286,7 @@ class ExplicitAdjoint(Adjoint):
             assert method is not None
             curves = _Curves(start, h, method, stages.values)
         else:
-            method, curves = self._scheme, _EulerCurve(start, h)
+            curves = _EulerCurve(start, h)
         node, n_stages = curves.node, len(curves.node)
         times = [*(first.time + node[:-1] * h).tolist(), time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
@@ -280,6 +294,7 @@ class ExplicitAdjoint(Adjoint):
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
             if not is_end:
+                assert isinstance(curves, _Curves)
                 g = curves.gradient_by_stage(k)
             g.twist[:] += by_before
             by_before[:] = 0.0
@@ -290,10 +305,32 @@ class ExplicitAdjoint(Adjoint):
                 is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None
                 by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
-            if not at.dynamics.is_planar:
-                _unretract(at.dynamics, curves.end(k, times[k]), g)
+            unretract(at.dynamics, curves.end(k, times[k]), g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
+
+    def _composition(self, step: Step, scheme: Composition, g: StateGradient) -> StateGradient:
+        """Return the same of a step of RATTLE's parts, of each v and v_1 of `part_back`."""
+        start, (time, dynamics, _), stages = step
+        assert stages is not None
+        first, at, h = start.state, self._at(dynamics), time - start.state.time
+        nodes = np.cumsum(scheme.parts)[:-1]
+        times = np.repeat([*(first.time + nodes * h).tolist(), time], 2).tolist()
+        way = [Motion(first, start.acceleration, stages.multiplier[0])]
+        for values, multiplier, at_time in zip(
+            stages.values, stages.multiplier, times, strict=True
+        ):
+            acceleration = np.ascontiguousarray(values[:, 13:])
+            way.append(Motion(_state(values, at_time, first), acceleration, multiplier))
+        at.move_to(way[-1].state)
+        self.accelerated(at, way[-1].state, g, (way[-1].acceleration, way[-1].multiplier))
+        by_wrench = np.zeros_like(g.twist)
+        for k in reversed(range(len(scheme.parts))):
+            pair = way[max(2 * k - 1, 0)], way[2 * k].state
+            ends = way[2 * k + 1], way[2 * k + 2].state
+            g, by_wrench = part_back(self, at, *pair, *ends, h * scheme.parts[k], g, by_wrench)
+        self.add_wrench(first.velocity, start.acceleration, by_wrench, g)
+        return g
 
     def _close(
         self,
@@ -308,43 +345,27 @@ class ExplicitAdjoint(Adjoint):
         Returns that by the pose of the stage before, whose factors closed this one if it is given.
         """
         opened, by_before = at.dynamics.retracted(opened), np.zeros_like(g.twist)
-        change, way = closed.velocity - opened.velocity, _twists(opened, closed)
+        change, way = closed.velocity - opened.velocity, Displacement.between(opened, closed)
         factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
-        tilt = largest(_twists(factors, closed)) / self._length
-        if tilt * max(largest(change) / speed, largest(way) / self._length) <= _ROUNDED_TILT:
+        distance = largest(way.twist) / self._length
+        tilt = largest(Displacement.between(factors, closed).twist) / self._length
+        if tilt * max(largest(change) / speed, distance) <= _ROUNDED_TILT:
             factors = closed
-        across = None if factors is closed else factors
-        by_velocity, by_pose = self.consistent(at, closed, g, across)
-        is_moved = largest(way) > _ROUNDED_CORRECTION * self._length
+            by_velocity, by_pose = self.consistent(at, closed, g)
+        else:
+            by_velocity = self.projected_velocity(at, closed, g, factors)
+            back, none = self.system.inverse_inertia @ way.transposed_rate, np.zeros_like(g.twist)
+            by_pose, g.twist[:] = self.closing(at, factors, closed, none, back, g.twist, 1.0)
+        is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
-            g.twist[:] += force_cross(way, g.twist)
+            g.twist[:] = way.of_start(g.twist)
         by_factors = by_before if factors is before else g.twist
         at.move_to(factors)
         if is_moved:
-            by_factors += self.of_factors(at, factors, way, by_pose)
+            by_factors += self.of_factors(at, factors, way.twist, by_pose)
         if largest(change) > _ROUNDED_CORRECTION * speed:
             by_factors += self.of_factors(at, factors, change, by_velocity)
         return by_before
-
-
-def _twists(start: State, end: State) -> FloatArray:
-    """Return the small twists (n_bodies, 6) that lead from poses to others."""
-    still = np.zeros((len(start.position), 7))
-    way = np.hstack([end.position - start.position, end.orientation - start.orientation])
-    return simulation.moved(start.position, start.orientation, way, still, still, 0.0)[2]
-
-
-def _unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
-    """Turn gradients by states within subgroups into those by the states they come from."""
-    fixed, projection = dynamics.evaluator.assembler.retraction
-    if len(fixed) == 0:
-        return
-    g.velocity[:] = np.einsum("nji,nj->ni", projection, g.velocity)
-    R, point, across = body_rotations(opened), fixed[:, 12:15], fixed[:, 18:27].reshape(-1, 3, 3)
-    world = np.einsum("nij,nj->ni", R, g.twist[:, 3:])
-    in_body = np.einsum("nji,nkj,nk->ni", R, across, world)
-    g.twist[:, 3:] -= in_body
-    g.twist[:, :3] -= np.cross(point, in_body)
 
 
 def _state(stage: FloatArray, time: float, start: State) -> State:

@@ -32,6 +32,7 @@ from sparsebody.linearization.state_gradients import (
     StateGradient,
     force_cross,
     momenta,
+    transported,
 )
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
@@ -245,7 +246,7 @@ class ImplicitAdjoint(Adjoint):
             by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
             self._accelerated(there, b, by)
-            g.twist[:] += _transported(state, there.at.state, by.twist)
+            g.twist[:] += transported(state, there.at.state, by.twist)
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
         self._accelerated(here, b, g)
@@ -300,7 +301,7 @@ class ImplicitAdjoint(Adjoint):
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
         acceleration = (1.0 - step.ratio) * by_start - alpha_f / (1.0 - alpha_f) * by_rate
         velocity = by_velocity - by_end / (h * beta)
-        twist = _transported(start.state, end.state, by_pose)
+        twist = transported(start.state, end.state, by_pose)
         return StateGradient(twist, velocity, acceleration), step.ratio * by_start
 
 
@@ -376,9 +377,3 @@ def _inverse_tangents(y: FloatArray) -> FloatArray:
     units = np.broadcast_to(np.eye(6)[:, None], (6, *y.shape))
     columns = [simulation.inverse_tangent_products(y, np.ascontiguousarray(m)) for m in units]
     return np.stack(columns, axis=2)
-
-
-def _transported(start: State, end: State, force: FloatArray) -> FloatArray:
-    """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
-    first, last = ((state.position, state.orientation) for state in (start, end))
-    return linearization.transported_forces(first, last, force)

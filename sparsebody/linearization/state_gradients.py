@@ -5,8 +5,11 @@ With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a
 - by accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
   changes of these equations;
 - by a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p by
-  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias; by
-  a projected pose likewise.
+  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias.
+
+A pose at a displacement t with f = A_f' mu, t a function of f, that closes its joints, delta = 0,
+has gradients g by its twist that become p = (dt/df)' B' (g - E' kappa) by f, with A_f p = 0, for
+dq = Ad^-1 dq_o + B dt and E the rates of delta.
 """
 
 from __future__ import annotations
@@ -22,12 +25,16 @@ from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
+from sparsebody.simulation.implicit.generalized_alpha import cross_products
 from sparsebody.simulation.stabilization import largest
 
 _NOTHING = np.zeros(0)
+_MOST_CORRECTIONS = 30
+_ROUNDED_CORRECTION = 1e-14  # relative, of the gradients of a pose that is closed
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
 _DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then xy xz yz
 
@@ -43,6 +50,34 @@ class StateGradient(NamedTuple):
     def zero(cls, n_bodies: int) -> StateGradient:
         """Return zeros."""
         return cls(*np.zeros((3, n_bodies, 6)))
+
+
+class Displacement(NamedTuple):
+    """The twists t = (w, u) from poses to others, x += R u and q <- q exp(w)."""
+
+    start: State
+    end: State
+    twist: FloatArray  # (n_bodies, 6)
+    transposed_rate: FloatArray  # (n_bodies, 6, 6) B', B the rates of the end by them
+
+    @classmethod
+    def between(cls, start: State, end: State) -> Displacement:
+        """Return that between the poses of states."""
+        poses = ((state.position, state.orientation) for state in (start, end))
+        return cls(start, end, *native.displacements(*poses))
+
+    def of_start(self, by_end: FloatArray) -> FloatArray:
+        """Return the gradient (n_bodies, 6) by the start, with t as it is, of that by the end."""
+        return transported(self.start, self.end, by_end)
+
+    def to_start(self, force: FloatArray) -> FloatArray:
+        """Return moments and forces (n_bodies, 6) in the axes of the start."""
+        turn = self.transposed_rate[:, 3:, 3:]
+        return (force.reshape(-1, 2, 3) @ np.swapaxes(turn, 1, 2)).reshape(-1, 6)
+
+    def to_end(self, force: FloatArray) -> FloatArray:
+        """Return moments and forces (n_bodies, 6) in the axes of the end."""
+        return (force.reshape(-1, 2, 3) @ self.transposed_rate[:, 3:, 3:]).reshape(-1, 6)
 
 
 class LinearDynamics:
@@ -63,8 +98,12 @@ class LinearDynamics:
                 f"at t = {state.time:.6g} s it is in doubt which constraint rows are dependent, "
                 "and there are no factors for a gradient; begin at another pose"
             )
-        if state is not self._state:
-            self._state, self._assembly = state, None
+        here, self._state = self._state, state
+        if not (
+            np.array_equal(state.position, here.position)
+            and np.array_equal(state.orientation, here.orientation)
+        ):
+            self._assembly = None
 
     def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Return accelerations and multipliers at the state."""
@@ -179,19 +218,74 @@ class Adjoint:
         return None if self.control is None else self.control(state.time, state)
 
     def consistent(
-        self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
+        self, at: LinearDynamics, state: State, g: StateGradient
     ) -> tuple[FloatArray, FloatArray]:
         """Turn the gradient by a consistent state into that by the state before its projection.
 
+        The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
+        """
+        by_velocity = self.projected_velocity(at, state, g)
+        by_pose = at.solve(g.twist, self.size)[0]
+        g.twist[:] = momenta(self.system, by_pose)
+        return by_velocity, by_pose
+
+    def projected_velocity(
+        self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
+    ) -> FloatArray:
+        """Turn the gradient by a projected velocity into those by the velocity before and the pose.
+
         The projection moves along M^-1 A_f', with the rows at the pose of `factors` if it is given.
-        Returns p of the velocity and of the pose.
+        Returns p.
         """
         by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        by_pose = at.solve_across(g.twist, self.size, factors)[0]
         g.velocity[:] = momenta(self.system, by_velocity)
-        g.twist[:] = momenta(self.system, by_pose)
-        return by_velocity, by_pose
+        return by_velocity
+
+    def closing(
+        self,
+        at: LinearDynamics,
+        factors: State,
+        closed: State,
+        constant: FloatArray,
+        back: FloatArray,
+        g: FloatArray,
+        scale: float,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return p = constant + back (g - E' kappa) with A_f p = 0, and g - E' kappa.
+
+        A_f and E are rows at the poses of `factors` and of the closed state; `back` (n_bodies, 6,
+        6) is (dt/df)' B', about `scale` M^-1.
+        """
+        system, still = self.system, np.zeros_like(g)
+        at.move_to(factors)
+        rest = constraint_errors(system, factors.with_(velocity=still))[1]
+        rows = Residuals(system, closed.with_(velocity=still), still, np.zeros(system.n_rows))
+        remaining, before = g.copy(), np.inf
+        put_in_plane(at.dynamics, remaining)
+        p = constant + product(back, remaining)
+        for _ in range(_MOST_CORRECTIONS):
+            rate = constraint_errors(system, factors.with_(velocity=p))[1] - rest
+            change, kappa = at.solve(still, self.size, -rate)
+            size = largest(change)
+            if not size < 0.5 * before:
+                break
+            rows.native.add_row_forces(-kappa / scale, remaining)
+            p, before = constant + product(back, remaining), size
+            if size <= _ROUNDED_CORRECTION * largest(p):
+                break
+        return p, remaining
+
+    def add_wrench(
+        self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient
+    ) -> None:
+        """Add the gradients of y' (M a + v x* M v)."""
+        across = cross_products(velocity, y)
+        g.acceleration[:] += momenta(self.system, y)
+        g.velocity[:] -= force_cross(y, momenta(self.system, velocity))
+        g.velocity[:] -= momenta(self.system, across)
+        self.add_inertial(-y, acceleration)
+        self.add_inertial(across, velocity)
 
     def of_factors(
         self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
@@ -213,6 +307,41 @@ class Adjoint:
         still = np.zeros_like(motion)
         at = state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
         return Residuals(self.system, *at).vjp(still, multiplier)["position"]
+
+
+def product(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return the products (n, 6) of matrices (n, 6, 6) and vectors (n, 6)."""
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+
+
+def transported(start: State, end: State, force: FloatArray) -> FloatArray:
+    """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
+    first, last = ((state.position, state.orientation) for state in (start, end))
+    return native.transported_forces(first, last, force)
+
+
+def put_in_plane(dynamics: ForwardDynamics, motion: FloatArray) -> None:
+    """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
+    normal = dynamics.evaluator.assembler.normal
+    if normal is not None:
+        along = normal[:, :, None] * normal[:, None]
+        motion[:, :3] = (along @ motion[:, :3, None])[:, :, 0]
+        motion[:, 3:] -= (along @ motion[:, 3:, None])[:, :, 0]
+
+
+def unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
+    """Turn gradients by states within subgroups into those by the states they come from."""
+    for part in g.twist, g.velocity:
+        put_in_plane(dynamics, part)
+    fixed, projection = dynamics.evaluator.assembler.retraction
+    if len(fixed) == 0:
+        return
+    g.velocity[:] = np.einsum("nji,nj->ni", projection, g.velocity)
+    R, point, across = body_rotations(opened), fixed[:, 12:15], fixed[:, 18:27].reshape(-1, 3, 3)
+    world = np.einsum("nij,nj->ni", R, g.twist[:, 3:])
+    in_body = np.einsum("nji,nkj,nk->ni", R, across, world)
+    g.twist[:, 3:] -= in_body
+    g.twist[:, :3] -= np.cross(point, in_body)
 
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:

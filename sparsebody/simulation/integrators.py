@@ -283,7 +283,9 @@ RADAU_IIA = Collocation(np.array([(4.0 - 6.0**0.5) / 10.0, (4.0 + 6.0**0.5) / 10
 """Order 5, for precise and for stiff motions. Ehle (1969)."""
 
 INTEGRATORS: dict[str, Integrator | ImplicitIntegrator] = {
-    "semi-implicit-euler": Integrator(semi_implicit_euler_step, order=1, scheme=SemiImplicitEuler()),
+    "semi-implicit-euler": Integrator(
+        semi_implicit_euler_step, order=1, scheme=SemiImplicitEuler()
+    ),
     "rk4": Integrator(RK4.step, order=4, scheme=RK4),
     "variational": Integrator(RK4.step, order=2, scheme=RATTLE),
     "variational-4": Integrator(RK4.step, order=4, scheme=SUZUKI),
