@@ -32,6 +32,8 @@ void bind_linearization(nb::module_& m) {
   def<"discrete_rotation_slopes(inertia, twist)">(
       m, &discrete_rotation_slopes, "Momenta (n, 3) of discrete rotations, and S'^-1 (n, 3, 3), S their rates.");
   def<"momenta(mass, inertia, velocity)">(m, &momenta, "M v (n, 6).");
+  def_kernel<"add_inertial_gradients(p, change, mass, inertia)">(
+      m, &add_inertial_gradients, "Add the gradients of -p' M change by masses and inertias.");
   def<"force_cross(velocity, force)">(m, &force_cross, "v x* f (n, 6).");
   def_kernel<"add_pose_derivative_gradients(orientation, velocity, acceleration, rate, curvature, gradients)">(
       m, &add_pose_derivative_gradients, "Add gradients by a state of those by y' and y'' there.");

@@ -175,6 +175,19 @@ inline Array<double, 2> momenta(View<const double> mass, View<const double, 3> i
   return out;
 }
 
+// Adds the gradients of -p' M change by masses, and by inertias (n, 6): xx yy zz xy xz yz.
+inline void add_inertial_gradients(View<const double, 2> p, View<const double, 2> change, View<double> mass,
+                                   View<double, 2> inertia) {
+  for (Index i = 0; i < p.rows(); ++i) {
+    const auto [n, f] = Motion<double>::load(&p(i, 0));
+    const auto [w, u] = Motion<double>::load(&change(i, 0));
+    mass[i] -= dot(f, u);
+    const double of[6] = {n.x * w.x,           n.y * w.y,           n.z * w.z, n.x * w.y + n.y * w.x,
+                          n.x * w.z + n.z * w.x, n.y * w.z + n.z * w.y};
+    for (int a = 0; a < 6; ++a) inertia(i, a) -= of[a];
+  }
+}
+
 // v x* f (n, 6). Featherstone (2008), eq. (2.34).
 inline Array<double, 2> force_cross(View<const double, 2> velocity, View<const double, 2> force) {
   auto out = Array<double, 2>::uninitialized(force.shape());

@@ -100,6 +100,8 @@ void bind_simulation_implicit(nb::module_& m) {
   def<"inverse_tangent_forces(y, f)">(
       m, of_twists([](const auto& y, const auto& f) { return inverse_tangent_transposed(y, {f.angular, f.linear}); }),
       "T(y)^-1' f (n, 6), to fifth order in y.");
+  def<"cross_products(v, m)">(m, of_twists([](const auto& v, const auto& m) { return cross(v, m); }),
+                              "v x m of motions (n, 6). Featherstone (2008), eq. (2.33).");
   def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
   def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
 }

@@ -305,7 +305,8 @@ class ExplicitAdjoint(Adjoint):
                 is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None
                 by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
-            unretract(at.dynamics, curves.end(k, times[k]), g)
+            if not at.dynamics.is_planar:
+                unretract(at.dynamics, curves.end(k, times[k]), g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
 
@@ -355,7 +356,8 @@ class ExplicitAdjoint(Adjoint):
         else:
             by_velocity = self.projected_velocity(at, closed, g, factors)
             back, none = self.system.inverse_inertia @ way.transposed_rate, np.zeros_like(g.twist)
-            by_pose, g.twist[:] = self.closing(at, factors, closed, none, back, g.twist, 1.0)
+            rows = self.rows_at(closed, none)
+            by_pose, g.twist[:] = self.closing(at, factors, rows, none, back, g.twist, 1.0)
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
             g.twist[:] = way.of_start(g.twist)

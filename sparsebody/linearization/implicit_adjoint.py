@@ -41,7 +41,6 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaCoefficients,
     AlphaState,
     RowMotion,
-    cross_products,
     row_motion,
 )
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
@@ -228,7 +227,7 @@ class ImplicitAdjoint(Adjoint):
             error = rows.error + dt * rows.velocity + 0.5 * dt * dt * across
             near.append((dt, tape.accelerations(moved, b, error)))
         jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
-        change = share * jerk + cross_products(state.velocity, here.acceleration) / 12.0
+        change = share * jerk + simulation.cross_products(state.velocity, here.acceleration) / 12.0
         n = self.system.n_rows
         tape.factorize_start(state, b)
         shift, nu = tape.solve(np.zeros_like(change), h * h * rows.product(change))

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import linearization as native
+from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -29,14 +30,12 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
-from sparsebody.simulation.implicit.generalized_alpha import cross_products
 from sparsebody.simulation.stabilization import largest
 
 _NOTHING = np.zeros(0)
 _MOST_CORRECTIONS = 30
 _ROUNDED_CORRECTION = 1e-14  # relative, of the gradients of a pose that is closed
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
-_DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then xy xz yz
 
 
 class StateGradient(NamedTuple):
@@ -246,7 +245,7 @@ class Adjoint:
         self,
         at: LinearDynamics,
         factors: State,
-        closed: State,
+        rows: Residuals,
         constant: FloatArray,
         back: FloatArray,
         g: FloatArray,
@@ -254,13 +253,12 @@ class Adjoint:
     ) -> tuple[FloatArray, FloatArray]:
         """Return p = constant + back (g - E' kappa) with A_f p = 0, and g - E' kappa.
 
-        A_f and E are rows at the poses of `factors` and of the closed state; `back` (n_bodies, 6,
+        A_f are rows at the pose of `factors`, E the closed ones of `rows`; `back` (n_bodies, 6,
         6) is (dt/df)' B', about `scale` M^-1.
         """
         system, still = self.system, np.zeros_like(g)
         at.move_to(factors)
         rest = constraint_errors(system, factors.with_(velocity=still))[1]
-        rows = Residuals(system, closed.with_(velocity=still), still, np.zeros(system.n_rows))
         remaining, before = g.copy(), np.inf
         put_in_plane(at.dynamics, remaining)
         p = constant + product(back, remaining)
@@ -268,11 +266,12 @@ class Adjoint:
             rate = constraint_errors(system, factors.with_(velocity=p))[1] - rest
             change, kappa = at.solve(still, self.size, -rate)
             size = largest(change)
-            if not size < 0.5 * before:
+            contraction = size / before
+            if not contraction < 0.5:
                 break
             rows.native.add_row_forces(-kappa / scale, remaining)
-            p, before = constant + product(back, remaining), size
-            if size <= _ROUNDED_CORRECTION * largest(p):
+            p, is_first, before = constant + product(back, remaining), before == np.inf, size
+            if size * (is_first or contraction) <= _ROUNDED_CORRECTION * largest(p):
                 break
         return p, remaining
 
@@ -280,7 +279,7 @@ class Adjoint:
         self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient
     ) -> None:
         """Add the gradients of y' (M a + v x* M v)."""
-        across = cross_products(velocity, y)
+        across = simulation.cross_products(velocity, y)
         g.acceleration[:] += momenta(self.system, y)
         g.velocity[:] -= force_cross(y, momenta(self.system, velocity))
         g.velocity[:] -= momenta(self.system, across)
@@ -297,16 +296,20 @@ class Adjoint:
 
     def add_inertial(self, p: FloatArray, change: FloatArray) -> None:
         """Add the gradients of -p' M change by masses and inertias."""
-        both, parameters = p[:, :3, None] * change[:, None, :3], self.by_parameters
-        parameters["mass"] -= np.einsum("ni,ni->n", p[:, 3:], change[:, 3:])
-        parameters["inertia"][:, :3] -= both[:, _DIAGONAL, _DIAGONAL]
-        parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND] + both[:, _SECOND, _FIRST]
+        of = self.by_parameters["mass"], self.by_parameters["inertia"]
+        native.add_inertial_gradients(p, np.ascontiguousarray(change), *of)
+
+    def rows_at(self, state: State, motion: FloatArray) -> Residuals:
+        """Return residuals of which u . r is u' A motion."""
+        still = np.zeros_like(motion)
+        return Residuals(
+            self.system, state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
+        )
 
     def of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
         """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
-        still = np.zeros_like(motion)
-        at = state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
-        return Residuals(self.system, *at).vjp(still, multiplier)["position"]
+        residuals = self.rows_at(state, motion)
+        return residuals.vjp(np.zeros_like(motion), multiplier)["position"]
 
 
 def product(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
@@ -324,15 +327,13 @@ def put_in_plane(dynamics: ForwardDynamics, motion: FloatArray) -> None:
     """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
     normal = dynamics.evaluator.assembler.normal
     if normal is not None:
-        along = normal[:, :, None] * normal[:, None]
-        motion[:, :3] = (along @ motion[:, :3, None])[:, :, 0]
-        motion[:, 3:] -= (along @ motion[:, 3:, None])[:, :, 0]
+        angular, linear = (np.einsum("ni,ni->n", normal, part) for part in np.hsplit(motion, 2))
+        motion[:, :3] = normal * angular[:, None]
+        motion[:, 3:] -= normal * linear[:, None]
 
 
 def unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
     """Turn gradients by states within subgroups into those by the states they come from."""
-    for part in g.twist, g.velocity:
-        put_in_plane(dynamics, part)
     fixed, projection = dynamics.evaluator.assembler.retraction
     if len(fixed) == 0:
         return

@@ -27,6 +27,7 @@ from sparsebody.linearization.state_gradients import (
     force_cross,
     momenta,
     product,
+    put_in_plane,
     unretract,
 )
 from sparsebody.model.system import State
@@ -75,28 +76,29 @@ def part_back(
     weight, pi = at.solve(g.velocity, adjoint.size)
     left = momenta(system, end.velocity) - p_end - 0.5 * h * next_push
     nu = at.solve(left, largest(left))[1]
-    g.twist[:] += adjoint.of_rows(here, nu, weight) - adjoint.of_rows(here, pi, end.velocity)
+    rows = adjoint.rows_at(here, end.velocity)
+    g.twist[:] += adjoint.of_rows(here, nu, weight)
+    g.twist[:] -= rows.vjp(np.zeros_like(weight), pi)["position"]
     adjoint.add_inertial(weight, end.velocity)
 
     of_push = by_wrench + 0.5 * h * weight
     by = StateGradient(g.twist, *np.zeros((2, *weight.shape)))
     adjoint.add_wrench(predicted.state.velocity, predicted.acceleration, of_push, by)
     adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
+    put_in_plane(at.dynamics, by.twist)
+    put_in_plane(at.dynamics, by.velocity)
     unretract(at.dynamics, here, by)
     change = product(system.inverse_inertia, by.velocity)
     adjoint.add_inertial(change, here.velocity)
 
     by_p, by_push = weight + change, 0.5 * h * change
-    turn = np.zeros_like(by_p)  # of axes
-    for force, of in ((p_end, by_p), (push_end, by_push)):
-        pairs = (np.cross(force[:, k : k + 3], of[:, k : k + 3]) for k in (0, 3))
-        turn[:, :3] -= sum(pairs)
+    turn = force_cross(by_p, p_end) + force_cross(by_push, push_end)  # of axes
+    turn[:, 3:] = 0.0
     back = way.transposed_rate.copy()
     back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
     back[:, 3:, 3:] /= system.mass[:, None, None]
     constant = way.to_start(by_p) + h * product(back, turn)
-    closing = adjoint.closing(at, first, here, constant, h * back, g.twist, h)
-    weight, by_end = closing
+    weight, by_end = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
     by_displacement = product(back, turn + by_end)
     adjoint.add_inertial(of_rotation(by_displacement, way.twist), way.twist)
 

@@ -238,7 +238,7 @@ class StartingValues:
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
             rate += self.accelerations(moved, b, error)[0] / (2.0 * t)
         error = (1.0 / 6.0 - method.beta - 0.5 * method.shift) * rate
-        error += cross_products(state.velocity, acceleration) / 12.0
+        error += native.cross_products(state.velocity, acceleration) / 12.0
         correction = self._least(state, b, h * h * rows.product(error))
         return AlphaState(
             state.with_(velocity=state.velocity + correction),
@@ -326,10 +326,3 @@ def row_motion(system: System, state: State) -> RowMotion:
         np.concatenate([motion.velocity_error, stretch.rate[element, row]]),
         np.concatenate([constraint.acceleration, -drift]),
     )
-
-
-def cross_products(v: FloatArray, m: FloatArray) -> FloatArray:
-    """Return v x m of motions (n, 6). Featherstone (2008), eq. (2.33)."""
-    angular = np.cross(v[:, :3], m[:, :3])
-    linear = np.cross(v[:, :3], m[:, 3:]) + np.cross(v[:, 3:], m[:, :3])
-    return np.concatenate([angular, linear], axis=1)
