@@ -33,8 +33,8 @@ from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
 
 _NOTHING = np.zeros(0)
-_MOST_CORRECTIONS = 30
-_ROUNDED_CORRECTION = 1e-14  # relative, of the gradients of a pose that is closed
+_SOLVED, _UNSOLVED = 1e-12, 1e-8  # residuals of iterations, relative: sought, and too large
+_MOST_ITERATIONS = 60
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
 
 
@@ -259,21 +259,26 @@ class Adjoint:
         system, still = self.system, np.zeros_like(g)
         at.move_to(factors)
         rest = constraint_errors(system, factors.with_(velocity=still))[1]
-        remaining, before = g.copy(), np.inf
-        put_in_plane(at.dynamics, remaining)
-        p = constant + product(back, remaining)
-        for _ in range(_MOST_CORRECTIONS):
+
+        def multipliers(p: FloatArray) -> FloatArray:
+            """Those whose forces times M^-1 change the rows as p does."""
             rate = constraint_errors(system, factors.with_(velocity=p))[1] - rest
-            change, kappa = at.solve(still, self.size, -rate)
-            size = largest(change)
-            contraction = size / before
-            if not contraction < 0.5:
-                break
-            rows.native.add_row_forces(-kappa / scale, remaining)
-            p, is_first, before = constant + product(back, remaining), before == np.inf, size
-            if size * (is_first or contraction) <= _ROUNDED_CORRECTION * largest(p):
-                break
-        return p, remaining
+            return at.solve(still, self.size, -rate)[1] / scale
+
+        def forces(kappa: FloatArray) -> FloatArray:
+            rows.native.add_row_forces(np.ascontiguousarray(kappa), out := np.zeros_like(g))
+            return out
+
+        def effect(kappa: FloatArray) -> FloatArray:
+            return product(back, forces(kappa))
+
+        p = constant + product(back, g)
+        right = multipliers(p)
+        share = largest(effect(right)) / (largest(p) or 1.0)
+        kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share)
+        remaining = g - forces(kappa)
+        put_in_plane(at.dynamics, remaining)
+        return constant + product(back, remaining), remaining
 
     def add_wrench(
         self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient
@@ -312,6 +317,34 @@ class Adjoint:
         return residuals.vjp(np.zeros_like(motion), multiplier)["position"]
 
 
+def solve_near_identity(
+    product: Callable[[FloatArray], FloatArray], right: FloatArray, share: float = 1.0
+) -> FloatArray:
+    """Return x of a linear equation whose matrix, given by its products, is near 1.
+
+    By generalized conjugate residuals, until a residual times `share`, that of x in what it is for,
+    is rounding. Eisenstat, Elman and Schultz (1983), SIAM J. Numer. Anal. 20:345.
+    """
+    x, residual = np.zeros_like(right), right.copy()
+    directions = list[tuple[FloatArray, FloatArray]]()
+    size = first = float(np.linalg.norm(right))
+    while size * share > _SOLVED * first and len(directions) < _MOST_ITERATIONS:
+        direction, image = residual.copy(), product(residual)
+        for other, its_image in directions:
+            along = np.vdot(its_image, image)
+            image -= along * its_image
+            direction -= along * other
+        length = float(np.linalg.norm(image)) or 1.0
+        directions.append((direction / length, image / length))
+        step = np.vdot(directions[-1][1], residual)
+        x += step * directions[-1][0]
+        residual -= step * directions[-1][1]
+        size = float(np.linalg.norm(residual))
+    if not size * share <= _UNSOLVED * first:
+        raise SimulationError("iterations for a gradient do not converge; take smaller steps")
+    return x
+
+
 def product(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     """Return the products (n, 6) of matrices (n, 6, 6) and vectors (n, 6)."""
     return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
@@ -327,9 +360,9 @@ def put_in_plane(dynamics: ForwardDynamics, motion: FloatArray) -> None:
     """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
     normal = dynamics.evaluator.assembler.normal
     if normal is not None:
-        angular, linear = (np.einsum("ni,ni->n", normal, part) for part in np.hsplit(motion, 2))
-        motion[:, :3] = normal * angular[:, None]
-        motion[:, 3:] -= normal * linear[:, None]
+        angular, linear = motion[:, :3], motion[:, 3:]
+        angular[:] = normal * np.einsum("ni,ni->n", normal, angular)[:, None]
+        linear -= normal * np.einsum("ni,ni->n", normal, linear)[:, None]
 
 
 def unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
