@@ -440,6 +440,15 @@ void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const G
     }
 }
 
+void MotionResiduals::row_products(View<const double, 2> motion, View<double> row) const {
+  std::fill(row.begin(), row.end(), 0.0);
+  for (const Connection& c : connections_) {
+    Twist x = row_of(motion, c.body[1]);
+    if (c.body[0] >= 0) x -= c.X_p * Twist::load(&motion(c.body[0], 0));
+    for (Index k = c.first_row; k < c.end_row; ++k) row[k] = dot(x, rows_[k]);
+  }
+}
+
 void MotionResiduals::add_row_forces(View<const double> u, View<double, 2> force) const {
   for (const Connection& c : connections_) {
     Wrench t;

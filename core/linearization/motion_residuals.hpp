@@ -73,6 +73,8 @@ class MotionResiduals {
   void jvp(const Directions& along, View<double, 2> force, View<double> row) const;
   // Fills the gradients of y . F + u . r, y (n, 6) and u (n_rows,).
   void vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const;
+  // Fills A m (n_rows,) of motions m (n, 6).
+  void row_products(View<const double, 2> motion, View<double> row) const;
   // Adds A' u (n, 6) of multipliers u (n_rows,).
   void add_row_forces(View<const double> u, View<double, 2> force) const;
 

@@ -26,13 +26,14 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.checkpoints import interval_of
+from sparsebody.linearization.collocation_adjoint import CollocationAdjoint, CollocationTape
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.implicit.step_equations import n_rows
-from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator, Tableau
+from sparsebody.simulation.integrators import INTEGRATORS, Collocation, Composition, Integrator, Tableau
 from sparsebody.simulation.options import (
     EVERY_STEP,
     Method,
@@ -48,7 +49,7 @@ from sparsebody.simulation.simulate import Run, prepared_dynamics
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
-ADJOINT_METHODS = "rk4", "semi-implicit-euler", "variational", "variational-4", "generalized-alpha"
+ADJOINT_METHODS = "rk4", "semi-implicit-euler", "variational", "variational-4", "generalized-alpha", "radau-iia"
 """The methods of `simulate` whose steps have an adjoint."""
 
 _STAGE_SIZE = 19  # numbers of a body in a stage of an explicit method
@@ -264,6 +265,9 @@ def simulate_with_pullback(
     if isinstance(INTEGRATORS[options.method], Integrator):
         run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape, system, function)
+    elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
+        run.stepper = nodes_tape = CollocationTape(run.problem, interval)
+        adjoint = partial(CollocationAdjoint, nodes_tape, run.problem, prepared, function)
     else:
         run.stepper = implicit = ImplicitTape(run.problem, interval)
         adjoint = partial(ImplicitAdjoint, implicit, prepared, function)
@@ -278,6 +282,8 @@ def step_size(system: System, method: str) -> int:
         n_stages = len(scheme.node) if isinstance(scheme, Tableau) else 1
         n_stages = 2 * len(scheme.parts) if isinstance(scheme, Composition) else n_stages
         return 8 * n_stages * (_STAGE_SIZE * n + system.n_rows)
+    if isinstance(scheme, Collocation):
+        return 8 * (len(scheme.node) + 1) * (_END_SIZE * n + n_rows(system))
     return 8 * (_END_SIZE * n + n_rows(system) + coordinates)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
@@ -43,12 +44,16 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     RowMotion,
     row_motion,
 )
-from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
+from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps, ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 from sparsebody.simulation.trajectory import Event
+
+
+Now = TypeVar("Now", bound=Newest)
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,27 +76,22 @@ class Solution:
     multiplier: FloatArray
 
 
-class ImplicitTape(ImplicitStepper):
-    """A stepper that keeps its steps with all their parts, or makes them again."""
+class StepTape(HalvedSteps[Now], Generic[Now, Part]):
+    """Keeps steps with all their parts, or makes them again: of a stepper that comes next."""
 
-    least_step = 0.0  # every record is the end of one
+    memory: FloatArray  # of that stepper
     first: State
-    first_compliance: float
 
     def __init__(self, problem: Problem, interval: int) -> None:
         super().__init__(problem)
-        self.steps = CheckpointedSteps[Checkpoint, float, list[ImplicitStep]](
-            interval, self._repeated
-        )
-        self._parts: list[ImplicitStep] = []  # of the newest step
-        self._reached: AlphaState | None = None  # its end, before joints were made stiffer
+        self.steps = CheckpointedSteps[Checkpoint, float, list[Part]](interval, self._repeated)
+        self._parts: list[Part] = []  # of the newest step
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        if self._now is not None:
-            return
+        if self._now is None:
+            self.first = state
         super().start(state)
-        self.first, self.first_compliance = state, self.compliance
 
     def advance(self, time: float) -> State:
         """Return the state at `time`, and keep the step to it."""
@@ -105,7 +105,7 @@ class ImplicitTape(ImplicitStepper):
         here = self.state, self.acceleration, 0, 0.0, self.rank
         return Checkpoint(0, *here, self.memory)
 
-    def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[ImplicitStep]]:
+    def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[Part]]:
         self.resume(start)
         self._note, steps = _ignore, []
         for time in times:
@@ -113,6 +113,25 @@ class ImplicitTape(ImplicitStepper):
             super().advance(time)
             steps.append(self._parts)
         return steps
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        raise NotImplementedError
+
+
+class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
+    """A stepper of the generalized-alpha method that keeps its steps."""
+
+    least_step = 0.0  # every record is the end of one
+    first_compliance: float
+    _reached: AlphaState | None = None  # the end of a step, before joints were made stiffer
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        is_first = self._now is None
+        super().start(state)
+        if is_first:
+            self.first_compliance = self.compliance
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         start, before, compliance, self._reached = self.now, self._h, self.compliance, None
@@ -183,39 +202,63 @@ class ImplicitTape(ImplicitStepper):
         return S.T.tocsc()
 
 
-class ImplicitAdjoint(Adjoint):
+class SweptSteps(Adjoint, Generic[Part]):
     """A reverse sweep over the steps of a tape; `dynamics` is of rigid joints at the start."""
 
     def __init__(
-        self, tape: ImplicitTape, dynamics: ForwardDynamics, control: Control | None
+        self, tape: StepTape[Any, Part], dynamics: ForwardDynamics, control: Control | None
     ) -> None:
         super().__init__(dynamics.system, control)
-        self._tape, self._linear = tape, LinearDynamics(dynamics)
-        self._transposed = TransposedStep(tape, self.system)
+        self._swept, self._linear = tape, LinearDynamics(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
-        by_mean = np.zeros_like(g.velocity)
-        for part in self._tape.steps.parts():
+        for part in self._swept.steps.parts():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
-                self.add(g, gradient_at(step.end.state.time))
-                g, by_mean = self._step(step, g, by_mean)
-        first = self._tape.first
-        self._tape.soften_to(self._tape.first_compliance)
-        self._start_back(first, g, by_mean)
+                self.add(g, gradient_at(self.end(step).time))
+                g = self.step_back(step, g)
+        first = self._swept.first
+        self.start_back(first, g)
         self.add(g, gradient_at(first.time))
         self._linear.move_to(first)
         self.consistent(self._linear, first, g)
         return g
 
-    def _start_back(self, state: State, g: StateGradient, by_mean: FloatArray) -> None:
+    def end(self, step: Part) -> State:
+        """Return the state at the end of a step."""
+        raise NotImplementedError
+
+    def step_back(self, step: Part, g: StateGradient) -> StateGradient:
+        """Return the gradient by the start of a step of that by its end."""
+        raise NotImplementedError
+
+    def start_back(self, state: State, g: StateGradient) -> None:
+        """Turn gradients by starting values into those by the state."""
+
+
+class ImplicitAdjoint(SweptSteps[ImplicitStep]):
+    """A reverse sweep over steps of the generalized-alpha method."""
+
+    def __init__(
+        self, tape: ImplicitTape, dynamics: ForwardDynamics, control: Control | None
+    ) -> None:
+        super().__init__(tape, dynamics, control)
+        self._tape, self._by_mean = tape, np.zeros((self.system.n_bodies, 6))
+        self._transposed = TransposedStep(tape, self.system)
+
+    def end(self, step: ImplicitStep) -> State:
+        """Return the state at the end of a step."""
+        return step.end.state
+
+    def start_back(self, state: State, g: StateGradient) -> None:
         """Turn gradients by starting values into those by the state.
 
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
         = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
         """
-        tape = self._tape
+        tape, by_mean = self._tape, self._by_mean
+        tape.soften_to(tape.first_compliance)
         method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
         b, rows = method.of_newton(h)[0], row_motion(self.system, state)
         share = 1.0 / 6.0 - method.beta - 0.5 * method.shift
@@ -277,10 +320,9 @@ class ImplicitAdjoint(Adjoint):
             for kind, some in springs.items()
         }
 
-    def _step(
-        self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray
-    ) -> tuple[StateGradient, FloatArray]:
-        """Return the gradients by the start of a step, of its state and of a."""
+    def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
+        """Return the gradient by the state at the start of a step; that by a is kept."""
+        by_mean = self._by_mean
         alpha_m, alpha_f, beta, gamma = method = self._tape.coefficients
         start, end, h = step.start, step.end, step.h
         self._tape.soften_to(step.compliance)
@@ -301,7 +343,8 @@ class ImplicitAdjoint(Adjoint):
         acceleration = (1.0 - step.ratio) * by_start - alpha_f / (1.0 - alpha_f) * by_rate
         velocity = by_velocity - by_end / (h * beta)
         twist = transported(start.state, end.state, by_pose)
-        return StateGradient(twist, velocity, acceleration), step.ratio * by_start
+        self._by_mean = step.ratio * by_start
+        return StateGradient(twist, velocity, acceleration)
 
 
 class TransposedStep:

@@ -33,7 +33,8 @@ from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
 
 _NOTHING = np.zeros(0)
-_SOLVED, _UNSOLVED = 1e-12, 1e-8  # residuals of iterations, relative: sought, and too large
+# Residuals of iterations, relative: sought, rounding if they no longer shrink, and too large
+_SOLVED, _STALLED, _UNSOLVED = 1e-12, 1e-9, 1e-8
 _MOST_ITERATIONS = 60
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
 
@@ -339,7 +340,9 @@ def solve_near_identity(
         step = np.vdot(directions[-1][1], residual)
         x += step * directions[-1][0]
         residual -= step * directions[-1][1]
-        size = float(np.linalg.norm(residual))
+        last, size = size, float(np.linalg.norm(residual))
+        if size * share <= _STALLED * first and size > 0.5 * last:
+            break
     if not size * share <= _UNSOLVED * first:
         raise SimulationError("iterations for a gradient do not converge; take smaller steps")
     return x
