@@ -33,7 +33,13 @@ from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.implicit.step_equations import n_rows
-from sparsebody.simulation.integrators import INTEGRATORS, Collocation, Composition, Integrator, Tableau
+from sparsebody.simulation.integrators import (
+    INTEGRATORS,
+    Collocation,
+    Composition,
+    Integrator,
+    Tableau,
+)
 from sparsebody.simulation.options import (
     EVERY_STEP,
     Method,
@@ -49,7 +55,14 @@ from sparsebody.simulation.simulate import Run, prepared_dynamics
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
-ADJOINT_METHODS = "rk4", "semi-implicit-euler", "variational", "variational-4", "generalized-alpha", "radau-iia"
+ADJOINT_METHODS = (
+    "rk4",
+    "semi-implicit-euler",
+    "variational",
+    "variational-4",
+    "generalized-alpha",
+    "radau-iia",
+)
 """The methods of `simulate` whose steps have an adjoint."""
 
 _STAGE_SIZE = 19  # numbers of a body in a stage of an explicit method

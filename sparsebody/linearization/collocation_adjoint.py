@@ -148,8 +148,17 @@ class _Nodes:
                 rows.native.row_products(weight, row)
             return corrected(*self.gradients(w, u, v), by_multiplier)
 
+        def effect(z: FloatArray) -> FloatArray:
+            """Weights of rows by their forces, as those of dependent ones are not unique."""
+            forces = np.zeros((2, *twist.shape))
+            for total, weights in zip(forces, split(z)[1:], strict=True):
+                for rows, weight, force in zip(self._rows, weights, total, strict=True):
+                    rows.native.add_row_forces(weight, force)
+            forces[1] *= matrix.rate
+            return np.append(z[: twist.size], forces)
+
         right = corrected(twist, velocity, np.zeros((s, len(self.no_rows))))
-        return split(solve_near_identity(product, right))
+        return split(solve_near_identity(product, right, effect))
 
     def gradients(
         self, w: FloatArray, u: FloatArray, v: FloatArray

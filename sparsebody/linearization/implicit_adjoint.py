@@ -51,7 +51,6 @@ from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 from sparsebody.simulation.trajectory import Event
 
-
 Now = TypeVar("Now", bound=Newest)
 Part = TypeVar("Part")
 

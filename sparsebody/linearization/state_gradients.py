@@ -276,7 +276,7 @@ class Adjoint:
         p = constant + product(back, g)
         right = multipliers(p)
         share = largest(effect(right)) / (largest(p) or 1.0)
-        kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share)
+        kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share=share)
         remaining = g - forces(kappa)
         put_in_plane(at.dynamics, remaining)
         return constant + product(back, remaining), remaining
@@ -319,28 +319,34 @@ class Adjoint:
 
 
 def solve_near_identity(
-    product: Callable[[FloatArray], FloatArray], right: FloatArray, share: float = 1.0
+    product: Callable[[FloatArray], FloatArray],
+    right: FloatArray,
+    effect: Callable[[FloatArray], FloatArray] = np.copy,
+    share: float = 1.0,
 ) -> FloatArray:
     """Return x of a linear equation whose matrix, given by its products, is near 1.
 
-    By generalized conjugate residuals, until a residual times `share`, that of x in what it is for,
-    is rounding. Eisenstat, Elman and Schultz (1983), SIAM J. Numer. Anal. 20:345.
+    By generalized conjugate residuals, until the effect of a residual, all that matters of it,
+    times `share`, that of x in what it is for, is rounding. Eisenstat, Elman and Schultz (1983),
+    SIAM J. Numer. Anal. 20:345.
     """
-    x, residual = np.zeros_like(right), right.copy()
-    directions = list[tuple[FloatArray, FloatArray]]()
-    size = first = float(np.linalg.norm(right))
+    x, residual, remaining = np.zeros_like(right), right.copy(), effect(right)
+    directions = list[tuple[FloatArray, FloatArray, FloatArray]]()
+    size = first = float(np.linalg.norm(remaining))
     while size * share > _SOLVED * first and len(directions) < _MOST_ITERATIONS:
-        direction, image = residual.copy(), product(residual)
-        for other, its_image in directions:
-            along = np.vdot(its_image, image)
-            image -= along * its_image
-            direction -= along * other
-        length = float(np.linalg.norm(image)) or 1.0
-        directions.append((direction / length, image / length))
-        step = np.vdot(directions[-1][1], residual)
-        x += step * directions[-1][0]
-        residual -= step * directions[-1][1]
-        last, size = size, float(np.linalg.norm(residual))
+        image = product(residual)
+        new = residual.copy(), image, effect(image)
+        for other in directions:
+            along = np.vdot(other[2], new[2])
+            for part, of_other in zip(new, other, strict=True):
+                part -= along * of_other
+        length = float(np.linalg.norm(new[2])) or 1.0
+        step = np.vdot(new[2], remaining) / length**2
+        for total, part, sign in zip((x, residual, remaining), new, (1.0, -1.0, -1.0), strict=True):
+            total += sign * step * part
+            part /= length
+        directions.append(new)
+        last, size = size, float(np.linalg.norm(remaining))
         if size * share <= _STALLED * first and size > 0.5 * last:
             break
     if not size * share <= _UNSOLVED * first:

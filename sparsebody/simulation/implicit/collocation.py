@@ -293,7 +293,6 @@ class CollocationSteps:
         rate = -np.array([self.matrix.solve(0, *of_stage)[1] for of_stage in slips])
         rate[:, n:] = 0.0
         row -= each_node(W.T, rate)
-        row, rate = (np.array([self.matrix.shortest(k) for k in part]) for part in (row, rate))
         return force.reshape(by_twist.shape), row[:, :n], rate[:, :n]
 
     def node_states(self, step: Polynomials, time: float) -> list[State]:
