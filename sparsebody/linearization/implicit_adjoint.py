@@ -113,10 +113,6 @@ class StepTape(HalvedSteps[Now], Generic[Now, Part]):
             steps.append(self._parts)
         return steps
 
-    def resume(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint."""
-        raise NotImplementedError
-
 
 class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
     """A stepper of the generalized-alpha method that keeps its steps."""
