@@ -18,6 +18,8 @@ void bind_linearization(nb::module_& m) {
                       const SpringMotion&, const ElementMotion&>);
   def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
   def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
+  def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(type, &MotionResiduals::error_vjp,
+                                 "Fill the gradients by frames of u . delta, of closed joints.");
   nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");
   def_keeping<"__init__(newton, equations, residual, inertias, compliance, length)">(
       step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,

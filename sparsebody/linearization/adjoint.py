@@ -59,7 +59,7 @@ class Pullback:
     """Gradients of functions of a trajectory; see `simulate_with_pullback`."""
 
     trajectory: Trajectory
-    _adjoint: Callable[[], Adjoint]
+    _adjoint: Callable[..., Adjoint]
     _nodes: _Nodes | None
 
     def __call__(
@@ -67,6 +67,8 @@ class Pullback:
         position: FloatArray | None = None,
         orientation: FloatArray | None = None,
         velocity: FloatArray | None = None,
+        *,
+        frames: bool = False,
     ) -> dict[str, FloatArray]:
         """Return the gradients of a function, of its derivatives by the arrays of the trajectory.
 
@@ -102,7 +104,7 @@ class Pullback:
         """
         weights = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(weights)
-        adjoint, nodes = self._adjoint(), self._nodes
+        adjoint, nodes = self._adjoint(with_geometry=frames), self._nodes
         by_control = {}
         if nodes is not None:
             by_control["control"] = by_value = np.zeros_like(nodes.value)
@@ -258,7 +260,7 @@ def simulate_with_pullback(
     conservative = control is None and is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
-    adjoint: Callable[[], Adjoint]
+    adjoint: Callable[..., Adjoint]
     interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
     if options.method == "rk4":
         run.stepper = tape = Tape(run.problem, prepared, interval)

@@ -195,8 +195,10 @@ class _Curves:
 class ExplicitAdjoint(Adjoint):
     """A reverse sweep over the steps of a tape."""
 
-    def __init__(self, tape: Tape, system: System, control: Control | None) -> None:
-        super().__init__(system, control)
+    def __init__(
+        self, tape: Tape, system: System, control: Control | None, with_geometry: bool = False
+    ) -> None:
+        super().__init__(system, control, with_geometry)
         self._tape, self._length = tape, min(1.0, system.typical_length)
         self._linear: dict[int, LinearDynamics] = {}
 
@@ -215,7 +217,10 @@ class ExplicitAdjoint(Adjoint):
         return g
 
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
-        return self._linear.setdefault(id(dynamics), LinearDynamics(dynamics))
+        if id(dynamics) not in self._linear:  # frames may leave the subgroups of bodies
+            used = dynamics.unreduced if self.with_geometry else dynamics
+            self._linear[id(dynamics)] = LinearDynamics(used)
+        return self._linear[id(dynamics)]
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
@@ -235,9 +240,11 @@ class ExplicitAdjoint(Adjoint):
                 g = curves.gradient_by_stage(k)
             g.twist[:] += by_before
             by_before[:] = 0.0
-            acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
+            motion = np.ascontiguousarray(stages.values[k, :, 13:]), stages.multiplier[k]
             at.move_to(states[k])
-            self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
+            if at.dynamics is not dynamics:  # other multipliers
+                motion = at.accelerations(self.force(states[k]))
+            self.accelerated(at, states[k], g, motion)
             if is_end or method is RK4:
                 is_near = k > 0 and method.node[k] == method.node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None

@@ -22,7 +22,7 @@ from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
-from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
+from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
@@ -127,13 +127,20 @@ class LinearDynamics:
 
 
 class Adjoint:
-    """Gradients by the parameters of a motion, accumulated backwards in time."""
+    """Gradients by the parameters of a motion, accumulated backwards in time.
 
-    def __init__(self, system: System, control: Control | None) -> None:
-        self.system, self.control = system, control
+    By frames and pitches, where they are asked for, as by others: each function below adds those of
+    what it turns back.
+    """
+
+    def __init__(
+        self, system: System, control: Control | None, with_geometry: bool = False
+    ) -> None:
+        self.system, self.control, self.with_geometry = system, control, with_geometry
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration", "pitch", *FRAME_VARIABLES):
+        missing = () if with_geometry else GEOMETRY
+        for name in ("position", "velocity", "prescribed_acceleration", *missing):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
@@ -163,10 +170,16 @@ class Adjoint:
         `motion` are these accelerations and their multipliers.
         """
         y, z = at.solve(g.acceleration, self.size)
-        by = Residuals(self.system, state, *motion).vjp(-y, -z)
+        by = self.residuals(state, *motion).vjp(-y, -z)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
+
+    def residuals(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> Residuals:
+        """Return the residuals of a motion, with gradients by all parameters."""
+        return Residuals(self.system, state, acceleration, multiplier, self.with_geometry)
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
@@ -188,7 +201,8 @@ class Adjoint:
         """
         by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        by_pose = at.solve_across(g.twist, self.size, factors)[0]
+        by_pose, pi = at.solve_across(g.twist, self.size, factors)
+        self.add_errors(state, -pi)
         g.velocity[:] = momenta(self.system, by_velocity)
         g.twist[:] = momenta(self.system, by_pose)
         return by_velocity, by_pose
@@ -212,7 +226,20 @@ class Adjoint:
         """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
         still = np.zeros_like(motion)
         at = state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
-        return Residuals(self.system, *at).vjp(still, multiplier)["position"]
+        by = self.residuals(*at).vjp(still, multiplier)
+        self._add_geometry(by)
+        return by["position"]
+
+    def add_errors(self, state: State, multiplier: FloatArray) -> None:
+        """Add the gradients by frames and pitches of multiplier' delta, of closed joints."""
+        if self.with_geometry:
+            still = np.zeros_like(state.velocity)
+            at = self.residuals(state, still, np.zeros(self.system.n_rows))
+            self._add_geometry(at.error_vjp(multiplier))
+
+    def _add_geometry(self, by: Mapping[str, FloatArray]) -> None:
+        for name in GEOMETRY if self.with_geometry else ():
+            self.by_parameters[name] += by[name]
 
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:
