@@ -71,6 +71,26 @@ def compliant_motion(seed):
     return system, system.initial_state, rng.normal(size=(system.n_bodies, 6))
 
 
+def motion_of_type(kind):
+    """Three bodies, two in a chain, on joints of a type between random frames, and a spring."""
+    rng = np.random.default_rng(len(kind))
+    mechanism = sb.Mechanism(kind)
+    for k in range(3):
+        spin, speed = rng.normal(size=(2, 3))
+        mechanism.add_body(
+            f"body {k}", mass=1.0 + k, inertia=[0.3, 0.4, 0.5], position=rng.normal(size=3),
+            angular_velocity=spin, linear_velocity=speed,
+        )  # fmt: skip
+    for k, ends in enumerate((("world", "body 0"), ("body 0", "body 1"), ("body 2", "world"))):
+        frames = random_frame(rng), random_frame(rng)
+        add_joint(mechanism, f"joint {k}", random_type(rng, kind), ends, *frames)
+    if kind in SCALAR:
+        numbers = {"stiffness": 2.0, "rest": 0.3, "damping": 0.4}
+        mechanism.add_joint_force("spring", "joint 1", **numbers)
+    system = mechanism.compile()
+    return system, system.initial_state, rng.normal(size=(3, 6))
+
+
 def unreduced(system, state):
     """Forward dynamics in which all bodies have six freedoms."""
     return ForwardDynamics(

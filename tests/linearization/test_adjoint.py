@@ -4,9 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_motions import changed, direction_of, random_motion, unreduced
+from random_motions import (
+    changed,
+    compliant_motion,
+    direction_of,
+    motion_of_type,
+    random_motion,
+    unreduced,
+)
 
 import sparsebody as sb
+from sparsebody.dynamics import ForwardDynamics
 from sparsebody.errors import (
     ModelError,
     ShapeError,
@@ -17,7 +25,9 @@ from sparsebody.errors import (
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization import implicit_adjoint, simulate_with_pullback
 from sparsebody.linearization.adjoint import ADJOINT_METHODS
+from sparsebody.linearization.derivatives import GEOMETRY
 from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.simulation.implicit import generalized_alpha
 from sparsebody.simulation.stabilization import projected
 
@@ -36,7 +46,7 @@ class Case:
         arguments = self.times | {"control": self.control, "method": method} | options
         self.pullback = simulate_with_pullback(system, state, **arguments)
         self.weight = [self.rng.normal(size=(n_steps + 1, n, k)) for k in (3, 4, 6)]
-        self.gradient = self.pullback(*self.weight)
+        self.gradient = self.pullback(*self.weight, frames=True)
 
     def value(self, system, state, control):
         """The function of the trajectory of `simulate`."""
@@ -52,7 +62,12 @@ class Case:
         return sum(float(np.sum(w * a)) for w, a in zip(self.weight, arrays, strict=True))
 
     def error(self, name, h):
-        """The error of the gradient along a direction, and the difference that it is of."""
+        """The error of the gradient along a direction, and the difference that it is of.
+
+        By "geometry" along one of all frames and pitches, in the plane that the bodies move in.
+        """
+        if name == "geometry":
+            return self.geometry_error(h)
         shape, total = self.gradient[name].shape, 0.0
         direction = direction_of(self.system, name, shape, self.rng)
         if name == "inertia":
@@ -72,13 +87,31 @@ class Case:
             total += weight * self.value(system, state, control) / (12.0 * h)
         return abs(float(np.sum(self.gradient[name] * direction)) - total), abs(total)
 
+    def geometry_error(self, h):
+        """Likewise, the state made consistent with changed frames, at fixed compliances."""
+        slope, total = 0.0, 0.0
+        along = {name: self.rng.normal(size=self.gradient[name].shape) for name in GEOMETRY}
+        if ForwardDynamics(self.system, self.state).is_planar:
+            for name in GEOMETRY[:-1]:
+                along[name][:, [0, 1, 5]] = 0.0
+        for k, weight in _STENCIL:
+            system = self.system
+            for name, direction in along.items():
+                system = changed(system, self.state, None, name, k * h * direction)[0]
+            system.__dict__["typical_length"] = self.system.typical_length  # that of compliances
+            state = sb.consistent_state(system, self.state)
+            total += weight * self.value(system, state, self.control) / (12.0 * h)
+        for name, direction in along.items():
+            slope += float(np.sum(self.gradient[name] * direction))
+        return abs(slope - total), abs(total)
 
-def check(case, tolerance, steps=(1e-3, 1e-4), floor=1.0):
+
+def check(case, tolerance, steps=(1e-3, 1e-4), floor=1.0, names=None):
     """Differences over several steps, of which some err by rounding and some by higher orders."""
-    for name in case.gradient:
-        if case.gradient[name].size:
-            error, size = min(case.error(name, h) for h in steps)
-            assert error <= tolerance * max(size, floor), name
+    rest = [name for name in case.gradient if name not in GEOMETRY and case.gradient[name].size]
+    for name in names or ("geometry", *rest):
+        error, size = min(case.error(name, h) for h in steps)
+        assert error <= tolerance * max(size, floor), name
 
 
 def attempts(case):
@@ -109,7 +142,24 @@ def test_gradients_of_steps_with_open_stages_are_differences(name, parameters):
     state = sb.consistent_state(system)
     case = Case(system, state, 1e-3, 20)
     assert 0 in attempts(case)
-    check(case, 1e-8)
+    # frames of a spatial loop with a dependent row cannot be changed at random
+    names = [of for of in case.gradient if of not in GEOMETRY and case.gradient[of].size]
+    check(case, 1e-8, names=names if name == "bricard" else ("geometry", *names))
+
+
+@pytest.mark.usefixtures("exact_newton")
+@pytest.mark.parametrize("kind", JOINT_TYPES)
+def test_gradients_by_frames_and_pitches_are_differences(kind):
+    system, state, _ = motion_of_type(kind)
+    implicit = sb.Method("generalized-alpha", compliance=1e-10)
+    for method, tolerance in (("rk4", 1e-8), (implicit, 1e-4)):
+        case = Case(system, sb.consistent_state(system, state), 1e-3, 4, method=method)
+        check(case, tolerance, (1e-4, 1e-5), names=["geometry"])
+
+
+def test_gradients_by_frames_of_compliant_joints_and_of_elements_are_differences():
+    system, state, _ = compliant_motion(1)
+    check(Case(system, sb.consistent_state(system, state), 1e-3, 4), 1e-9, names=["geometry"])
 
 
 @pytest.mark.parametrize("method", ADJOINT_METHODS)

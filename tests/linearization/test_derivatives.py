@@ -4,18 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_mechanisms import add_joint, random_frame, random_type
 from random_motions import (
-    SCALAR,
     changed,
     compliant_motion,
     direction_of,
+    motion_of_type,
     random_motion,
     unreduced,
 )
 from scipy.sparse import block_array
 
-import sparsebody as sb
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
 from sparsebody.kinematics.joint_motion import displaced
@@ -77,23 +75,8 @@ def test_elastic_elements_count_with_their_dampers_in_motion(seed):
 
 @pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_joint_frames_of_all_types_count_with_drives_springs_and_loops(kind):
-    rng = np.random.default_rng(len(kind))
-    mechanism = sb.Mechanism(kind)
-    for k in range(3):
-        spin, speed = rng.normal(size=(2, 3))
-        mechanism.add_body(
-            f"body {k}", mass=1.0 + k, inertia=[0.3, 0.4, 0.5], position=rng.normal(size=3),
-            angular_velocity=spin, linear_velocity=speed,
-        )  # fmt: skip
-    for k, ends in enumerate((("world", "body 0"), ("body 0", "body 1"), ("body 2", "world"))):
-        frames = random_frame(rng), random_frame(rng)
-        add_joint(mechanism, f"joint {k}", random_type(rng, kind), ends, *frames)
-    if kind in SCALAR:
-        numbers = {"stiffness": 2.0, "rest": 0.3, "damping": 0.4}
-        mechanism.add_joint_force("spring", "joint 1", **numbers)
-    system = mechanism.compile()
     of_joints = (*FRAME_VARIABLES, "pitch") if kind == "helical" else FRAME_VARIABLES
-    check(system, system.initial_state, rng.normal(size=(3, 6)), of_joints, len(kind))
+    check(*motion_of_type(kind), of_joints, len(kind))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3])
