@@ -80,6 +80,8 @@ class Pullback:
             The same by the unit quaternions.
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
             The same by the velocities.
+        frames : bool
+            Whether by frames and pitches as well, which takes half as long again.
 
         Returns
         -------
@@ -90,10 +92,16 @@ class Pullback:
             axes, about the centers of mass; by "mass" (n_bodies,), "inertia" (n_bodies, 6): Ixx,
             Iyy, Izz, Ixy, Ixz, Iyz, "gravity" (3,), "effort", "stiffness", "rest" and "damping"
             (n_springs,) of the springs on joint coordinates, "point_effort", "point_stiffness",
-            "point_rest_length" and "point_damping" of those between points, "elastic_stiffness",
-            "elastic_compliance" and "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and
-            by "control", of its shape, if one is given. In SI units of the function over those of
-            the variable.
+            "point_rest_length" and "point_damping" of those between points, "first_point" and
+            "second_point" (n, 3) of these, "elastic_stiffness", "elastic_compliance" and
+            "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and by "control", of its
+            shape, if one is given. In SI units of the function over those of the variable.
+
+            If `frames` is true, by "predecessor_frame", "successor_frame" (n_joints, 6),
+            "elastic_predecessor_frame", "elastic_successor_frame" (n_elements, 6) and "pitch"
+            (n_helical,) as in `Derivatives`, where the motion begins at what `consistent_state`
+            makes of the first state with changed frames. Where rows are dependent, along changes
+            that leave them so.
 
         Raises
         ------
@@ -172,11 +180,12 @@ def simulate_with_pullback(
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be
     soft enough for the step there. They are gradients at fixed compliances of the joints, those
-    that the method chooses included: as these depend on the loads, differences by mass and gravity
-    deviate by as much as compliance changes the motion, mostly less than 1e-6 of it, but by
-    percents where joints still vibrate. They take two to four simulations of a large mechanism
-    besides the one; where Newton's factors leave out what decides, as beside stiff springs, an LU
-    decomposition of its whole matrix a step, which takes far longer.
+    that the method chooses included: as these depend on the loads, and on the typical distance of
+    joints, differences by mass, gravity and frames deviate by as much as compliance changes the
+    motion, mostly less than 1e-6 of it, but by percents where joints still vibrate. They take two
+    to four simulations of a large mechanism besides the one; where Newton's factors leave out what
+    decides, as beside stiff springs, an LU decomposition of its whole matrix a step, which takes
+    far longer.
 
     Parameters
     ----------
