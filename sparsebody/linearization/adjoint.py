@@ -81,7 +81,7 @@ class Pullback:
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
             The same by the velocities.
         frames : bool
-            Whether by frames and pitches as well, which takes half as long again.
+            Whether by frames and pitches as well, which takes up to twice as long.
 
         Returns
         -------

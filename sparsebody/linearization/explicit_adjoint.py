@@ -217,9 +217,8 @@ class ExplicitAdjoint(Adjoint):
         return g
 
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
-        if id(dynamics) not in self._linear:  # frames may leave the subgroups of bodies
-            used = dynamics.unreduced if self.with_geometry else dynamics
-            self._linear[id(dynamics)] = LinearDynamics(used)
+        if id(dynamics) not in self._linear:
+            self._linear[id(dynamics)] = self.linear(dynamics)
         return self._linear[id(dynamics)]
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:

@@ -28,7 +28,6 @@ from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import (
     Adjoint,
-    LinearDynamics,
     StateGradient,
     force_cross,
     momenta,
@@ -194,8 +193,7 @@ class ImplicitAdjoint(Adjoint):
         with_geometry: bool = False,
     ) -> None:
         super().__init__(dynamics.system, control, with_geometry)
-        used = dynamics.unreduced if with_geometry else dynamics
-        self._tape, self._linear = tape, LinearDynamics(used)
+        self._tape, self._linear = tape, self.linear(dynamics)
         self._transposed = TransposedStep(tape, self.system, self.residuals)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:

@@ -151,6 +151,11 @@ class Adjoint:
         """Return the gradient by the first state, given those by the states at all times."""
         raise NotImplementedError
 
+    def linear(self, dynamics: ForwardDynamics) -> LinearDynamics:
+        """Return that of dynamics, with all freedoms if frames may leave the bodies' subgroups."""
+        is_reduced = self.with_geometry and (dynamics.is_planar or dynamics.reduced_bodies)
+        return LinearDynamics(dynamics.unreduced if is_reduced else dynamics)
+
     def add(self, g: StateGradient, other: StateGradient | None) -> None:
         """Add the gradient of the objective by a state, if it depends on that."""
         if other is not None:

@@ -75,12 +75,9 @@ class Case:
         return sum(float(np.sum(w * a)) for w, a in zip(self.weight, arrays, strict=True))
 
     def error(self, name, h):
-        """The error of the gradient along a direction, and the difference that it is of.
-
-        By "geometry" along one of all frames and pitches, in the plane that the bodies move in.
-        """
+        """The error of the gradient along a direction, and the difference that it is of."""
         if name == "geometry":
-            return self.geometry_error(h)
+            return self.geometry_error(h, self.geometry_direction())
         shape, total = self.gradient[name].shape, 0.0
         direction = direction_of(self.system, name, shape, self.rng)
         if name == "inertia":
@@ -99,13 +96,17 @@ class Case:
             total += weight * self.value(system, state, control) / (12.0 * h)
         return abs(float(np.sum(self.gradient[name] * direction)) - total), abs(total)
 
-    def geometry_error(self, h):
-        """Likewise, the state made consistent with changed frames, at fixed compliances."""
-        slope, total = 0.0, 0.0
+    def geometry_direction(self):
+        """A direction of all frames and pitches, in the plane that the bodies move in."""
         along = {name: 0.1 * self.rng.normal(size=self.gradient[name].shape) for name in GEOMETRY}
         if ForwardDynamics(self.system, self.state).is_planar:
             for name in GEOMETRY[:-1]:
                 along[name][:, [0, 1, 5]] = 0.0
+        return along
+
+    def geometry_error(self, h, along):
+        """The same, the state made consistent with changed frames, at fixed compliances."""
+        slope, total = 0.0, 0.0
         for k, weight in _STENCIL:
             system = self.system
             for name, direction in along.items():
@@ -168,6 +169,23 @@ def test_gradients_by_frames_and_pitches_are_differences(kind):
     for method, tolerance in (("rk4", 1e-8), (implicit, 1e-4)):
         case = Case(system, sb.consistent_state(system, state), 1e-3, 4, method=method)
         check(case, tolerance, (1e-4, 1e-5), names=["geometry"])
+
+
+def test_a_frame_may_leave_the_plane_of_a_linkage():
+    mechanism = build("four-bar", speed=1.0)
+    place = np.add(mechanism.body("coupler").position, [0.1, 0.2, 0.0])
+    rod = {"mass": 1.0, "inertia": [0.1, 0.2, 0.3], "position": np.add(place, [0.3, 0.0, 0.0])}
+    mechanism.add_body("pendulum", **rod, linear_velocity=[0.0, 0.0, 0.0])
+    mechanism.add_joint(
+        "hinge", sb.Revolute(), "coupler", "pendulum", point=place, axis=[0.0, 0.0, 1.0]
+    )
+    system = mechanism.compile()
+    case = Case(system, sb.consistent_state(system), 1e-3, 10)
+    assert ForwardDynamics(system, case.state).is_planar
+    along = case.geometry_direction()
+    along["successor_frame"][-1] = 0.1 * case.rng.normal(size=6)
+    error, size = min(case.geometry_error(h, along) for h in (1e-3, 1e-4))
+    assert error <= 1e-9 * max(size, 1.0)
 
 
 def test_gradients_by_frames_of_compliant_joints_and_of_elements_are_differences():
