@@ -20,6 +20,8 @@ void bind_linearization(nb::module_& m) {
   def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
   def_kernel<"row_products(motion, row)">(type, &MotionResiduals::row_products, "Fill A m of motions.");
   def_kernel<"add_row_forces(u, force)">(type, &MotionResiduals::add_row_forces, "Add A' u of multipliers.");
+  def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(type, &MotionResiduals::error_vjp,
+                                 "Fill the gradients by frames of u . delta, of closed joints.");
   nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");
   def_keeping<"__init__(newton, equations, residual, inertias, compliance, length)">(
       step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,

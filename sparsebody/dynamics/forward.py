@@ -253,6 +253,8 @@ class ForwardDynamics:
     @cached_property
     def unreduced(self) -> ForwardDynamics:
         """The dynamics with all freedoms of the bodies, for errors out of their subgroups."""
+        if self.reduction == "none" and self.baumgarte is None:
+            return self
         spatial = replace(self.options.formulation, reduction="none")
         return self._with(self._analyzed_at, formulation=spatial, baumgarte=None)
 

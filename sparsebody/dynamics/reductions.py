@@ -54,8 +54,8 @@ class PlanarRows:
     `normals` (n_bodies + 1, 3) are those of the plane in body axes, the world's last.
     """
 
-    def __init__(self, system: System, normals: FloatArray) -> None:
-        self.system = system
+    def __init__(self, system: System, normals: FloatArray, threads: int = 1) -> None:
+        self.system, self.threads = system, threads
         self.axes = np.roll(model.triads(normals), 1, axis=1)  # normal, and two in the plane
         self.is_line = np.zeros(system.n_joints, dtype=bool)
         joints = np.flatnonzero(system.joint_kind == PointOnPlane.kind)
@@ -96,6 +96,7 @@ class PlanarRows:
             x=x,
             n_coordinates=len(system.coordinates.joint),
         )
+        evaluated.threads = self.threads
         evaluated.fill_rows_on_successors(table.native, successor_frames(system))
         return evaluated, right, x
 
@@ -137,7 +138,7 @@ class PlanarAssembler(Assembler):
     ) -> None:
         self._arguments = normals, structure, left_out, tree, solver
         system, n = structure.system, structure.system.n_bodies
-        planar = PlanarRows(system, normals)
+        planar = PlanarRows(system, normals, solver.threads)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         super().__init__(system, structure, bodies, duals, planar.terms)
@@ -153,7 +154,7 @@ class PlanarAssembler(Assembler):
         symbolic = self.symbolic
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
         self.native, self.right, self.x = planar.evaluation(bodies, rows, roots, qr)
-        self.values, self.native.threads = rows.values, solver.threads
+        self.values = rows.values
         self._leave_out(planar.table(bodies, left_out), self.native)
 
     def solve_extended(
@@ -265,11 +266,13 @@ class OnFreedoms(NamedTuple):
     method: str  # in words
 
 
-def on_freedoms(system: System, motion: GroundMotion, state: State) -> OnFreedoms | None:
+def on_freedoms(
+    system: System, motion: GroundMotion, state: State, threads: int
+) -> OnFreedoms | None:
     """Return the rows at a state, on three freedoms in a plane, else on six; None off the plane."""
     if motion.normal is not None:  # planar
         normals = np.concatenate([motion.axis, motion.normal[None]])
-        in_plane = PlanarRows(system, normals).at(state)
+        in_plane = PlanarRows(system, normals, threads).at(state)
         make: Callable[..., Assembler] = partial(PlanarAssembler, normals)
         return None if in_plane is None else OnFreedoms(*in_plane, make, "planar motion")
     subgroups = Subgroups.of(system, motion, state)
@@ -296,7 +299,7 @@ def reduction(
     freedoms = motion.freedoms
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
-    within = on_freedoms(system, motion, state)
+    within = on_freedoms(system, motion, state, threads)
     if within is None:
         return None
     rows, size = within.rows, within.size

@@ -74,7 +74,7 @@ class Pullback:
     """Gradients of functions of a trajectory; see `simulate_with_pullback`."""
 
     trajectory: Trajectory
-    _adjoint: Callable[[], Adjoint]
+    _adjoint: Callable[..., Adjoint]
     _nodes: _Nodes | None
 
     def __call__(
@@ -82,6 +82,8 @@ class Pullback:
         position: FloatArray | None = None,
         orientation: FloatArray | None = None,
         velocity: FloatArray | None = None,
+        *,
+        frames: bool = False,
     ) -> dict[str, FloatArray]:
         """Return the gradients of a function, of its derivatives by the arrays of the trajectory.
 
@@ -93,6 +95,8 @@ class Pullback:
             The same by the unit quaternions.
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
             The same by the velocities.
+        frames : bool
+            Whether by frames and pitches as well, which takes up to twice as long.
 
         Returns
         -------
@@ -103,10 +107,16 @@ class Pullback:
             axes, about the centers of mass; by "mass" (n_bodies,), "inertia" (n_bodies, 6): Ixx,
             Iyy, Izz, Ixy, Ixz, Iyz, "gravity" (3,), "effort", "stiffness", "rest" and "damping"
             (n_springs,) of the springs on joint coordinates, "point_effort", "point_stiffness",
-            "point_rest_length" and "point_damping" of those between points, "elastic_stiffness",
-            "elastic_compliance" and "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and
-            by "control", of its shape, if one is given. In SI units of the function over those of
-            the variable.
+            "point_rest_length" and "point_damping" of those between points, "first_point" and
+            "second_point" (n, 3) of these, "elastic_stiffness", "elastic_compliance" and
+            "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and by "control", of its
+            shape, if one is given. In SI units of the function over those of the variable.
+
+            If `frames` is true, by "predecessor_frame", "successor_frame" (n_joints, 6),
+            "elastic_predecessor_frame", "elastic_successor_frame" (n_elements, 6) and "pitch"
+            (n_helical,) as in `Derivatives`, where the motion begins at what `consistent_state`
+            makes of the first state with changed frames. Where rows are dependent, along changes
+            that leave them so.
 
         Raises
         ------
@@ -117,7 +127,7 @@ class Pullback:
         """
         weights = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(weights)
-        adjoint, nodes = self._adjoint(), self._nodes
+        adjoint, nodes = self._adjoint(with_geometry=frames), self._nodes
         by_control = {}
         if nodes is not None:
             by_control["control"] = by_value = np.zeros_like(nodes.value)
@@ -185,11 +195,12 @@ def simulate_with_pullback(
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be
     soft enough for the step there. They are gradients at fixed compliances of the joints, those
-    that the method chooses included: as these depend on the loads, differences by mass and gravity
-    deviate by as much as compliance changes the motion, mostly less than 1e-6 of it, but by
-    percents where joints still vibrate. They take two to four simulations of a large mechanism
-    besides the one; where Newton's factors leave out what decides, as beside stiff springs, an LU
-    decomposition of its whole matrix a step, which takes far longer.
+    that the method chooses included: as these depend on the loads, and on the typical distance of
+    joints, differences by mass, gravity and frames deviate by as much as compliance changes the
+    motion, mostly less than 1e-6 of it, but by percents where joints still vibrate. They take two
+    to four simulations of a large mechanism besides the one; where Newton's factors leave out what
+    decides, as beside stiff springs, an LU decomposition of its whole matrix a step, which takes
+    far longer.
 
     Parameters
     ----------
@@ -273,7 +284,7 @@ def simulate_with_pullback(
     conservative = control is None and is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
-    adjoint: Callable[[], Adjoint]
+    adjoint: Callable[..., Adjoint]
     interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
     if isinstance(INTEGRATORS[options.method], Integrator):
         run.stepper = tape = Tape(run.problem, prepared, interval)

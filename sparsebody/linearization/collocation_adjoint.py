@@ -20,9 +20,9 @@ import numpy as np
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.implicit_adjoint import StepTape, SweptSteps
 from sparsebody.linearization.state_gradients import (
+    Adjoint,
     StateGradient,
     momenta,
     solve_near_identity,
@@ -68,8 +68,9 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         problem: Problem,
         dynamics: ForwardDynamics,
         control: Control | None,
+        with_geometry: bool = False,
     ) -> None:
-        super().__init__(tape, dynamics, control)
+        super().__init__(tape, dynamics, control, with_geometry)
         self._stepper = CollocationStepper(problem)
 
     def end(self, step: CollocationStep) -> State:
@@ -78,7 +79,7 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
 
     def step_back(self, step: CollocationStep, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
-        nodes = _Nodes(self._stepper, step)
+        nodes = _Nodes(self, self._stepper, step)
         weights = nodes.weights(g)
         start = StateGradient.zero(self.system.n_bodies)
         by_twist, _ = nodes.gradients(*weights)
@@ -91,13 +92,18 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         for state, of, w in zip(nodes.states, nodes.residuals, weights[0], strict=True):
             by = of.vjp(w, nodes.no_rows)
             self.add_parameters(state.time, {name: -by[name] for name in self.by_parameters})
+        for rows, u, v in zip(nodes.rows, *weights[1:], strict=True):
+            self.errors_vjp(rows, -u)
+            self.rows_vjp(rows, -v)
         return start
 
 
 class _Nodes:
     """The transposed equations of a step at its nodes."""
 
-    def __init__(self, stepper: CollocationStepper, step: CollocationStep) -> None:
+    def __init__(
+        self, adjoint: Adjoint, stepper: CollocationStepper, step: CollocationStep
+    ) -> None:
         polynomials = step.end.step
         assert polynomials is not None
         self._method, self._polynomials = stepper.method, polynomials
@@ -109,13 +115,10 @@ class _Nodes:
         A, self._rate = each_node(self.rates, V - self.start.velocity), each_node(self.rates, Y)
         self.states = stepper.method.node_states(polynomials, step.end.state.time)
         self.residuals = [
-            Residuals(system, state, np.ascontiguousarray(a), -row[:n])
+            adjoint.residuals(state, np.ascontiguousarray(a), -row[:n])
             for state, a, row in zip(self.states, A, polynomials.multiplier, strict=True)
         ]
-        self._rows = [
-            Residuals(system, state.with_(velocity=self._still), state.velocity, self.no_rows)
-            for state in self.states
-        ]
+        self.rows = [adjoint.rows_at(state, state.velocity) for state in self.states]
         stepper.method.factorize_at(step.point, step.point_step, step.is_whole)
 
     def weights(self, g: StateGradient) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -144,7 +147,7 @@ class _Nodes:
         def product(z: FloatArray) -> FloatArray:
             w, u, v = split(z)
             by_multiplier = np.zeros_like(u)
-            for rows, weight, row in zip(self._rows, w, by_multiplier, strict=True):
+            for rows, weight, row in zip(self.rows, w, by_multiplier, strict=True):
                 rows.native.row_products(weight, row)
             return corrected(*self.gradients(w, u, v), by_multiplier)
 
@@ -152,7 +155,7 @@ class _Nodes:
             """Weights of rows by their forces, as those of dependent ones are not unique."""
             forces = np.zeros((2, *twist.shape))
             for total, weights in zip(forces, split(z)[1:], strict=True):
-                for rows, weight, force in zip(self._rows, weights, total, strict=True):
+                for rows, weight, force in zip(self.rows, weights, total, strict=True):
                     rows.native.add_row_forces(weight, force)
             forces[1] *= matrix.rate
             return np.append(z[: twist.size], forces)
@@ -166,7 +169,7 @@ class _Nodes:
         """Return those of w . F + u . delta + v . A V by the nodes' twists and velocities."""
         momentum = np.array([momenta(self._system, of_node) for of_node in w])
         by_velocity, by_twist = each_node(self.rates.T, momentum), np.empty_like(w)
-        for k, (of, rows) in enumerate(zip(self.residuals, self._rows, strict=True)):
+        for k, (of, rows) in enumerate(zip(self.residuals, self.rows, strict=True)):
             by = of.vjp(w[k], self.no_rows)
             by_velocity[k] += by["velocity"]
             rows.native.add_row_forces(v[k], by_velocity[k])

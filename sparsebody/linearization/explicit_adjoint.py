@@ -245,8 +245,10 @@ class _Curves:
 class ExplicitAdjoint(Adjoint):
     """A reverse sweep over the steps of a tape."""
 
-    def __init__(self, tape: Tape, system: System, control: Control | None) -> None:
-        super().__init__(system, control)
+    def __init__(
+        self, tape: Tape, system: System, control: Control | None, with_geometry: bool = False
+    ) -> None:
+        super().__init__(system, control, with_geometry)
         self._scheme = tape.scheme
         self._tape, self._length = tape, min(1.0, system.typical_length)
         self._linear: dict[int, tuple[LinearDynamics, System]] = {}
@@ -268,8 +270,9 @@ class ExplicitAdjoint(Adjoint):
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
         """Go on with dynamics, and with what these know of the inertias."""
         if id(dynamics) not in self._linear:
-            system = replace(dynamics.system, inertia=dynamics.rotational_inertia)
-            self._linear[id(dynamics)] = LinearDynamics(dynamics), system
+            linear = self.linear(dynamics)
+            system = replace(dynamics.system, inertia=linear.dynamics.rotational_inertia)
+            self._linear[id(dynamics)] = linear, system
         linear, self.system = self._linear[id(dynamics)]
         return linear
 
@@ -298,9 +301,9 @@ class ExplicitAdjoint(Adjoint):
                 g = curves.gradient_by_stage(k)
             g.twist[:] += by_before
             by_before[:] = 0.0
-            acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
+            motion = np.ascontiguousarray(stages.values[k, :, 13:]), stages.multiplier[k]
             at.move_to(states[k])
-            self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
+            self.accelerated(at, states[k], g, motion)
             if is_end or stages.attempt:
                 is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None

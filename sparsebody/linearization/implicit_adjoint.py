@@ -29,7 +29,6 @@ from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import (
     Adjoint,
-    LinearDynamics,
     StateGradient,
     force_cross,
     momenta,
@@ -201,10 +200,14 @@ class SweptSteps(Adjoint, Generic[Part]):
     """A reverse sweep over the steps of a tape; `dynamics` is of rigid joints at the start."""
 
     def __init__(
-        self, tape: StepTape[Any, Part], dynamics: ForwardDynamics, control: Control | None
+        self,
+        tape: StepTape[Any, Part],
+        dynamics: ForwardDynamics,
+        control: Control | None,
+        with_geometry: bool = False,
     ) -> None:
-        super().__init__(dynamics.system, control)
-        self._swept, self._linear = tape, LinearDynamics(dynamics)
+        super().__init__(dynamics.system, control, with_geometry)
+        self._swept, self._linear = tape, self.linear(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
@@ -236,11 +239,15 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
     def __init__(
-        self, tape: ImplicitTape, dynamics: ForwardDynamics, control: Control | None
+        self,
+        tape: ImplicitTape,
+        dynamics: ForwardDynamics,
+        control: Control | None,
+        with_geometry: bool = False,
     ) -> None:
-        super().__init__(tape, dynamics, control)
+        super().__init__(tape, dynamics, control, with_geometry)
         self._tape, self._by_mean = tape, np.zeros((self.system.n_bodies, 6))
-        self._transposed = TransposedStep(tape, self.system)
+        self._transposed = TransposedStep(tape, self.system, self.residuals)
 
     def end(self, step: ImplicitStep) -> State:
         """Return the state at the end of a step."""
@@ -293,7 +300,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         n, state = self.system.n_rows, of.at.state
         self._tape.factorize_start(state, b)
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
-        residuals = Residuals(self.system, state, of.acceleration, -of.multiplier[:n])
+        residuals = self.residuals(state, of.acceleration, -of.multiplier[:n])
         by = residuals.vjp(-p, -pi[:n] / b)
         for name, gradient in self._of_stiffness(state, -p, of.acceleration).items():
             by[name] += gradient / b
@@ -349,8 +356,10 @@ class TransposedStep:
     matrix is factorized.
     """
 
-    def __init__(self, tape: ImplicitTape, system: System) -> None:
-        self._tape, self._system = tape, system
+    def __init__(
+        self, tape: ImplicitTape, system: System, residuals: Callable[..., Residuals]
+    ) -> None:
+        self._tape, self._residuals_of = tape, residuals
         equations = tape.equations
         self._n_rows = len(equations.compliance.diagonal)
         inertias = system.mass, system.inertia, system.gravity
@@ -371,7 +380,7 @@ class TransposedStep:
         """Begin at the end of a step."""
         self._displacement, self._b, self._c = displacement, b, c
         at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
-        self._residuals = Residuals(self._system, *at)
+        self._residuals = self._residuals_of(*at)
         self._tape.factorize(end, b, c)
 
     def carried(self, gradient: FloatArray) -> FloatArray:
@@ -381,8 +390,11 @@ class TransposedStep:
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
         by = self._residuals.vjp(w, self._no_rows)
-        by_twist = by["position"]
-        self._tape.equations.native.add_error_forces(u, by_twist)
+        by_twist, frames = by["position"], self._residuals.no_frames()
+        self._tape.equations.native.add_error_forces(u, by_twist, *frames)
+        if self._residuals.with_geometry:
+            for name, gradient in self._residuals.error_vjp(u, frames).items():
+                by[name] += gradient
         return by, by_twist
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
+from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
@@ -82,6 +82,8 @@ class Displacement(NamedTuple):
 
 class LinearDynamics:
     """[M A'; A 0] with the factors of a ForwardDynamics, at the state moved to last."""
+
+    has_other_multipliers = False  # than those of the motion
 
     def __init__(self, dynamics: ForwardDynamics) -> None:
         self.dynamics, n = dynamics, dynamics.system.n_bodies
@@ -166,13 +168,20 @@ class LinearDynamics:
 
 
 class Adjoint:
-    """Gradients by the parameters of a motion, accumulated backwards in time."""
+    """Gradients by the parameters of a motion, accumulated backwards in time.
 
-    def __init__(self, system: System, control: Control | None) -> None:
-        self.system, self.control = system, control
+    By frames and pitches, where they are asked for, as by others: each function below adds those of
+    what it turns back.
+    """
+
+    def __init__(
+        self, system: System, control: Control | None, with_geometry: bool = False
+    ) -> None:
+        self.system, self.control, self.with_geometry = system, control, with_geometry
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration", "pitch", *FRAME_VARIABLES):
+        missing = () if with_geometry else GEOMETRY
+        for name in ("position", "velocity", "prescribed_acceleration", *missing):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
@@ -182,6 +191,14 @@ class Adjoint:
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, given those by the states at all times."""
         raise NotImplementedError
+
+    def linear(self, dynamics: ForwardDynamics) -> LinearDynamics:
+        """Return that of dynamics, with all freedoms if frames may leave the bodies' subgroups."""
+        if not self.with_geometry or not (dynamics.is_planar or dynamics.reduced_bodies):
+            return LinearDynamics(dynamics)
+        linear = LinearDynamics(dynamics.unreduced)
+        linear.has_other_multipliers = True
+        return linear
 
     def add(self, g: StateGradient, other: StateGradient | None) -> None:
         """Add the gradient of the objective by a state, if it depends on that."""
@@ -201,11 +218,19 @@ class Adjoint:
 
         `motion` are these accelerations and their multipliers.
         """
+        if at.has_other_multipliers:
+            motion = at.accelerations(self.force(state))
         y, z = at.solve(g.acceleration, self.size)
-        by = Residuals(self.system, state, *motion).vjp(-y, -z)
+        by = self.residuals(state, *motion).vjp(-y, -z)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
+
+    def residuals(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> Residuals:
+        """Return the residuals of a motion, with gradients by all parameters."""
+        return Residuals(self.system, state, acceleration, multiplier, self.with_geometry)
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
@@ -225,7 +250,8 @@ class Adjoint:
         The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
         """
         by_velocity = self.projected_velocity(at, state, g)
-        by_pose = at.solve(g.twist, self.size)[0]
+        by_pose, pi = at.solve(g.twist, self.size)
+        self.add_errors(state, -pi)
         g.twist[:] = momenta(self.system, by_pose)
         return by_velocity, by_pose
 
@@ -277,6 +303,7 @@ class Adjoint:
         right = multipliers(p)
         share = largest(effect(right)) / (largest(p) or 1.0)
         kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share=share)
+        self.errors_vjp(rows, -kappa)
         remaining = g - forces(kappa)
         put_in_plane(at.dynamics, remaining)
         return constant + product(back, remaining), remaining
@@ -307,15 +334,32 @@ class Adjoint:
 
     def rows_at(self, state: State, motion: FloatArray) -> Residuals:
         """Return residuals of which u . r is u' A motion."""
-        still = np.zeros_like(motion)
-        return Residuals(
-            self.system, state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
-        )
+        at_rest = state.with_(velocity=np.zeros_like(motion))
+        return self.residuals(at_rest, motion, np.zeros(self.system.n_rows))
 
     def of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
         """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
-        residuals = self.rows_at(state, motion)
-        return residuals.vjp(np.zeros_like(motion), multiplier)["position"]
+        return self.rows_vjp(self.rows_at(state, motion), multiplier)
+
+    def rows_vjp(self, rows: Residuals, multiplier: FloatArray) -> FloatArray:
+        """Return the same of `rows_at` a state, and add the gradients by frames and pitches."""
+        by = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
+        self._add_geometry(by)
+        return by["position"]
+
+    def add_errors(self, state: State, multiplier: FloatArray) -> None:
+        """Add the gradients by frames and pitches of multiplier' delta, of closed joints."""
+        if self.with_geometry:
+            self.errors_vjp(self.rows_at(state, np.zeros_like(state.velocity)), multiplier)
+
+    def errors_vjp(self, rows: Residuals, multiplier: FloatArray) -> None:
+        """Add the same, of `rows_at` a state."""
+        if self.with_geometry:
+            self._add_geometry(rows.error_vjp(multiplier))
+
+    def _add_geometry(self, by: Mapping[str, FloatArray]) -> None:
+        for name in GEOMETRY if self.with_geometry else ():
+            self.by_parameters[name] += by[name]
 
 
 def solve_near_identity(

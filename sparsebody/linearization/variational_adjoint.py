@@ -78,7 +78,7 @@ def part_back(
     nu = at.solve(left, largest(left))[1]
     rows = adjoint.rows_at(here, end.velocity)
     g.twist[:] += adjoint.of_rows(here, nu, weight)
-    g.twist[:] -= rows.vjp(np.zeros_like(weight), pi)["position"]
+    g.twist[:] += adjoint.rows_vjp(rows, -pi)
     adjoint.add_inertial(weight, end.velocity)
 
     of_push = by_wrench + 0.5 * h * weight
