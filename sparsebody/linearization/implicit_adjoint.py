@@ -204,16 +204,16 @@ class SweptSteps(Adjoint, Generic[Part]):
         self, tape: StepTape[Any, Part], dynamics: ForwardDynamics, control: Control | None
     ) -> None:
         super().__init__(dynamics.system, control)
-        self._swept, self._linear = tape, LinearDynamics(dynamics)
+        self._tape, self._linear = tape, LinearDynamics(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
-        for part in self._swept.steps.parts():
+        for part in self._tape.steps.parts():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
                 self.add(g, gradient_at(self.end(step).time))
                 g = self.step_back(step, g)
-        first = self._swept.first
+        first = self._tape.first
         self.start_back(first, g)
         self.add(g, gradient_at(first.time))
         self._linear.move_to(first)
@@ -235,11 +235,13 @@ class SweptSteps(Adjoint, Generic[Part]):
 class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
+    _tape: ImplicitTape
+
     def __init__(
         self, tape: ImplicitTape, dynamics: ForwardDynamics, control: Control | None
     ) -> None:
         super().__init__(tape, dynamics, control)
-        self._tape, self._by_mean = tape, np.zeros((self.system.n_bodies, 6))
+        self._by_mean = np.zeros((self.system.n_bodies, 6))
         self._transposed = TransposedStep(tape, self.system)
 
     def end(self, step: ImplicitStep) -> State:
