@@ -178,7 +178,7 @@ def simulate_with_pullback(
 
     These are the gradients of the very steps of `simulate`, projections included: those of explicit
     steps agree with differences of its results to the rounding of these, but for terms of third
-    order in the corrections that close poses. All of them together take three to five simulations
+    order in the corrections that close poses. All of them together take three to six simulations
     of a large mechanism, and up to ten of one of a few bodies, however many variables there are.
 
     Those of "radau-iia" leave out how the metric changes in which velocities at the nodes are
