@@ -207,16 +207,16 @@ class SweptSteps(Adjoint, Generic[Part]):
         with_geometry: bool = False,
     ) -> None:
         super().__init__(dynamics.system, control, with_geometry)
-        self._swept, self._linear = tape, self.linear(dynamics)
+        self._tape, self._linear = tape, self.linear(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
-        for part in self._swept.steps.parts():
+        for part in self._tape.steps.parts():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
                 self.add(g, gradient_at(self.end(step).time))
                 g = self.step_back(step, g)
-        first = self._swept.first
+        first = self._tape.first
         self.start_back(first, g)
         self.add(g, gradient_at(first.time))
         self._linear.move_to(first)
@@ -238,6 +238,8 @@ class SweptSteps(Adjoint, Generic[Part]):
 class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
+    _tape: ImplicitTape
+
     def __init__(
         self,
         tape: ImplicitTape,
@@ -246,7 +248,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         with_geometry: bool = False,
     ) -> None:
         super().__init__(tape, dynamics, control, with_geometry)
-        self._tape, self._by_mean = tape, np.zeros((self.system.n_bodies, 6))
+        self._by_mean = np.zeros((self.system.n_bodies, 6))
         self._transposed = TransposedStep(tape, self.system, self.residuals)
 
     def end(self, step: ImplicitStep) -> State:
