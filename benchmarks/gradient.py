@@ -1,13 +1,14 @@
 """The gradient of a whole simulation: its time in simulations, and its error.
 
 `python -m benchmarks.gradient [--pairs N] [--steps N] [--method NAME]` lifts a scissor lift with a
-spring at its base, and takes the gradient of its height at the end by its adjoint, by "rk4" and by
-"generalized-alpha"; the latter with the compliance of a mechanism of 400 bodies given, for a
-gradient is one at fixed compliance. Times are of the processor, with all steps kept and with
+spring at its base, and takes the gradient of its height at the end by its adjoint; that of
+"generalized-alpha" with the compliance of a mechanism of 400 bodies given, for a gradient is one at
+fixed compliance. "radau-iia" is left out unless it is named, with few steps: the spring is so stiff
+that each of them takes half a second. Times are of the processor, with all steps kept and with
 checkpoints. Errors are those of directional derivatives by central differences of fourth order, of
 whole simulations, extrapolated to sixth order. Ends with status 1 unless the promises hold: 1e-7,
-and at most five simulations where steps are kept, eight by frames as well, of bodies that leave
-their plane.
+and at most five simulations where steps are kept, six by "variational" and eight by
+"variational-4", and 1.6 times as many by frames as well, of bodies that leave their plane.
 """
 
 import sys
@@ -26,7 +27,9 @@ from sparsebody.linearization.adjoint import ADJOINT_METHODS
 
 STEP, ANGLE = 1e-3, 0.4  # [s], [rad]
 COMPLIANCE = 2e-17  # [m/N]
-LARGEST_ERROR, MOST_SIMULATIONS, MOST_BY_FRAMES, REPEATS = 1e-7, 5.0, 8.0, 5
+SLOW = "radau-iia"
+LARGEST_ERROR, MOST_SIMULATIONS, REPEATS = 1e-7, 5.0, 5
+MOST_OF_METHOD, SHARE_OF_FRAMES = {"variational": 6.0, "variational-4": 8.0}, 1.6
 STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
 DIFFERENCE = 2e-3  # of directions
 FRAME_SHARE = 1e-2  # of bars, for each of these
@@ -156,7 +159,7 @@ class Case:
 def main(pairs: int, n_steps: int, methods: tuple[str, ...]) -> None:
     """Print the time of a gradient in simulations, and its errors."""
     holds = True
-    for method in methods or ADJOINT_METHODS:
+    for method in methods or [name for name in ADJOINT_METHODS if name != SLOW]:
         case = Case(pairs, n_steps, method)
         spent = case.spent()
         ratio = {name: seconds / spent["simulation"] for name, seconds in spent.items()}
@@ -166,8 +169,9 @@ def main(pairs: int, n_steps: int, methods: tuple[str, ...]) -> None:
         errors = case.errors()
         for name, error in errors.items():
             print(f"  by {name:15}: relative error {error:.1e}")
-        holds &= ratio["all steps kept"] <= MOST_SIMULATIONS
-        holds &= ratio["by frames as well"] <= MOST_BY_FRAMES
+        most = MOST_OF_METHOD.get(method, MOST_SIMULATIONS)
+        holds &= ratio["all steps kept"] <= most
+        holds &= ratio["by frames as well"] <= SHARE_OF_FRAMES * most
         holds &= max(errors.values()) <= LARGEST_ERROR
     sys.exit(not holds)
 

@@ -33,7 +33,7 @@ void bind_linearization(nb::module_& m) {
   def<"displacements(start, end)">(m, &displacements, "Twists (n, 6) from poses to others, and B' (n, 6, 6), the "
                                                      "transposes of the others' rates by them.");
   def<"discrete_rotation_slopes(inertia, twist)">(
-      m, &discrete_rotation_slopes, "Momenta (n, 3) of discrete rotations, and S'^-1 (n, 3, 3), S their rates.");
+      m, &discrete_rotation_slopes, "Momenta (n, 3) of discrete rotations; S'^-1 and C (n, 3, 3), of their rates and inertias.");
   def<"momenta(mass, inertia, velocity)">(m, &momenta, "M v (n, 6).");
   def_kernel<"add_inertial_gradients(p, change, mass, inertia)">(
       m, &add_inertial_gradients, "Add the gradients of -p' M change by masses and inertias.");

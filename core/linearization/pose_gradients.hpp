@@ -128,19 +128,22 @@ inline Displacements displacements(const Poses& start, const Poses& end) {
   return out;
 }
 
-// Angular momenta (n, 3) of discrete free rotations, and S'^-1 (n, 3, 3), S their rates by the rotation vectors.
+// Angular momenta (n, 3) of discrete free rotations by t, and S'^-1 (n, 3, 3), S their rates by t; and C (n, 3, 3), so
+// that weights w of them change by (C w)' dI t.
 struct DiscreteRotations {
   Array<double, 2> momentum;
-  Array<double, 3> inverse_transposed;
+  Array<double, 3> inverse_transposed, of_inertia;
 };
 
 inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia, View<const double, 2> twist) {
   const Index n = inertia.shape(0);
-  DiscreteRotations out{Array<double, 2>::uninitialized({n, 3}), Array<double, 3>::uninitialized({n, 3, 3})};
+  DiscreteRotations out{Array<double, 2>::uninitialized({n, 3}), Array<double, 3>::uninitialized({n, 3, 3}),
+                        Array<double, 3>::uninitialized({n, 3, 3})};
   for (Index i = 0; i < n; ++i) {
     const simulation::DiscreteRotation of(Mat3<double>::load(&inertia(i, 0, 0)), Vec3<double>::load(&twist(i, 0)));
     of.momentum.store(&out.momentum(i, 0));
-    const Mat3<double> S = of.slope();
+    const Mat3<double> S = of.slope(), t = Mat3<double>::skew(of.t), one = Mat3<double>::identity();
+    for (int a = 0; a < 9; ++a) (&out.of_inertia(i, 0, 0))[a] = of.s * one.m[a] - of.c * t.m[a];
     const Vec3<double> c[3] = {S.column(0), S.column(1), S.column(2)};
     const double scale = 1.0 / dot(cross(c[1], c[2]), c[0]);
     for (int a = 0; a < 3; ++a) {  // columns of S'^-1 are rows of S^-1

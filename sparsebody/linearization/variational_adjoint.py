@@ -100,7 +100,8 @@ def part_back(
     constant = way.to_start(by_p) + h * product(back, turn)
     weight, by_end = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
     by_displacement = product(back, turn + by_end)
-    adjoint.add_inertial(of_rotation(by_displacement, way.twist), way.twist)
+    by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]
+    adjoint.add_inertial(by_displacement, way.twist)
 
     at.move_to(first)
     impulse = p - momenta(system, first.velocity) - 0.5 * h * push
@@ -109,11 +110,3 @@ def part_back(
     twist = way.of_start(by_end) + adjoint.of_rows(first, mu, weight)
     start = StateGradient(twist, momenta(system, weight), np.zeros_like(weight))
     return start, way.to_start(by_push) + 0.5 * h * weight
-
-
-def of_rotation(by: FloatArray, twist: FloatArray) -> FloatArray:
-    """Return weights of changes of inertias times twists in G(t) and m u."""
-    angle = np.linalg.norm(twist[:, :3], axis=1, keepdims=True)
-    s, c = np.sinc(angle / np.pi), 0.5 * np.sinc(0.5 * angle / np.pi) ** 2
-    turning = s * by[:, :3] + c * np.cross(by[:, :3], twist[:, :3])
-    return np.hstack([turning, by[:, 3:]])
