@@ -29,7 +29,7 @@ COMPLIANCE = 2e-17  # [m/N]
 LARGEST_ERROR, MOST_SIMULATIONS, MOST_BY_FRAMES, REPEATS = 1e-7, 5.0, 8.0, 5
 STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
 DIFFERENCE = 2e-3  # of directions
-FRAME_SHARE = 1e-2  # of bars, for each of these
+FRAME_SHARE = 5e-3  # of bars, for each of these
 MOMENT = 1e4  # [N m]
 
 
