@@ -29,6 +29,7 @@ from sparsebody.linearization.checkpoints import interval_of
 from sparsebody.linearization.collocation_adjoint import CollocationAdjoint, CollocationTape
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
+from sparsebody.linearization.stabilized_adjoint import StabilizedAdjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
@@ -61,6 +62,7 @@ ADJOINT_METHODS = (
     "variational",
     "variational-4",
     "generalized-alpha",
+    "generalized-alpha-2",
     "radau-iia",
 )
 """The methods of `simulate` whose steps have an adjoint."""
@@ -298,7 +300,8 @@ def simulate_with_pullback(
         adjoint = partial(CollocationAdjoint, nodes_tape, run.problem, prepared, function)
     else:
         run.stepper = implicit = ImplicitTape(run.problem, interval)
-        adjoint = partial(ImplicitAdjoint, implicit, prepared, function)
+        of_method = StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
+        adjoint = partial(of_method, implicit, prepared, function)
     return Pullback(run.to(duration, False), adjoint, nodes)
 
 

@@ -41,6 +41,7 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaCoefficients,
     AlphaState,
     RowMotion,
+    StabilizedAlpha,
     row_motion,
 )
 from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps, ImplicitStepper
@@ -140,6 +141,19 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
     def soften_to(self, compliance: float) -> None:
         """Give joints the compliance [m/N] that they had."""
         self._set_compliance(compliance)
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether the method is that of index 2."""
+        return self._is_rigid
+
+    def corrections(self, force: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Newton's corrections by the newest factors, of index 2, for rows of joints."""
+        assert isinstance(self._method, StabilizedAlpha)
+        rows = np.zeros(self._equations.n_rows)
+        rows[: len(row)] = row
+        twist, multiplier = self._method.corrections(force, rows)
+        return twist, multiplier[: len(row)]
 
     @property
     def coefficients(self) -> AlphaCoefficients:
@@ -275,16 +289,9 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
             near.append((dt, tape.accelerations(moved, b, error)))
         jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
         change = share * jerk + simulation.cross_products(state.velocity, here.acceleration) / 12.0
-        n = self.system.n_rows
-        tape.factorize_start(state, b)
-        shift, nu = tape.solve(np.zeros_like(change), h * h * rows.product(change))
-        w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
-        by_change = h * h * rows.forces(w_row)
-        self.add_inertial(b * w, shift)
-        for name, gradient in self._of_stiffness(state, -w, shift).items():
-            self.by_parameters[name] += gradient
-        g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
-        g.twist[:] += self.of_rows(state, -nu[:n], w)
+        by_change = np.zeros_like(change)
+        if not tape.is_rigid:
+            by_change = self._start_velocity_back(rows, b, h * h * change, g) * h * h
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
         g.acceleration[:] += by_mean - force_cross(state.velocity, by_change) / 12.0
         by_jerk = method.shift * h * by_mean + share * by_change
@@ -296,6 +303,21 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
         self._accelerated(here, b, g)
+
+    def _start_velocity_back(
+        self, rows: RowMotion, b: float, change: FloatArray, g: StateGradient
+    ) -> FloatArray:
+        """Add the gradients of d by the state, and return that by `change`, of A l = A change."""
+        tape, state, n = self._tape, rows.state, self.system.n_rows
+        tape.factorize_start(state, b)
+        shift, nu = tape.solve(np.zeros_like(change), rows.product(change))
+        w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
+        self.add_inertial(b * w, shift)
+        for name, gradient in self._of_stiffness(state, -w, shift).items():
+            self.by_parameters[name] += gradient
+        g.twist[:] += self.of_rows(state, w_row[:n], change - shift)
+        g.twist[:] += self.of_rows(state, -nu[:n], w)
+        return rows.forces(w_row)
 
     def _accelerated(self, of: Solution, b: float, g: StateGradient) -> None:
         """Add gradients by accelerations of compliant joints to those by the state."""

@@ -180,9 +180,9 @@ class StabilizedAlpha(GeneralizedAlpha):
             equations.native.velocity_errors(rates, slip)
             open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
             rows = np.concatenate([slip[:n] / c, equations.row_residual[n:]])
-            twist, multiplier = self._corrections(equations.force_residual.copy(), rows)
+            twist, multiplier = self.corrections(equations.force_residual.copy(), rows)
             openings = np.concatenate([open_by - slip[:n] / c, np.zeros(len(rows) - n)])
-            shift, _ = self._corrections(np.zeros_like(twist), openings)
+            shift, _ = self.corrections(np.zeros_like(twist), openings)
             equations.displacement += native.inverse_tangent_products(
                 equations.displacement, twist + shift
             )
@@ -203,7 +203,7 @@ class StabilizedAlpha(GeneralizedAlpha):
             f"Newton's method does not converge (correction {size:.1e} m); take smaller steps"
         )
 
-    def _corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return twists and multipliers, without what dependent rows contradict each other by."""
         equations, matrix = self._equations, self._matrix
         n, C = len(equations.compliance.diagonal), equations.compliance.diagonal
