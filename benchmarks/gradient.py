@@ -32,7 +32,7 @@ LARGEST_ERROR, MOST_SIMULATIONS, REPEATS = 1e-7, 5.0, 5
 MOST_OF_METHOD, SHARE_OF_FRAMES = {"variational": 6.0, "variational-4": 8.0}, 1.6
 STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
 DIFFERENCE = 2e-3  # of directions
-FRAME_SHARE = 1e-2  # of bars, for each of these
+FRAME_SHARE = 5e-3  # of bars, for each of these
 MOMENT = 1e4  # [N m]
 
 
