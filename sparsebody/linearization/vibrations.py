@@ -10,7 +10,7 @@ Arnoldi steps with the factors of this matrix. Parlett (1998), The Symmetric Eig
 ch. 13; Tisseur and Meerbergen (2001), SIAM Review 43:235, on s D; Meirovitch (1997), ch. 7.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -48,6 +48,7 @@ _SLOWEST = 1e-9  # return against dampers, of their rate and of the least one wi
 _SOFT = 1e-6  # of the largest rate squared
 _DAMPED_SHIFT = 0.1  # of the least rate that is not zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
+_PERTURBATION, _CERTAIN = 1e-10, 1e-3  # of loads; of factors that it does not make others
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
 
 
@@ -514,11 +515,13 @@ def buckling_loads(
     K, rows = static.tangent_stiffness(matrix)
     few = min(size - rows.shape[0], size) - 2
     if size <= _DENSE_SIZE or n >= few:
-        flexibility, shape = _all_flexibilities(static, K, rows, G)
+        flexibility, shape, perturbed = _all_flexibilities(static, K, rows, G)
     else:
-        flexibility, shape = _largest_flexibilities(static, K, rows, G, n)
+        flexibility, shape, perturbed = _largest_flexibilities(static, K, rows, G, n)
+    change = np.abs(flexibility[:, None] - perturbed).min(axis=1, initial=np.inf)
     least = _STIFFNESS_TOLERANCE * np.abs(flexibility).max(initial=0.0)
     buckles = (flexibility.real > least) & (np.abs(flexibility.imag) <= 1e-9 * np.abs(flexibility))
+    buckles &= change <= _CERTAIN * np.abs(flexibility)
     order = np.flatnonzero(buckles)[np.argsort(-flexibility[buckles].real)][:n]
     if len(order) < n:
         available = f"only {len(order)} of" if len(order) else "none of"
@@ -538,10 +541,20 @@ def _is_symmetric(G: FloatArray) -> bool:
     return bool(np.abs(G - G.T).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0))
 
 
+def _perturbation(size: int) -> FloatArray:
+    """Return w of F (1 + w w'), whose eigenvalues tell those of F = -K^-1 G from its rounding.
+
+    All eigenvalues of F are zero, in one Jordan block, where a load that follows its body has no
+    factor; a change of 1e-16 makes others of them, and one of 1e-10 quite others.
+    """
+    w = np.random.default_rng(1).standard_normal(size)
+    return np.asarray(_PERTURBATION**0.5 * w / np.linalg.norm(w))
+
+
 def _all_flexibilities(
     static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return all 1 / p of (K + p G) x = 0, and x, on a dense basis of what the joints allow."""
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return all 1 / p of (K + p G) x = 0, x, and 1 / p of perturbed loads, by a dense basis."""
     root = 1.0 / np.sqrt(static.mass)
     N = root[:, None] * null_space((rows * root).toarray())
     stiffness, load = N.T @ (K @ N), -N.T @ (G @ N)
@@ -555,15 +568,16 @@ def _all_flexibilities(
         )
     if _is_symmetric(load):
         flexibility, z = eigh((load + load.T) / 2.0, stiffness)
-    else:
-        flexibility, z = eig(load, stiffness)
-    return flexibility, N @ z
+        return flexibility, N @ z, flexibility
+    flexibility, z = eig(load, stiffness)
+    w = _perturbation(len(load))
+    return flexibility, N @ z, eig(load + np.outer(load @ w, w), stiffness, right=False)
 
 
 def _largest_flexibilities(
     static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array, n: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the n largest 1 / p of (K + p G) x = 0, and x, by Arnoldi steps."""
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return n of the largest 1 / p of (K + p G) x = 0, x, and 1 / p of perturbed loads."""
     size, padding = K.shape[0], np.zeros(rows.shape[0])
     bordered = block_array([[K, rows.T], [rows, -diags_array(static.rigid)]])
     solve = scaled_solver(bordered, static.scale(bordered), _MOVES_FREELY)
@@ -572,12 +586,15 @@ def _largest_flexibilities(
         """-K^-1 G x on what the joints allow."""
         return np.asarray(-solve(np.concatenate([G @ x.ravel(), padding]))[:size].real)
 
-    start = step(np.random.default_rng(0).standard_normal(size))
+    start, w = step(np.random.default_rng(0).standard_normal(size)), _perturbation(size)
     if not start.any():
-        return np.zeros(0), np.zeros((size, 0))
-    operator = LinearOperator((size, size), matvec=step, dtype=float)
-    try:
-        flexibility, shape = eigs(operator, n, v0=start, which="LR", maxiter=_MOST_RESTARTS)
-    except ArpackNoConvergence as error:
-        return error.eigenvalues, error.eigenvectors
-    return flexibility, shape
+        return np.zeros(0), np.zeros((size, 0)), np.zeros(0)
+
+    def largest(matvec: Callable[[FloatArray], FloatArray]) -> tuple[NDArray[Any], NDArray[Any]]:
+        operator = LinearOperator((size, size), matvec=matvec, dtype=float)
+        try:
+            return eigs(operator, n, v0=start, which="LR", maxiter=_MOST_RESTARTS)
+        except ArpackNoConvergence as error:
+            return error.eigenvalues, error.eigenvectors
+
+    return *largest(step), largest(lambda x: step(x.ravel() + w * (w @ x.ravel())))[0]

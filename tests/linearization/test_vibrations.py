@@ -311,6 +311,7 @@ def test_pulls_and_loads_that_turn_with_bodies_buckle_nothing(dense_size, monkey
         column(9, force=(0, 0, 1)),
         column(9, axes="body"),
         column(2, axes="body"),
+        column(4, axes="body", stiffness=33.3),
         column(9, force=(0, 0, 0)),
     ):
         with pytest.raises(SimulationError, match="none of 1 positive factors of 'load'"):
