@@ -214,7 +214,10 @@ def variational_step(
     small: Scales,
 ) -> tuple[Solved, Pivot] | None:
     """Return the state at `time` and the smallest pivot on the way; None near singular poses."""
-    system = evaluate(state).dynamics.system
+    dynamics = evaluate(state).dynamics
+    system = dynamics.system
+    if dynamics.is_planar:
+        system = replace(system, inertia=dynamics.rotational_inertia)
     wrench = _momentum(system, acceleration) + bias_forces(system, state.velocity)
     worst, h = NO_PIVOT, time - state.time
     try:
