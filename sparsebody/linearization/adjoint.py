@@ -189,14 +189,15 @@ def simulate_with_pullback(
     """Simulate a motion, and return its trajectory with the gradients of functions of it.
 
     These are the gradients of the very steps of `simulate`, projections included: those of explicit
-    steps agree with differences of its results to the rounding of these, but for terms of third
-    order in the corrections that close poses. All of them together take three to six simulations
-    of a large mechanism, and up to ten of one of a few bodies, however many variables there are.
+    steps agree with differences of its results to the rounding of these, but where a pose is so far
+    open that factors are made anew while it is closed. All of them together take four to seven
+    simulations of a large mechanism, and up to ten of one of a few bodies, however many variables
+    there are.
 
     Those of "radau-iia" and "generalized-alpha-2" leave out how the metric changes in which
     velocities or poses are closed: that is the one where Newton's factors were made, and these
     corrections are as small as the error of a step. They agree to 1e-8 and better where steps
-    resolve the motion, and take up to four simulations.
+    resolve the motion, and take up to five simulations.
 
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be

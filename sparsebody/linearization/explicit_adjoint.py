@@ -6,9 +6,9 @@ make, closed where the step closes it, with its acceleration:
     q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k.
 
 A' is that of the factors: of the open pose, or of the closed one of the stage before at the same
-time, by which a stage is closed too. With p of [M A'; A_f 0] [p; pi] = [g; 0], the weights of their
-changes are p nu' and p mu'. Left out are terms of the second order in x, and new factors on the way
-to a closed pose.
+time, by which a stage is closed too; `Adjoint.closing` turns gradients by x and d into weights p,
+and those of the changes of these equations are p nu' and p mu'. Left out are new factors on the way
+to a closed pose, made where it is far.
 """
 
 from __future__ import annotations
@@ -357,10 +357,14 @@ class ExplicitAdjoint(Adjoint):
             factors = closed
             by_velocity, by_pose = self.consistent(at, closed, g)
         else:
-            by_velocity = self.projected_velocity(at, closed, g, factors)
-            back, none = self.system.inverse_inertia @ way.transposed_rate, np.zeros_like(g.twist)
-            rows = self.rows_at(closed, none)
-            by_pose, g.twist[:] = self.closing(at, factors, rows, none, back, g.twist, 1.0)
+            inverse, none = self.system.inverse_inertia, np.zeros_like(g.twist)
+            rows = self.rows_at(closed, closed.velocity)
+            across = at, factors, rows, none
+            by_velocity, g.velocity[:], pi = self.closing(*across, inverse, g.velocity, 1.0)
+            g.twist[:] += self.rows_vjp(rows, -pi)
+            back = inverse @ way.transposed_rate
+            by_pose, g.twist[:], pi = self.closing(*across, back, g.twist, 1.0)
+            self.errors_vjp(rows, -pi)
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
             g.twist[:] = way.of_start(g.twist)

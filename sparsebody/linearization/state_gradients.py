@@ -134,24 +134,6 @@ class LinearDynamics:
         self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
         return twist, np.negative(dual, out=dual)
 
-    def solve_across(
-        self, force: FloatArray, size: float, other: State | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return p and pi of [M A'; A_o 0] [p; pi] = [force; 0], A_o of another pose near by.
-
-        By two corrections with the factors at the state: the error is of third order in distance.
-        """
-        p, pi = self.solve(force, size)
-        if other is None:
-            return p, pi
-        system, still = self.dynamics.system, np.zeros(self._shape)
-        offset = constraint_errors(system, other.with_(velocity=still))[1]
-        for _ in range(2):
-            rate = constraint_errors(system, other.with_(velocity=p))[1] - offset
-            change, multiplier = self.solve(still, size, -rate)
-            p, pi = p + change, pi + multiplier
-        return p, pi
-
     def _solve(self, solver: Evaluator, force: FloatArray, row: FloatArray | None) -> None:
         assembler = solver.assembler
         if assembler.assembly is not self._assembly:
@@ -249,24 +231,13 @@ class Adjoint:
 
         The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
         """
-        by_velocity = self.projected_velocity(at, state, g)
+        by_velocity, pi = at.solve(g.velocity, self.size)
+        g.twist[:] += self.of_rows(state, -pi, state.velocity)
+        g.velocity[:] = momenta(self.system, by_velocity)
         by_pose, pi = at.solve(g.twist, self.size)
         self.add_errors(state, -pi)
         g.twist[:] = momenta(self.system, by_pose)
         return by_velocity, by_pose
-
-    def projected_velocity(
-        self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
-    ) -> FloatArray:
-        """Turn the gradient by a projected velocity into those by the velocity before and the pose.
-
-        The projection moves along M^-1 A_f', with the rows at the pose of `factors` if it is given.
-        Returns p.
-        """
-        by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
-        g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        g.velocity[:] = momenta(self.system, by_velocity)
-        return by_velocity
 
     def closing(
         self,
@@ -277,11 +248,11 @@ class Adjoint:
         back: FloatArray,
         g: FloatArray,
         scale: float,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return p = constant + back (g - E' kappa) with A_f p = 0, and g - E' kappa.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return p = constant + back (g - E' kappa) with A_f p = 0, g - E' kappa, and kappa.
 
         A_f are rows at the pose of `factors`, E the closed ones of `rows`; `back` (n_bodies, 6,
-        6) is (dt/df)' B', about `scale` M^-1.
+        6) is (dt/df)' B', about `scale` M^-1. With M^-1 itself the same holds of velocities.
         """
         system, still = self.system, np.zeros_like(g)
         at.move_to(factors)
@@ -303,10 +274,9 @@ class Adjoint:
         right = multipliers(p)
         share = largest(effect(right)) / (largest(p) or 1.0)
         kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share=share)
-        self.errors_vjp(rows, -kappa)
         remaining = g - forces(kappa)
         put_in_plane(at.dynamics, remaining)
-        return constant + product(back, remaining), remaining
+        return constant + product(back, remaining), remaining, kappa
 
     def add_wrench(
         self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient

@@ -98,7 +98,8 @@ def part_back(
     back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
     back[:, 3:, 3:] /= system.mass[:, None, None]
     constant = way.to_start(by_p) + h * product(back, turn)
-    weight, by_end = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
+    weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
+    adjoint.errors_vjp(rows, -kappa)
     by_displacement = product(back, turn + by_end)
     by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]
     adjoint.add_inertial(by_displacement, way.twist)
