@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import sparsebody as sb
 from sparsebody.dynamics import Formulation, ForwardDynamics
 from sparsebody.kinematics.joint_motion import displaced
-from sparsebody.model.joints import Helical
+from sparsebody.model.joints import ConstantDistance, Helical
 
 SCALAR = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")
 SYMMETRIC = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
@@ -190,6 +190,10 @@ def changed(system, state, force, name, step):
         return replace(system, inertia=inertia), state, force
     if name in ("mass", "gravity"):
         return replace(system, **{name: getattr(system, name) + step}), state, force
+    if name == "length":
+        parameter = system.parameter.copy()
+        parameter[system.joint_kind == ConstantDistance.kind] += step
+        return replace(system, parameter=parameter), state, force
     if name == "pitch":
         return with_changed_pitches(system, step), state, force
     if name in ("first_point", "second_point"):

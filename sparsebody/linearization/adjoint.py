@@ -98,7 +98,7 @@ class Pullback:
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
             The same by the velocities.
         frames : bool
-            Whether by frames and pitches as well, which takes up to twice as long.
+            Whether by frames, pitches and lengths as well, which takes up to twice as long.
 
         Returns
         -------
@@ -115,10 +115,10 @@ class Pullback:
             shape, if one is given. In SI units of the function over those of the variable.
 
             If `frames` is true, by "predecessor_frame", "successor_frame" (n_joints, 6),
-            "elastic_predecessor_frame", "elastic_successor_frame" (n_elements, 6) and "pitch"
-            (n_helical,) as in `Derivatives`, where the motion begins at what `consistent_state`
-            makes of the first state with changed frames. Where rows are dependent, along changes
-            that leave them so.
+            "elastic_predecessor_frame", "elastic_successor_frame" (n_elements, 6), "pitch"
+            (n_helical,) and "length" (n_constant_distance,) as in `Derivatives`, where the motion
+            begins at what `consistent_state` makes of the first state with changed frames. Where
+            rows are dependent, along changes that leave them so.
 
         Raises
         ------

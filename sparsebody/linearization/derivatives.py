@@ -25,7 +25,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.linearization.spring_stretches import lines
-from sparsebody.model.joints import Helical
+from sparsebody.model.joints import ConstantDistance, Helical, JointType
 from sparsebody.model.system import State, System, body_arrays
 from sparsebody.tree import ForwardDynamicsDerivatives, TreeDerivatives
 from sparsebody.tree.method import TreeProblem
@@ -38,7 +38,8 @@ POINT_VARIABLES = ("first_point", "second_point")
 ELASTIC_VARIABLES = ("elastic_stiffness", "elastic_compliance", "elastic_damping")
 FRAME_VARIABLES = ("predecessor_frame", "successor_frame")
 ELASTIC_FRAME_VARIABLES = ("elastic_predecessor_frame", "elastic_successor_frame")
-GEOMETRY = (*FRAME_VARIABLES, *ELASTIC_FRAME_VARIABLES, "pitch")
+ALL_FRAMES = (*FRAME_VARIABLES, *ELASTIC_FRAME_VARIABLES)
+GEOMETRY = (*ALL_FRAMES, "pitch", "length")
 
 
 class Tangent(NamedTuple):
@@ -58,15 +59,15 @@ class PitchRows(NamedTuple):
     angle: FloatArray  # (n,) of the joints, turns included [rad]
 
 
-def helical_joints(system: System) -> IntArray:
-    """Return the numbers of the helical joints."""
-    return np.flatnonzero(system.joint_kind == Helical.kind)
+def joints_of(system: System, joint_type: type[JointType]) -> IntArray:
+    """Return the numbers of the joints of a type."""
+    return np.flatnonzero(system.joint_kind == joint_type.kind)
 
 
 class Residuals:
     """F and r of a motion: their changes along directions, and gradients.
 
-    Gradients by frames and pitches are given where they are asked for.
+    Gradients by the geometry of joints and elements are given where they are asked for.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class Residuals:
 
     def _frames(self, along: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return twists of predecessor and successor frames, of joints and then of elements."""
-        if not any(name in along for name in GEOMETRY[:-1]):
+        if not any(name in along for name in ALL_FRAMES):
             return _NO_ROWS, _NO_ROWS
         sides = zip(FRAME_VARIABLES, ELASTIC_FRAME_VARIABLES, strict=True)
         first, second = (
@@ -146,8 +147,7 @@ class Residuals:
     def _of_frames(self, by: FloatArray) -> dict[str, FloatArray]:
         """Return the gradients (2, n_joints + n_elements, 6) by frames, by their names."""
         of_joints, of_elements = np.split(by, [self.system.n_joints], axis=1)
-        names = *FRAME_VARIABLES, *ELASTIC_FRAME_VARIABLES
-        return dict(zip(names, (*of_joints, *of_elements), strict=True))
+        return dict(zip(ALL_FRAMES, (*of_joints, *of_elements), strict=True))
 
     def _effort(self, along: Mapping[str, FloatArray]) -> FloatArray:
         """Return the changes (n_springs,) of u - k (q - q_0) - d dq/dt; (0,) for none."""
@@ -203,7 +203,7 @@ class Residuals:
     @cached_property
     def _pitches(self) -> PitchRows:
         """The derivatives by pitch of the rows of helical joints along their axes."""
-        system, joint = self.system, helical_joints(self.system)
+        system, joint = self.system, joints_of(self.system, Helical)
         by_pitch = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
         (row,) = np.flatnonzero(by_pitch.any(axis=1))
         subspace = np.tile(by_pitch[row], (len(joint), 1))
@@ -258,6 +258,7 @@ class Residuals:
         tracked, geometry = self.system.coordinates, dict[str, FloatArray]()
         if self.with_geometry:
             geometry = {**self._of_frames(frames), "pitch": self._of_pitches(y, u)}
+            geometry["length"] = np.zeros(self.shapes["length"])
         return {
             **self._of_resistance(resistance),
             **self._of_lines(y),
@@ -270,7 +271,7 @@ class Residuals:
         }
 
     def error_vjp(self, u: FloatArray, frames: FloatArray | None = None) -> dict[str, FloatArray]:
-        """Return the gradients of u . delta, position errors of joints, by frames and pitches.
+        """Return the gradients of u . delta, position errors of joints, by their geometry.
 
         `frames` (2, n_joints + n_elements, 6) are those by frames; by default of closed joints.
         """
@@ -280,7 +281,8 @@ class Residuals:
         by_pitch = np.zeros(0)
         if self.shapes["pitch"] != (0,):  # delta = travel - pitch * angle
             by_pitch = -u[self._pitches.row] * self._pitches.angle
-        return {**self._of_frames(by_frames), "pitch": by_pitch}
+        by_length = -u[self.system.first_row[joints_of(self.system, ConstantDistance)]]
+        return {**self._of_frames(by_frames), "pitch": by_pitch, "length": by_length}
 
 
 def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
@@ -295,7 +297,8 @@ def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
         **dict.fromkeys(ELASTIC_VARIABLES, (len(system.elastic), 6, 6)),
         **dict.fromkeys(FRAME_VARIABLES, (system.n_joints, 6)),
         **dict.fromkeys(ELASTIC_FRAME_VARIABLES, (len(system.elastic), 6)),
-        "pitch": (len(helical_joints(system)),),
+        "pitch": (len(joints_of(system, Helical)),),
+        "length": (len(joints_of(system, ConstantDistance)),),
         "prescribed_acceleration": (len(system.coordinates.prescribed),),
     }
 
@@ -318,6 +321,7 @@ class Derivatives(BriefRepr):
     "elastic_predecessor_frame" and "elastic_successor_frame" (n_elements, 6) of the frames of
     bushings and beams, whose rest deformations stay; an element of a compliant joint moves with the
     joint's frames, and not by these; "pitch" (n_helical,) of the helical joints in turn [m/rad];
+    "length" (n,) of the constant-distance joints [m], which counts in simulations only;
     "prescribed_acceleration" (n_prescribed,).
     """
 

@@ -152,8 +152,8 @@ class LinearDynamics:
 class Adjoint:
     """Gradients by the parameters of a motion, accumulated backwards in time.
 
-    By frames and pitches, where they are asked for, as by others: each function below adds those of
-    what it turns back.
+    By the geometry of joints, where it is asked for, as by others: each function below adds those
+    of what it turns back.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class Adjoint:
         return by["position"]
 
     def add_errors(self, state: State, multiplier: FloatArray) -> None:
-        """Add the gradients by frames and pitches of multiplier' delta, of closed joints."""
+        """Add the gradients by geometry of multiplier' delta, of closed joints."""
         if self.with_geometry:
             self.errors_vjp(self.rows_at(state, np.zeros_like(state.velocity)), multiplier)
 

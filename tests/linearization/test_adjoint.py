@@ -26,7 +26,7 @@ from sparsebody.errors import (
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.linearization import implicit_adjoint, simulate_with_pullback
 from sparsebody.linearization.adjoint import ADJOINT_METHODS
-from sparsebody.linearization.derivatives import GEOMETRY
+from sparsebody.linearization.derivatives import ALL_FRAMES, GEOMETRY
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.simulation.implicit import generalized_alpha
@@ -99,10 +99,10 @@ class Case:
         return abs(float(np.sum(self.gradient[name] * direction)) - total), abs(total)
 
     def geometry_direction(self):
-        """A direction of all frames and pitches, in the plane that the bodies move in."""
+        """A direction of all geometry, in the plane that the bodies move in."""
         along = {name: 0.1 * self.rng.normal(size=self.gradient[name].shape) for name in GEOMETRY}
         if ForwardDynamics(self.system, self.state).is_planar:
-            for name in GEOMETRY[:-1]:
+            for name in ALL_FRAMES:
                 along[name][:, [0, 1, 5]] = 0.0
         return along
 
@@ -165,7 +165,7 @@ def test_gradients_of_steps_with_open_stages_are_differences(name, parameters):
 
 @pytest.mark.usefixtures("exact_newton")
 @pytest.mark.parametrize("kind", JOINT_TYPES)
-def test_gradients_by_frames_and_pitches_are_differences(kind):
+def test_gradients_by_the_geometry_of_joints_are_differences(kind):
     system, state, _ = motion_of_type(kind)
     implicit = sb.Method("generalized-alpha", compliance=1e-10)
     for method, tolerance in (("rk4", 1e-8), (implicit, 1e-4)):
