@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import sparsebody as sb
 from sparsebody.dynamics import Formulation, ForwardDynamics
 from sparsebody.kinematics.joint_motion import displaced
-from sparsebody.model.joints import Helical
+from sparsebody.model.joints import ConstantDistance, Helical
 
 SCALAR = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")
 SYMMETRIC = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)
@@ -71,6 +71,26 @@ def compliant_motion(seed):
     return system, system.initial_state, rng.normal(size=(system.n_bodies, 6))
 
 
+def motion_of_type(kind):
+    """Three bodies, two in a chain, on joints of a type between random frames, and a spring."""
+    rng = np.random.default_rng(len(kind))
+    mechanism = sb.Mechanism(kind)
+    for k in range(3):
+        spin, speed = rng.normal(size=(2, 3))
+        mechanism.add_body(
+            f"body {k}", mass=1.0 + k, inertia=[0.3, 0.4, 0.5], position=rng.normal(size=3),
+            angular_velocity=spin, linear_velocity=speed,
+        )  # fmt: skip
+    for k, ends in enumerate((("world", "body 0"), ("body 0", "body 1"), ("body 2", "world"))):
+        frames = random_frame(rng), random_frame(rng)
+        add_joint(mechanism, f"joint {k}", random_type(rng, kind), ends, *frames)
+    if kind in SCALAR:
+        numbers = {"stiffness": 2.0, "rest": 0.3, "damping": 0.4}
+        mechanism.add_joint_force("spring", "joint 1", **numbers)
+    system = mechanism.compile()
+    return system, system.initial_state, rng.normal(size=(3, 6))
+
+
 def unreduced(system, state):
     """Forward dynamics in which all bodies have six freedoms."""
     return ForwardDynamics(
@@ -78,8 +98,8 @@ def unreduced(system, state):
     )
 
 
-def with_moved_frames(system, side, step):
-    """The system with joint frames moved by twists in their own axes."""
+def with_moved_frames(system, side, of_joints, of_free_elements):
+    """The system with frames moved by twists in their own axes; those of its elements as well."""
 
     def moved(of, twist):
         rotation, point = (getattr(of, f"{side}_{part}") for part in ("rotation", "point"))
@@ -88,14 +108,14 @@ def with_moved_frames(system, side, step):
         return {f"{side}_rotation": rotation @ turn, f"{side}_point": point + shift}
 
     elastic = system.elastic
-    of_elements = np.where(elastic.joint[:, None] >= 0, step[elastic.joint], 0.0)
+    of_elements = np.where(elastic.joint[:, None] >= 0, of_joints[elastic.joint], of_free_elements)
     elastic = replace(elastic, **moved(elastic, of_elements))
-    return replace(system, elastic=elastic, **moved(system, step))
+    return replace(system, elastic=elastic, **moved(system, of_joints))
 
 
 def direction_of(system, name, shape, rng):
     """A random direction of a variable; of elastic elements, on the rows that give way."""
-    if not name.startswith("elastic"):
+    if not name.startswith("elastic") or name.endswith("_frame"):
         return rng.normal(size=shape)
     elastic = system.elastic
     rows = np.arange(6) < elastic.n_rows[:, None]
@@ -151,7 +171,9 @@ def with_changed_lines(system, name, step):
 def changed(system, state, force, name, step):
     """System, state and wrenches after a change of a variable."""
     if name.endswith("_frame"):
-        return with_moved_frames(system, name.removesuffix("_frame"), step), state, force
+        side, zero = name.removesuffix("_frame"), np.zeros((system.n_joints, 6))
+        steps = (zero, step) if name.startswith("elastic") else (step, 0.0)
+        return with_moved_frames(system, side.removeprefix("elastic_"), *steps), state, force
     if name.startswith("elastic"):
         return with_elastic_change(system, name, step), state, force
     if name == "position":
@@ -168,8 +190,14 @@ def changed(system, state, force, name, step):
         return replace(system, inertia=inertia), state, force
     if name in ("mass", "gravity"):
         return replace(system, **{name: getattr(system, name) + step}), state, force
+    if name == "length":
+        parameter = system.parameter.copy()
+        parameter[system.joint_kind == ConstantDistance.kind] += step
+        return replace(system, parameter=parameter), state, force
     if name == "pitch":
         return with_changed_pitches(system, step), state, force
+    if name in ("first_point", "second_point"):
+        return with_changed_lines(system, name, step), state, force
     if name.startswith("point"):
         return with_changed_lines(system, name.removeprefix("point_"), step), state, force
     springs = system.joint_forces

@@ -8,7 +8,7 @@ namespace sparsebody {
 using namespace linearization;
 
 template <OneOf<Inertias, MotionAt, SpringMotion, ElementMotion, Directions, Gradients, StateGradients, Poses, PoseCurve, CurveGradients,
-                EndOfStep, implicit::Residual> Struct>
+                Displacements, DiscreteRotations,                EndOfStep, implicit::Residual> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_linearization(nb::module_& m) {
@@ -18,6 +18,10 @@ void bind_linearization(nb::module_& m) {
                       const SpringMotion&, const ElementMotion&>);
   def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
   def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
+  def_kernel<"row_products(motion, row)">(type, &MotionResiduals::row_products, "Fill A m of motions.");
+  def_kernel<"add_row_forces(u, force)">(type, &MotionResiduals::add_row_forces, "Add A' u of multipliers.");
+  def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(type, &MotionResiduals::error_vjp,
+                                 "Fill the gradients by frames of u . delta, of closed joints.");
   nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");
   def_keeping<"__init__(newton, equations, residual, inertias, compliance, length)">(
       step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,
@@ -26,7 +30,13 @@ void bind_linearization(nb::module_& m) {
       step, &TransposedStep::solve, "Fill w and u of a right-hand side, by Newton's factors; False where these do not do.");
   def<"transported_forces(start, end, force)">(m, &transported_forces,
                                                "Forces in the coordinates of bodies at the start of a step.");
+  def<"displacements(start, end)">(m, &displacements, "Twists (n, 6) from poses to others, and B' (n, 6, 6), the "
+                                                     "transposes of the others' rates by them.");
+  def<"discrete_rotation_slopes(inertia, twist)">(
+      m, &discrete_rotation_slopes, "Momenta (n, 3) of discrete rotations; S'^-1 and C (n, 3, 3), of their rates and inertias.");
   def<"momenta(mass, inertia, velocity)">(m, &momenta, "M v (n, 6).");
+  def_kernel<"add_inertial_gradients(p, change, mass, inertia)">(
+      m, &add_inertial_gradients, "Add the gradients of -p' M change by masses and inertias.");
   def<"force_cross(velocity, force)">(m, &force_cross, "v x* f (n, 6).");
   def_kernel<"add_pose_derivative_gradients(orientation, velocity, acceleration, rate, curvature, gradients)">(
       m, &add_pose_derivative_gradients, "Add gradients by a state of those by y' and y'' there.");

@@ -62,6 +62,8 @@ void add_symmetric_gradient(const Vector& y, const Vector& w, double* e) {
 // Rows of arrays that may be empty.
 Twist row_of(View<const double, 2> rows, Index i) { return i < 0 ? Twist{} : Twist::load(&rows(i, 0)); }
 
+void clear(View<double, 2> rows) { std::fill(rows.begin(), rows.end(), 0.0); }
+
 }  // namespace
 
 // Members by their keys: those of key k, in order.
@@ -100,8 +102,8 @@ struct MotionResiduals::Rated {
 MotionResiduals::MotionResiduals(const Inertias& inertias, const model::SystemTables& tables,
                                  View<const Index> element_joint, const MotionAt& at, const SpringMotion& springs,
                                  const ElementMotion& elements)
-    : of_(inertias), loads_(tables.loads), frames_(tables.joints.frames), motions_(inertias.mass.size()),
-      zeros_(6 * inertias.mass.size()) {
+    : of_(inertias), loads_(tables.loads), frames_(tables.joints.frames), element_frames_(tables.elements.frames),
+      motions_(inertias.mass.size()), zeros_(6 * inertias.mass.size()) {
   motions_ = at.bodies;
   const auto g = Vector::load(of_.gravity.data());
   bodies_.reserve(of_.mass.size());
@@ -251,6 +253,14 @@ void MotionResiduals::add_point_springs(const model::PointSprings& springs, View
     OfBodies pull[12];
     for (int side = 0; side < 2; ++side) (line.tension(springs, k, effort[k]) * line.row[side]).store(pull + 6 * side);
     for (int i = 0; i < 12; ++i) std::copy_n(pull[i].rate.data(), 24, rates.of[i]);
+    for (int k = 24; k < 30; ++k) {  // a point that moves by e
+      const int first = k < 27 ? 0 : 6;
+      const Vector e = Mat3<double>::identity().row(k % 3);
+      const Vector u = cross(motions_[rates.body[first / 6]].v.angular, e);
+      for (double(&of)[30] : rates.of) of[k] = of[first + 3 + k % 3] + dot(u, Vector::load(&of[first + 15]));
+      const Vector moment = cross(e, Vector{pull[first + 3].value, pull[first + 4].value, pull[first + 5].value});
+      rates.of[first][k] += moment.x, rates.of[first + 1][k] += moment.y, rates.of[first + 2][k] += moment.z;
+    }
     points_.push_back(rates);
   }
 }
@@ -312,17 +322,18 @@ void MotionResiduals::bodies_vjp(View<const double, 2> y, const Gradients& by) c
 
 // ---- Joints, elements and springs
 
+std::pair<Transform<double>, Transform<double>> MotionResiduals::frames_of(const Connection& c) const {
+  const model::JointFrames& frames = c.joint >= 0 ? frames_ : element_frames_;
+  const Index k = c.joint >= 0 ? c.joint : c.element;
+  return {frames.X_P(k), c.body[1] < 0 ? Transform<double>() : frames.X_S(k)};
+}
+
 std::pair<Motion<double>, Motion<double>> MotionResiduals::frame_twists(const Connection& c,
                                                                         const Directions& along) const {
-  std::pair<Twist, Twist> moved;
-  if (c.joint < 0) return moved;
-  if (!along.predecessor_frame.empty())
-    moved.first = c.X_p * frames_.X_P(c.joint).inverse(Twist::load(&along.predecessor_frame(c.joint, 0)));
-  if (!along.successor_frame.empty()) {
-    moved.second = Twist::load(&along.successor_frame(c.joint, 0));
-    if (c.body[1] >= 0) moved.second = frames_.X_S(c.joint).inverse(moved.second);
-  }
-  return moved;
+  const auto [X_P, X_S] = frames_of(c);
+  const Index row = frame_row(c);
+  return {c.X_p * X_P.inverse(Twist::load(&along.predecessor_frame(row, 0))),
+          X_S.inverse(Twist::load(&along.successor_frame(row, 0)))};
 }
 
 void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, View<double, 2> force,
@@ -337,7 +348,7 @@ void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, Vi
   dv_J -= y;
   Twist da_J = cross(x, c.a_p) + cross(dv_J, c.v_p) + cross(c.v_J, y);
   Wrench on_p = cross(x, c.wrench), on_s;
-  if (!along.predecessor_frame.empty() || !along.successor_frame.empty()) {
+  if (!along.predecessor_frame.empty()) {
     const auto [d_P, d_S] = frame_twists(c, along);
     x += d_S - d_P;
     dv_J -= cross(d_S, c.v_J);
@@ -363,9 +374,11 @@ void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, Vi
 }
 
 void MotionResiduals::add_frame_gradients(const Connection& c, const Force<double>& by_P, const Force<double>& by_S,
-                                          const Gradients& by) const {
-  (frames_.X_P(c.joint) * c.X_p.transpose(by_P)).add_to(&by.predecessor_frame(c.joint, 0));
-  (c.body[1] < 0 ? by_S : frames_.X_S(c.joint) * by_S).add_to(&by.successor_frame(c.joint, 0));
+                                          View<double, 2> predecessor_frame,
+                                          View<double, 2> successor_frame) const {
+  const auto [X_P, X_S] = frames_of(c);
+  (X_P * c.X_p.transpose(by_P)).add_to(&predecessor_frame(frame_row(c), 0));
+  (X_S * by_S).add_to(&successor_frame(frame_row(c), 0));
 }
 
 void MotionResiduals::joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u,
@@ -386,9 +399,10 @@ void MotionResiduals::joint_vjp(const Connection& c, View<const double, 2> y, Vi
     for (int i = 0; i < 6 && c.element >= 0 && !by.resistance.empty(); ++i)
       by.resistance(c.element, i) = -dot(z, deformations_[c.element].rows[i]);
   }
-  if (c.joint >= 0 && !by.predecessor_frame.empty())
-    add_frame_gradients(
-        c, -by_x, by_x - cross(c.v_J, by_v) - cross(row_acceleration(c), t) - cross(z, c.wrench), by);
+  if (!by.predecessor_frame.empty())
+    add_frame_gradients(c, -by_x,
+                        by_x - cross(c.v_J, by_v) - cross(row_acceleration(c), t) - cross(z, c.wrench),
+                        by.predecessor_frame, by.successor_frame);
   by_x -= cross(y_p, c.wrench);
   by_v += cross(c.v_p, t);
   const Wrench by_y = -cross(c.v_J, t) - by_v;
@@ -411,25 +425,31 @@ void MotionResiduals::jvp(const Directions& some, View<double, 2> force, View<do
   bodies_jvp(along, force);
   std::fill(row.begin(), row.end(), 0.0);
   for (const Connection& c : connections_) joint_jvp(c, along, force, row);
-  for (const PointRates& rates : points_)
+  const View<const double, 2> points[2] = {along.first_point, along.second_point};
+  for (Index k = 0; k < Index(points_.size()); ++k)
     for (int i = 0; i < 12; ++i) {
+      const PointRates& rates = points_[k];
       if (rates.body[i / 6] < 0) continue;
       double sum = 0.0;
       for (int side = 0; side < 2; ++side)
         for (int a = 0; a < 6 && rates.body[side] >= 0; ++a)
           sum += rates.of[i][6 * side + a] * along.position(rates.body[side], a) +
                  rates.of[i][12 + 6 * side + a] * along.velocity(rates.body[side], a);
+      for (int e = 0; e < 6; ++e)
+        if (!points[e / 3].empty()) sum += rates.of[i][24 + e] * points[e / 3](k, e % 3);
       force(rates.body[i / 6], i % 6) += sum;
     }
 }
 
 void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const {
   bodies_vjp(y, by);
-  std::fill(by.predecessor_frame.begin(), by.predecessor_frame.end(), 0.0);
-  std::fill(by.successor_frame.begin(), by.successor_frame.end(), 0.0);
+  for (const View<double, 2> rows : {by.predecessor_frame, by.successor_frame, by.first_point, by.second_point})
+    clear(rows);
   for (const Connection& c : connections_) joint_vjp(c, y, u, by);
-  for (const PointRates& rates : points_)
+  const View<double, 2> points[2] = {by.first_point, by.second_point};
+  for (Index k = 0; k < Index(points_.size()); ++k)
     for (int i = 0; i < 12; ++i) {
+      const PointRates& rates = points_[k];
       if (rates.body[i / 6] < 0) continue;
       const double weight = y(rates.body[i / 6], i % 6);
       for (int side = 0; side < 2; ++side)
@@ -437,7 +457,38 @@ void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const G
           by.position(rates.body[side], a) += weight * rates.of[i][6 * side + a];
           by.velocity(rates.body[side], a) += weight * rates.of[i][12 + 6 * side + a];
         }
+      for (int e = 0; e < 6; ++e)
+        if (!points[e / 3].empty()) points[e / 3](k, e % 3) += weight * rates.of[i][24 + e];
     }
+}
+
+void MotionResiduals::row_products(View<const double, 2> motion, View<double> row) const {
+  std::fill(row.begin(), row.end(), 0.0);
+  for (const Connection& c : connections_) {
+    Twist x = row_of(motion, c.body[1]);
+    if (c.body[0] >= 0) x -= c.X_p * Twist::load(&motion(c.body[0], 0));
+    for (Index k = c.first_row; k < c.end_row; ++k) row[k] = dot(x, rows_[k]);
+  }
+}
+
+void MotionResiduals::add_row_forces(View<const double> u, View<double, 2> force) const {
+  for (const Connection& c : connections_) {
+    Wrench t;
+    for (Index k = c.first_row; k < c.end_row; ++k) t += u[k] * rows_[k];
+    if (c.body[1] >= 0) t.add_to(&force(c.body[1], 0));
+    if (c.body[0] >= 0) (-c.X_p.transpose(t)).add_to(&force(c.body[0], 0));
+  }
+}
+
+void MotionResiduals::error_vjp(View<const double> u, View<double, 2> predecessor_frame,
+                                View<double, 2> successor_frame) const {
+  clear(predecessor_frame), clear(successor_frame);
+  for (const Connection& c : connections_) {
+    if (c.first_row == c.end_row) continue;
+    Wrench by_x;
+    for (Index k = c.first_row; k < c.end_row; ++k) by_x += u[k] * rows_[k];
+    add_frame_gradients(c, -by_x, by_x, predecessor_frame, successor_frame);
+  }
 }
 
 }  // namespace sparsebody::linearization

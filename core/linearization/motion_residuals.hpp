@@ -13,9 +13,13 @@
 // derivatives that dual numbers give once for a state. Gradients are the transposes of these steps, backwards: Griewank
 // and Walther (2008), Evaluating Derivatives, sec. 3.2.
 //
-// Where joint frames move in their bodies by twists d_P and d_S, all that is seen from S changes by -d_S:
+// Where the frames of a joint or an element move in their bodies by twists d_P and d_S, all that is seen from S changes
+// by -d_S:
 //
-//   x = d_S - X_p d_P,  dv_J = -d_S x v_J,  da_J = -d_S x a_J,  dF_s = -(d_S x* w + dw),  dF_p = X_p' (d_S x* w + dw).
+//   x = d_S - X_p d_P,  dv_J = -d_S x v_J,  da_J = -d_S x a_J,  dF_s = -(d_S x* w + dw),  dF_p = X_p' (d_S x* w + dw),
+//
+// and the error of a closed joint by T' x. A point of a spring that moves by e moves as with its body, but that the
+// spring's force has a moment e x f more.
 #pragma once
 
 #include <utility>
@@ -45,15 +49,16 @@ struct ElementMotion {
   View<double, 2> deformation, rate;
 };
 // By poses (n, 6), velocities (n, 6), masses (n,), inertias (n, 6): xx yy zz xy xz yz, gravity (3,), efforts on joint
-// coordinates (n_springs,), forces (n_elements, 6) that resist the deformations e of elastic elements, and twists
-// (n_joints, 6) of joint frames in their own axes.
+// coordinates (n_springs,), forces (n_elements, 6) that resist the deformations e of elastic elements, the points
+// (n_lines, 3) of springs in body axes, and twists (n_joints + n_elements, 6) of the frames of joints, and then of
+// elements, in their own axes. An element of a compliant joint moves with the joint's frames.
 template <class T>
 struct ByVariables {
   View<T, 2> position, velocity;
   View<T> mass;
   View<T, 2> inertia;
   View<T> gravity, effort;
-  View<T, 2> resistance, predecessor_frame, successor_frame;
+  View<T, 2> resistance, first_point, second_point, predecessor_frame, successor_frame;
 };
 using Directions = ByVariables<const double>;  // without rows where there are none
 using Gradients = ByVariables<double>;
@@ -73,6 +78,12 @@ class MotionResiduals {
   void jvp(const Directions& along, View<double, 2> force, View<double> row) const;
   // Fills the gradients of y . F + u . r, y (n, 6) and u (n_rows,).
   void vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const;
+  // Fills A m (n_rows,) of motions m (n, 6).
+  void row_products(View<const double, 2> motion, View<double> row) const;
+  // Adds A' u (n, 6) of multipliers u (n_rows,).
+  void add_row_forces(View<const double> u, View<double, 2> force) const;
+  // Fills the gradients by frames of u . delta, the position errors of joints that are closed.
+  void error_vjp(View<const double> u, View<double, 2> predecessor_frame, View<double, 2> successor_frame) const;
 
  private:
   struct Body {
@@ -102,10 +113,10 @@ class MotionResiduals {
   struct Deformation {
     Force<double> rows[6];
   };
-  // Derivatives of -f on both bodies of a spring between points.
+  // Derivatives of -f on both bodies of a spring between points, by their twists, their velocities and the points.
   struct PointRates {
     Index body[2];
-    double of[12][24];
+    double of[12][30];
   };
 
   class Grouped;
@@ -122,16 +133,19 @@ class MotionResiduals {
   void add_point_springs(const model::PointSprings& springs, View<const double> effort);
   void bodies_jvp(const Directions& along, View<double, 2> force) const;
   void bodies_vjp(View<const double, 2> y, const Gradients& by) const;
-  // Twists of P and S in successor coordinates by which the frames of a joint move in their bodies; zero by default.
+  // From body coordinates to P and S, where the successor is not the world.
+  std::pair<Transform<double>, Transform<double>> frames_of(const Connection& c) const;
+  Index frame_row(const Connection& c) const { return c.joint >= 0 ? c.joint : frames_.size() + c.element; }
+  // Twists of P and S in successor coordinates by which the frames of a connection move in their bodies.
   std::pair<Motion<double>, Motion<double>> frame_twists(const Connection& c, const Directions& along) const;
   void add_frame_gradients(const Connection& c, const Force<double>& by_P, const Force<double>& by_S,
-                           const Gradients& by) const;
+                           View<double, 2> predecessor_frame, View<double, 2> successor_frame) const;
   void joint_jvp(const Connection& c, const Directions& along, View<double, 2> force, View<double> row) const;
   void joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u, const Gradients& by) const;
 
   Inertias of_;
   model::ExternalForces loads_;
-  model::JointFrames frames_;  // of the joints
+  model::JointFrames frames_, element_frames_;
   model::MotionList motions_;
   std::vector<Body> bodies_;
   std::vector<Connection> connections_;

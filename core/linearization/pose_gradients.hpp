@@ -5,6 +5,8 @@
 #pragma once
 
 #include "model/poses.hpp"
+#include "simulation/variational_step.hpp"
+#include "spatial/exponential.hpp"
 
 namespace sparsebody::linearization {
 
@@ -95,6 +97,64 @@ inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2>
   }
 }
 
+// The twists (w, u) (n, 6) from poses to others, x += R u and q <- q exp(w), and B' (n, 6, 6), B the rates of the other
+// poses by them.
+struct Displacements {
+  Array<double, 2> twist;
+  Array<double, 3> transposed_rate;
+};
+
+inline Displacements displacements(const Poses& start, const Poses& end) {
+  const Index n = start.position.rows();
+  Displacements out{Array<double, 2>::uninitialized({n, 6}), Array<double, 3>({n, 6, 6})};
+  for (Index i = 0; i < n; ++i) {
+    const Mat3<double> R = model::rotation_of(start.orientation, i), R_end = model::rotation_of(end.orientation, i);
+    const Quaternion q = Quaternion::load(&start.orientation(i, 0)).conjugate() * Quaternion::load(&end.orientation(i, 0));
+    const double sine = norm(q.v), half = std::atan2(sine, std::abs(q.s));
+    const Vec3<double> w = (q.s < 0.0 ? -1.0 : 1.0) * (sine > 0.0 ? 2.0 * half / sine : 2.0) * q.v;
+    const Vec3<double> way = Vec3<double>::load(&end.position(i, 0)) - Vec3<double>::load(&start.position(i, 0));
+    Motion<double>{w, transpose_times(R, way)}.store(&out.twist(i, 0));
+    const Mat3<double> turned = transpose_times(R, R_end);
+    for (int a = 0; a < 3; ++a) {  // T(w)' = T(-w)
+      Vec3<double> unit;
+      (a == 0 ? unit.x : a == 1 ? unit.y : unit.z) = 1.0;
+      const Vec3<double> column = tangent(Motion<double>{-w, {}}, Motion<double>{unit, {}}).angular;
+      for (int b = 0; b < 3; ++b) {
+        out.transposed_rate(i, b, a) = b == 0 ? column.x : b == 1 ? column.y : column.z;
+        out.transposed_rate(i, 3 + b, 3 + a) = turned.m[3 * b + a];
+      }
+    }
+  }
+  return out;
+}
+
+// Angular momenta (n, 3) of discrete free rotations by t, and S'^-1 (n, 3, 3), S their rates by t; and C (n, 3, 3), so
+// that weights w of them change by (C w)' dI t.
+struct DiscreteRotations {
+  Array<double, 2> momentum;
+  Array<double, 3> inverse_transposed, of_inertia;
+};
+
+inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia, View<const double, 2> twist) {
+  const Index n = inertia.shape(0);
+  DiscreteRotations out{Array<double, 2>::uninitialized({n, 3}), Array<double, 3>::uninitialized({n, 3, 3}),
+                        Array<double, 3>::uninitialized({n, 3, 3})};
+  for (Index i = 0; i < n; ++i) {
+    const simulation::DiscreteRotation of(Mat3<double>::load(&inertia(i, 0, 0)), Vec3<double>::load(&twist(i, 0)));
+    of.momentum.store(&out.momentum(i, 0));
+    const Mat3<double> S = of.slope(), t = Mat3<double>::skew(of.t), one = Mat3<double>::identity();
+    for (int a = 0; a < 9; ++a) (&out.of_inertia(i, 0, 0))[a] = of.s * one.m[a] - of.c * t.m[a];
+    const Vec3<double> c[3] = {S.column(0), S.column(1), S.column(2)};
+    const double scale = 1.0 / dot(cross(c[1], c[2]), c[0]);
+    for (int a = 0; a < 3; ++a) {  // columns of S'^-1 are rows of S^-1
+      const Vec3<double> row = scale * cross(c[(a + 1) % 3], c[(a + 2) % 3]);
+      out.inverse_transposed(i, 0, a) = row.x, out.inverse_transposed(i, 1, a) = row.y;
+      out.inverse_transposed(i, 2, a) = row.z;
+    }
+  }
+  return out;
+}
+
 // Forces (n, 6) in the coordinates of bodies at the start of a step, of those at its end.
 inline Array<double, 2> transported_forces(const Poses& start, const Poses& end, View<const double, 2> force) {
   auto out = Array<double, 2>::uninitialized(force.shape());
@@ -116,6 +176,19 @@ inline Array<double, 2> momenta(View<const double> mass, View<const double, 3> i
     Force<double>{Mat3<double>::load(&inertia(i, 0, 0)) * angular, mass[i] * linear}.store(&out(i, 0));
   }
   return out;
+}
+
+// Adds the gradients of -p' M change by masses, and by inertias (n, 6): xx yy zz xy xz yz.
+inline void add_inertial_gradients(View<const double, 2> p, View<const double, 2> change, View<double> mass,
+                                   View<double, 2> inertia) {
+  for (Index i = 0; i < p.rows(); ++i) {
+    const auto [n, f] = Motion<double>::load(&p(i, 0));
+    const auto [w, u] = Motion<double>::load(&change(i, 0));
+    mass[i] -= dot(f, u);
+    const double of[6] = {n.x * w.x,           n.y * w.y,           n.z * w.z, n.x * w.y + n.y * w.x,
+                          n.x * w.z + n.z * w.x, n.y * w.z + n.z * w.y};
+    for (int a = 0; a < 6; ++a) inertia(i, a) -= of[a];
+  }
 }
 
 // v x* f (n, 6). Featherstone (2008), eq. (2.34).

@@ -71,7 +71,8 @@ class TransposedStep {
   // What the product with w and u leaves of the right-hand side.
   void set_residual(const MotionResiduals& motion, const EndOfStep& end, View<const double, 2> force,
                     View<double> effort, View<const double, 2> w, View<const double> u) {
-    motion.vjp(w, no_rows_, {force_, velocity_, mass_gradient_, inertia_gradient_, gravity_gradient_, effort, {}, {}, {}});
+    motion.vjp(w, no_rows_,
+               {force_, velocity_, mass_gradient_, inertia_gradient_, gravity_gradient_, effort, {}, {}, {}, {}, {}});
     equations_.add_error_forces(u, force_);
     for (Index i = 0; i < w.rows(); ++i) {
       const auto [angular, linear] = Motion<double>::load(&w(i, 0));

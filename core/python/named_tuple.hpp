@@ -32,7 +32,7 @@ constexpr auto with_members(Struct& s, F&& f) {
     return with_members<Counted..., ConvertibleToAny>(s, f);
   } else {
     constexpr int n = sizeof...(Counted);
-    static_assert(2 <= n && n <= 10);
+    static_assert(2 <= n && n <= 11);
     if constexpr (n == 2) { auto& [a, b] = s; return f(a, b); }
     if constexpr (n == 3) { auto& [a, b, c] = s; return f(a, b, c); }
     if constexpr (n == 4) { auto& [a, b, c, d] = s; return f(a, b, c, d); }
@@ -42,6 +42,7 @@ constexpr auto with_members(Struct& s, F&& f) {
     if constexpr (n == 8) { auto& [a, b, c, d, e, g, h, i] = s; return f(a, b, c, d, e, g, h, i); }
     if constexpr (n == 9) { auto& [a, b, c, d, e, g, h, i, j] = s; return f(a, b, c, d, e, g, h, i, j); }
     if constexpr (n == 10) { auto& [a, b, c, d, e, g, h, i, j, k] = s; return f(a, b, c, d, e, g, h, i, j, k); }
+    if constexpr (n == 11) { auto& [a, b, c, d, e, g, h, i, j, k, l] = s; return f(a, b, c, d, e, g, h, i, j, k, l); }
   }
 }
 

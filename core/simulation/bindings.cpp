@@ -24,6 +24,7 @@ void bind_steps(nb::module_& m, const char* name) {
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
       type, &Steps::variational_step, "What `step` returns, without errors.");
+  def_kernel<"semi_implicit_step(start, h)">(type, &Steps::semi_implicit_step, "What `step` returns, without errors.");
   def_kernel<"step(start, tableau, closes_stages, with_error, h)">(
       type, &Steps::step,
       "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "

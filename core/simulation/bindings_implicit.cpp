@@ -43,7 +43,8 @@ void bind_simulation_implicit(nb::module_& m) {
   def_kernel<"set_joint_rows()">(
       type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors by twists.");
   def_kernel<"row_products(motion, row)">(type, &Equations::row_products, "Fill A m of motions.");
-  def_kernel<"add_error_forces(u, force)">(type, &Equations::add_error_forces, "Add E' u.");
+  def_kernel<"add_error_forces(u, force, predecessor_frame, successor_frame)">(
+      type, &Equations::add_error_forces, "Add E' u, and gradients of u . delta by joint frames.");
   def_kernel<"assemble_acceleration_errors(error)">(
       type,
       [](Equations& self, View<double> error) {
@@ -100,6 +101,21 @@ void bind_simulation_implicit(nb::module_& m) {
   def<"inverse_tangent_forces(y, f)">(
       m, of_twists([](const auto& y, const auto& f) { return inverse_tangent_transposed(y, {f.angular, f.linear}); }),
       "T(y)^-1' f (n, 6), to fifth order in y.");
+  def<"tangent_forces(y, f)">(
+      m, of_twists([](const auto& y, const auto& f) { return tangent_transposed(y, {f.angular, f.linear}); }),
+      "T(y)' f (n, 6).");
+  def<"tangent_gradients(y, m, f)">(
+      m,
+      +[](View<const double, 2> y, View<const double, 2> m, View<const double, 2> f) {
+        auto out = Array<double, 2>::uninitialized(y.shape());
+        for (Index i = 0; i < y.rows(); ++i)
+          tangent_gradient(Motion<double>::load(&y(i, 0)), Motion<double>::load(&m(i, 0)), Force<double>::load(&f(i, 0)))
+              .store(&out(i, 0));
+        return out;
+      },
+      "The gradients (n, 6) of f' T(y) m by y.");
+  def<"cross_products(v, m)">(m, of_twists([](const auto& v, const auto& m) { return cross(v, m); }),
+                              "v x m of motions (n, 6). Featherstone (2008), eq. (2.33).");
   def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
   def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
 }

@@ -229,14 +229,30 @@ class ExplicitSteps {
   void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
+  // One step h of the semi-implicit method of Euler: first velocities, by which then poses move.
+  StepEnd semi_implicit_step(const StepStart& from, double h) {
+    const auto& [position, orientation, velocity] = from.bodies;
+    StepEnd end = begin(from, 1);
+    StageState s;
+    s.velocity = Array<double, 2>::uninitialized(velocity.shape());
+    for (Index k = 0; k < velocity.size(); ++k)
+      s.velocity.data()[k] = velocity.data()[k] + h * from.acceleration.data()[k];
+    const Array<double, 2> rate = model::pose_derivatives(orientation, s.velocity, from.acceleration).rate;
+    const Array<double, 2> still({position.rows(), 7});
+    model::BodyStates open = model::moved(position, orientation, rate, still, still, h);
+    s.position = std::move(open.position), s.orientation = std::move(open.orientation);
+    s.acceleration = Array<double, 2>::uninitialized(velocity.shape());
+    to_time(from, 0);
+    put_back(s);
+    if (!close(s, false, true, end) || !complete(s, 0, end)) return failed();
+    finish(s, end);
+    return end;
+  }
+
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, bool with_error, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
-    StepEnd end = begin(from);
-    if (keeps_stages_) {
-      stages_ = Array<double, 3>::uninitialized({n_stages, n, 19});
-      multipliers_ = Array<double, 2>({n_stages, joints_.n_rows()});
-    }
+    StepEnd end = begin(from, n_stages);
     auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
@@ -251,15 +267,9 @@ class ExplicitSteps {
       to_time(from, k);
       put_back(s);
       const bool is_end = k + 1 == n_stages;
-      if (closes_stages || is_end) {
-        const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-        if (!close(s, is_near, is_end)) return failed();
-        if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
-      }
-      if (!fill_acceleration(s, keeps_stages_ ? multipliers_.view()[k] : View<double>())) return failed();
-      if (keeps_stages_) keep(s, k);
-      s.pivot = smallest();
-      if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
+      const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
+      if ((closes_stages || is_end) && !close(s, is_near, is_end, end)) return failed();
+      if (!complete(s, k, end)) return failed();
       follow_pivots();
       if (!is_end) add_curvature(s);
     }
@@ -278,8 +288,13 @@ class ExplicitSteps {
   }
 
  protected:
-  StepEnd begin(const StepStart& from) {
+  // Begins a step with so many stages to keep.
+  StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;
+    if (keeps_stages_) {
+      stages_ = Array<double, 3>::uninitialized({n_stages, from.bodies.position.rows(), 19});
+      multipliers_ = Array<double, 2>({n_stages, joints_.n_rows()});
+    }
     StepEnd end;
     end.coordinate = Array<double>(from.coordinate.size());
     return end;
@@ -339,17 +354,27 @@ class ExplicitSteps {
   }
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
-  bool close(StageState& s, bool is_near, bool is_end) {
+  bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
     if (!is_near && !factorize(e_, input(s))) return false;
     if (!close_pose(s)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
+    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
     return true;
   }
-  bool fill_acceleration(StageState& s, View<double> multiplier = {}) {
+  // Fills the accelerations of the k-th stage, and keeps it if stages are kept; whether they are accurate.
+  bool complete(StageState& s, Index k, StepEnd& end) {
+    if (!fill_acceleration(s, k)) return false;
+    s.pivot = smallest();
+    if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
+    return true;
+  }
+  bool fill_acceleration(StageState& s, Index k) {
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
-    return accelerate(e_, in, s.acceleration.view(), multiplier);
+    if (!accelerate(e_, in, s.acceleration.view(), keeps_stages_ ? multipliers_.view()[k] : View<double>())) return false;
+    if (keeps_stages_) keep(s, k);
+    return true;
   }
   // The loads of the model, and the wrenches of the control; whether there are any.
   bool fill_loads(const StageState& s) {

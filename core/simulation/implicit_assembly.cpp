@@ -124,14 +124,19 @@ void Equations::row_products(View<const double, 2> motion, View<double> row) con
   }
 }
 
-void Equations::add_error_forces(View<const double> u, View<double, 2> force) const {
+void Equations::add_error_forces(View<const double> u, View<double, 2> force, View<double, 2> predecessor_frame,
+                                 View<double, 2> successor_frame) const {
   for (Index j = 0; j < Index(joint_rows_.size()); ++j) {
     const auto& [body, first, n_rows, first_entry] = connections_[j];
     const JointRows& of = joint_rows_[j];
     Force<double> f;
     for (Index k = 0; k < n_rows; ++k) f += u[first + k] * of.error_rates[k];
     if (body[1] >= 0) of.X_s.transpose(f).add_to(&force(body[1], 0));
-    if (body[0] >= 0) (-of.X_p.transpose(f)).add_to(&force(body[0], 0));
+    const Force<double> on_p = -of.X_p.transpose(f);
+    if (body[0] >= 0) on_p.add_to(&force(body[0], 0));
+    if (predecessor_frame.empty()) continue;
+    (of_.joints.frames.X_P(j) * on_p).add_to(&predecessor_frame(j, 0));
+    f.add_to(&successor_frame(j, 0));
   }
 }
 

@@ -129,8 +129,9 @@ class Equations {
   void set_joint_rows();
   // Fills A m (n_rows,) of motions m (n, 6) by the newest rows.
   void row_products(View<const double, 2> motion, View<double> row) const;
-  // Adds E' u (n, 6).
-  void add_error_forces(View<const double> u, View<double, 2> force) const;
+  // Adds E' u (n, 6), and the gradients of u . delta by twists of joint frames in their own axes if there are rows.
+  void add_error_forces(View<const double> u, View<double, 2> force, View<double, 2> predecessor_frame = {},
+                        View<double, 2> successor_frame = {}) const;
   // What `assemble` adds, of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
   void assemble_acceleration_errors(Triplets& out, View<double> error);
   // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.

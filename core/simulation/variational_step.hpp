@@ -17,23 +17,48 @@ inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {
   return (1.0 / dot(n, c[0])) * Vec3<double>{dot(n, b), dot(cross(c[2], c[0]), b), dot(cross(c[0], c[1]), b)};
 }
 
-// The rotation vector t of a discrete free rotation with a momentum p: sin|t| / |t| I t + (1 - cos|t|) / |t|^2 t x I t = p,
-// which is vee(F J - J F') = p with F = exp(t) and J = tr(I) 1 / 2 - I.
+// A discrete free rotation by t, with the momentum p = sin|t| / |t| I t + (1 - cos|t|) / |t|^2 t x I t, which is
+// vee(F J - J F') with F = exp(t) and J = tr(I) 1 / 2 - I.
+struct DiscreteRotation {
+  Mat3<double> inertia;
+  Vec3<double> t, It;
+  double square, angle, s, c;
+  Vec3<double> momentum;
+
+  DiscreteRotation(const Mat3<double>& I, const Vec3<double>& vector)
+      : inertia(I), t(vector), It(I * vector), square(dot(t, t)), angle(std::sqrt(square)) {
+    s = is_small() ? 1.0 - square / 6.0 * (1.0 - square / 20.0) : std::sin(angle) / angle;
+    c = is_small() ? 0.5 - square / 24.0 * (1.0 - square / 30.0) : (1.0 - std::cos(angle)) / square;
+    momentum = s * It + c * cross(t, It);
+  }
+  bool is_small() const { return square < 1e-6; }
+  // dp/dt without the rates of s and c, for small angles.
+  Mat3<double> small_slope() const {
+    Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);
+    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i];
+    return slope;
+  }
+  Mat3<double> slope() const {
+    const double ds = is_small() ? -1.0 / 3.0 + square / 30.0 : (std::cos(angle) - s) / square;  // over |t|
+    const double dc = is_small() ? -1.0 / 12.0 + square / 180.0 : (s - 2.0 * c) / square;
+    const Vec3<double> change = ds * It + dc * cross(t, It);
+    Mat3<double> slope = small_slope();
+    const double of[3] = {change.x, change.y, change.z}, by[3] = {t.x, t.y, t.z};
+    for (int i = 0; i < 9; ++i) slope.m[i] += of[i / 3] * by[i % 3];
+    return slope;
+  }
+};
+
+// The rotation vector of a discrete free rotation with a momentum p.
 inline Vec3<double> discrete_rotation(const Mat3<double>& inertia, const Vec3<double>& p) {
   constexpr int most_iterations = 10;
   constexpr double converged = 1e-15;
   Vec3<double> t = solve(inertia, p);
   for (int k = 0; k < most_iterations; ++k) {
-    const double square = dot(t, t), angle = std::sqrt(square);
-    const bool is_small = square < 1e-6;
-    const double s = is_small ? 1.0 - square / 6.0 * (1.0 - square / 20.0) : std::sin(angle) / angle;
-    const double c = is_small ? 0.5 - square / 24.0 * (1.0 - square / 30.0) : (1.0 - std::cos(angle)) / square;
-    const Vec3<double> It = inertia * t;
-    Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);  // for small angles
-    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i];
-    const Vec3<double> change = solve(slope, s * It + c * cross(t, It) - p);
+    const DiscreteRotation of(inertia, t);
+    const Vec3<double> change = solve(of.small_slope(), of.momentum - p);
     t -= change;
-    if (!(norm(change) > converged * (1.0 + angle))) break;
+    if (!(norm(change) > converged * (1.0 + of.angle))) break;
   }
   return t;
 }
@@ -69,17 +94,17 @@ class VariationalSteps : public ExplicitSteps<E> {
 
   // One step h, composed of steps that are `parts` of it.
   StepEnd variational_step(const StepStart& from, const BodyInertias& bodies, View<const double> parts, double h) {
-    StepEnd end = this->begin(from);
+    StepEnd end = this->begin(from, 2 * parts.size());
     const model::BodyMotions& start = from.bodies;
     StageState s{copy(start.position), copy(start.orientation), copy(start.velocity), copy(from.acceleration), 0.0, 0.0, {}};
     push_.resize(s.position.shape(0)), momentum_.resize(push_.size()), turned_.resize(push_.size());
     fill_push(s, bodies);
     for (Index k = 0; k < parts.size(); ++k) {
       this->to_time(from, k);
-      if (!substep(s, bodies, parts[k] * h)) return this->failed();
+      if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }
-    if (!this->fill_acceleration(s)) return this->failed();
+    if (!this->fill_acceleration(s, 2 * parts.size() - 1)) return this->failed();
     this->finish(s, end);
     return end;
   }
@@ -99,7 +124,8 @@ class VariationalSteps : public ExplicitSteps<E> {
                                                        bodies.mass[i] * cross(v.angular, v.linear)};
     }
   }
-  bool substep(StageState& s, const BodyInertias& bodies, double h) {
+  // Of stages, a substep keeps its end before the last correction of the velocity, with the accelerations there, and after.
+  bool substep(StageState& s, Index k, const BodyInertias& bodies, double h) {
     if (!factorize(e_, this->input(s))) return false;
     for (Index i = 0; i < Index(push_.size()); ++i)
       momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * push_[i];
@@ -113,7 +139,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       bodies.velocity(i, momentum_[i] + 0.5 * h * turned(push_[i])).store(&s.velocity(i, 0));
     }
     this->put_back(s);
-    if (!this->fill_acceleration(s)) return false;
+    if (!this->fill_acceleration(s, 2 * k)) return false;
     s.pivot = this->smallest();  // of the end: the start is the end of the step before
     fill_push(s, bodies);
     for (Index i = 0; i < Index(push_.size()); ++i)
@@ -121,6 +147,7 @@ class VariationalSteps : public ExplicitSteps<E> {
     this->fill_errors(s.bodies(), {}, velocity_error_);
     this->contraction_ = 1.0;
     this->close_velocity(s, velocity_tolerance);
+    if (this->keeps_stages_) this->keep(s, 2 * k + 1);
     return true;
   }
   // Moves the bodies for a time h, with impulses of the joints at the start that close them at the end.

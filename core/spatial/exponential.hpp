@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "spatial/matrix6.hpp"
 
@@ -69,6 +71,39 @@ inline Motion<double> tangent(const Motion<double>& y, const Motion<double>& m) 
     term = (-1.0 / k) * cross(y, term);
     sum += term;
     if (!(dot(term.angular, term.angular) + dot(term.linear, term.linear) > 1e-34 * size)) break;
+  }
+  return sum;
+}
+// T(y)' f = f + y x* f / 2 + y x* y x* f / 6 + ...
+inline Force<double> tangent_transposed(const Motion<double>& y, const Force<double>& f) {
+  constexpr int n_terms = 24;
+  Force<double> term = f, sum = f;
+  const double size = dot(f.angular, f.angular) + dot(f.linear, f.linear);
+  for (int k = 2; k < n_terms; ++k) {
+    term = (1.0 / k) * cross(y, term);
+    sum += term;
+    if (!(dot(term.angular, term.angular) + dot(term.linear, term.linear) > 1e-34 * size)) break;
+  }
+  return sum;
+}
+// The gradient of f' T(y) m by y: of its k-th term, the sum of -n_i x* p_j / (k + 1)!, n_i = (-yx)^i m, p_j = (yx*)^j f,
+// i + j = k - 1.
+inline Force<double> tangent_gradient(const Motion<double>& y, const Motion<double>& m, const Force<double>& f) {
+  constexpr int n_terms = 16;
+  Motion<double> n[n_terms];
+  Force<double> p[n_terms], sum;
+  n[0] = m, p[0] = f;
+  double factor = 1.0, last = std::numeric_limits<double>::infinity();
+  for (int k = 1; k < n_terms; ++k) {
+    factor /= k + 1;
+    Force<double> term;
+    for (int i = 0; i < k; ++i) term -= cross(n[i], p[k - 1 - i]);
+    sum += factor * term;
+    const double size = factor * factor * (dot(term.angular, term.angular) + dot(term.linear, term.linear));
+    const double whole = dot(sum.angular, sum.angular) + dot(sum.linear, sum.linear);
+    if (size <= 1e-34 * whole && last <= 1e-30 * whole) break;
+    last = size;
+    n[k] = -cross(y, n[k - 1]), p[k] = cross(y, p[k - 1]);
   }
   return sum;
 }

@@ -172,6 +172,7 @@ class Assembler:
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
     #   and projections (n_bodies, 6, 6) of twists; or none
+    normal: FloatArray | None = None  # (n_bodies, 3) of the plane of motion, in body axes
     _arguments: tuple[Any, ...]  # of the constructor
 
     def __init__(

@@ -165,6 +165,19 @@ class ForwardDynamics:
         return isinstance(self.evaluator.assembler, PlanarAssembler)
 
     @property
+    def rotational_inertia(self) -> FloatArray:
+        """(n_bodies, 3, 3) that of the bodies, or what motions in their plane know of it.
+
+        Products of inertia with the normal make reactions of joints only.
+        """
+        inertia, normal = self.system.inertia, self.evaluator.assembler.normal
+        if normal is None:
+            return inertia
+        along = normal[:, :, None] * normal[:, None]
+        across = np.eye(3) - along
+        return np.asarray(along @ inertia @ along + across @ inertia @ across)
+
+    @property
     def is_krylov(self) -> bool:
         """Whether solutions use Krylov steps."""
         return isinstance(self.evaluator, KrylovEvaluator)
@@ -240,6 +253,8 @@ class ForwardDynamics:
     @cached_property
     def unreduced(self) -> ForwardDynamics:
         """The dynamics with all freedoms of the bodies, for errors out of their subgroups."""
+        if self.reduction == "none" and self.baumgarte is None:
+            return self
         spatial = replace(self.options.formulation, reduction="none")
         return self._with(self._analyzed_at, formulation=spatial, baumgarte=None)
 

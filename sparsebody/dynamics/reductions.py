@@ -148,8 +148,8 @@ class PlanarAssembler(Assembler):
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
         else:
             self.symbolic = self._analyze(solver, own_order)
-        rows, normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
-        inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
+        rows, self.normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
+        inertia = np.einsum("na,nab,nb->n", self.normal, system.inertia, self.normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None

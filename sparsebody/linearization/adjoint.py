@@ -26,12 +26,21 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.checkpoints import interval_of
+from sparsebody.linearization.collocation_adjoint import CollocationAdjoint, CollocationTape
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
+from sparsebody.linearization.stabilized_adjoint import StabilizedAdjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.implicit.step_equations import n_rows
+from sparsebody.simulation.integrators import (
+    INTEGRATORS,
+    Collocation,
+    Composition,
+    Integrator,
+    Tableau,
+)
 from sparsebody.simulation.options import (
     EVERY_STEP,
     Method,
@@ -47,10 +56,18 @@ from sparsebody.simulation.simulate import Run, prepared_dynamics
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
-ADJOINT_METHODS = "rk4", "generalized-alpha"
+ADJOINT_METHODS = (
+    "rk4",
+    "semi-implicit-euler",
+    "variational",
+    "variational-4",
+    "generalized-alpha",
+    "generalized-alpha-2",
+    "radau-iia",
+)
 """The methods of `simulate` whose steps have an adjoint."""
 
-_N_STAGES, _STAGE_SIZE = 4, 19  # of a step of "rk4", and numbers of a body in each
+_STAGE_SIZE = 19  # numbers of a body in a stage of an explicit method
 _END_SIZE = 25  # numbers of a body at the end of a step of "generalized-alpha"
 
 
@@ -59,7 +76,7 @@ class Pullback:
     """Gradients of functions of a trajectory; see `simulate_with_pullback`."""
 
     trajectory: Trajectory
-    _adjoint: Callable[[], Adjoint]
+    _adjoint: Callable[..., Adjoint]
     _nodes: _Nodes | None
 
     def __call__(
@@ -67,6 +84,8 @@ class Pullback:
         position: FloatArray | None = None,
         orientation: FloatArray | None = None,
         velocity: FloatArray | None = None,
+        *,
+        frames: bool = False,
     ) -> dict[str, FloatArray]:
         """Return the gradients of a function, of its derivatives by the arrays of the trajectory.
 
@@ -78,6 +97,8 @@ class Pullback:
             The same by the unit quaternions.
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
             The same by the velocities.
+        frames : bool
+            Whether by frames, pitches and lengths as well, which takes up to twice as long.
 
         Returns
         -------
@@ -88,10 +109,16 @@ class Pullback:
             axes, about the centers of mass; by "mass" (n_bodies,), "inertia" (n_bodies, 6): Ixx,
             Iyy, Izz, Ixy, Ixz, Iyz, "gravity" (3,), "effort", "stiffness", "rest" and "damping"
             (n_springs,) of the springs on joint coordinates, "point_effort", "point_stiffness",
-            "point_rest_length" and "point_damping" of those between points, "elastic_stiffness",
-            "elastic_compliance" and "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and
-            by "control", of its shape, if one is given. In SI units of the function over those of
-            the variable.
+            "point_rest_length" and "point_damping" of those between points, "first_point" and
+            "second_point" (n, 3) of these, "elastic_stiffness", "elastic_compliance" and
+            "elastic_damping" (n_elements, 6, 6) as in `Derivatives`; and by "control", of its
+            shape, if one is given. In SI units of the function over those of the variable.
+
+            If `frames` is true, by "predecessor_frame", "successor_frame" (n_joints, 6),
+            "elastic_predecessor_frame", "elastic_successor_frame" (n_elements, 6), "pitch"
+            (n_helical,) and "length" (n_constant_distance,) as in `Derivatives`, where the motion
+            begins at what `consistent_state` makes of the first state with changed frames. Where
+            rows are dependent, along changes that leave them so.
 
         Raises
         ------
@@ -102,7 +129,7 @@ class Pullback:
         """
         weights = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(weights)
-        adjoint, nodes = self._adjoint(), self._nodes
+        adjoint, nodes = self._adjoint(with_geometry=frames), self._nodes
         by_control = {}
         if nodes is not None:
             by_control["control"] = by_value = np.zeros_like(nodes.value)
@@ -161,20 +188,26 @@ def simulate_with_pullback(
 ) -> Pullback:
     """Simulate a motion, and return its trajectory with the gradients of functions of it.
 
-    These are the gradients of the very steps of `simulate`, projections included: they agree with
-    differences of its results to the rounding of these, by "rk4" but for terms of second order in
-    the corrections that close poses, 1e-5 where steps are so long that these are some 1e-3 [rad].
-    All of them together take some three simulations by "rk4" of a large mechanism, and up to ten
-    of one of a few bodies, however many variables there are.
+    These are the gradients of the very steps of `simulate`, projections included: those of explicit
+    steps agree with differences of its results to the rounding of these, but where a pose is so far
+    open that factors are made anew while it is closed. All of them together take four to seven
+    simulations of a large mechanism, and up to ten of one of a few bodies, however many variables
+    there are.
+
+    Those of "radau-iia" and "generalized-alpha-2" leave out how the metric changes in which
+    velocities or poses are closed: that is the one where Newton's factors were made, and these
+    corrections are as small as the error of a step. They agree to 1e-8 and better where steps
+    resolve the motion, and take up to five simulations.
 
     Those of "generalized-alpha" agree with differences to what Newton's method leaves in a step,
     some 1e-6, and to terms of the order h^2 of the starting values: springs and elements have to be
     soft enough for the step there. They are gradients at fixed compliances of the joints, those
-    that the method chooses included: as these depend on the loads, differences by mass and gravity
-    deviate by as much as compliance changes the motion, mostly less than 1e-6 of it, but by
-    percents where joints still vibrate. They take two to four simulations of a large mechanism
-    besides the one; where Newton's factors leave out what decides, as beside stiff springs, an LU
-    decomposition of its whole matrix a step, which takes far longer.
+    that the method chooses included: as these depend on the loads, and on the typical distance of
+    joints, differences by mass, gravity and frames deviate by as much as compliance changes the
+    motion, mostly less than 1e-6 of it, but by percents where joints still vibrate. They take two
+    to four simulations of a large mechanism besides the one; where Newton's factors leave out what
+    decides, as beside stiff springs, an LU decomposition of its whole matrix a step, which takes
+    far longer.
 
     Parameters
     ----------
@@ -258,22 +291,31 @@ def simulate_with_pullback(
     conservative = control is None and is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
-    adjoint: Callable[[], Adjoint]
+    adjoint: Callable[..., Adjoint]
     interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
-    if options.method == "rk4":
+    if isinstance(INTEGRATORS[options.method], Integrator):
         run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape, system, function)
+    elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
+        run.stepper = nodes_tape = CollocationTape(run.problem, interval)
+        adjoint = partial(CollocationAdjoint, nodes_tape, run.problem, prepared, function)
     else:
         run.stepper = implicit = ImplicitTape(run.problem, interval)
-        adjoint = partial(ImplicitAdjoint, implicit, prepared, function)
+        of_method = StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
+        adjoint = partial(of_method, implicit, prepared, function)
     return Pullback(run.to(duration, False), adjoint, nodes)
 
 
 def step_size(system: System, method: str) -> int:
     """Return the bytes of a step: of all stages, or of the end of an implicit one."""
     n, coordinates = system.n_bodies, len(system.coordinates.joint)
-    if method == "rk4":
-        return 8 * _N_STAGES * (_STAGE_SIZE * n + system.n_rows)
+    scheme = INTEGRATORS[method].scheme
+    if isinstance(INTEGRATORS[method], Integrator):
+        n_stages = len(scheme.node) if isinstance(scheme, Tableau) else 1
+        n_stages = 2 * len(scheme.parts) if isinstance(scheme, Composition) else n_stages
+        return 8 * n_stages * (_STAGE_SIZE * n + system.n_rows)
+    if isinstance(scheme, Collocation):
+        return 8 * (len(scheme.node) + 1) * (_END_SIZE * n + n_rows(system))
     return 8 * (_END_SIZE * n + n_rows(system) + coordinates)
 
 

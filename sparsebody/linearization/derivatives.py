@@ -25,7 +25,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
 from sparsebody.linearization.spring_stretches import lines
-from sparsebody.model.joints import Helical
+from sparsebody.model.joints import ConstantDistance, Helical, JointType
 from sparsebody.model.system import State, System, body_arrays
 from sparsebody.tree import ForwardDynamicsDerivatives, TreeDerivatives
 from sparsebody.tree.method import TreeProblem
@@ -34,8 +34,12 @@ _NO_ROWS, _NO_NUMBERS = np.zeros((0, 6)), np.zeros(0)
 _INERTIAS = ("mass", "inertia", "gravity")
 _SPRINGS = ("effort", "stiffness", "rest", "damping")
 LINE_VARIABLES = ("point_effort", "point_stiffness", "point_rest_length", "point_damping")
+POINT_VARIABLES = ("first_point", "second_point")
 ELASTIC_VARIABLES = ("elastic_stiffness", "elastic_compliance", "elastic_damping")
 FRAME_VARIABLES = ("predecessor_frame", "successor_frame")
+ELASTIC_FRAME_VARIABLES = ("elastic_predecessor_frame", "elastic_successor_frame")
+ALL_FRAMES = (*FRAME_VARIABLES, *ELASTIC_FRAME_VARIABLES)
+GEOMETRY = (*ALL_FRAMES, "pitch", "length")
 
 
 class Tangent(NamedTuple):
@@ -52,17 +56,18 @@ class PitchRows(NamedTuple):
     ends: IntArray  # (n, 2) bodies, -1 for the world
     on_ends: FloatArray  # (n, 2, 6) the row's derivative on both
     change: FloatArray  # (n,) of r
+    angle: FloatArray  # (n,) of the joints, turns included [rad]
 
 
-def helical_joints(system: System) -> IntArray:
-    """Return the numbers of the helical joints."""
-    return np.flatnonzero(system.joint_kind == Helical.kind)
+def joints_of(system: System, joint_type: type[JointType]) -> IntArray:
+    """Return the numbers of the joints of a type."""
+    return np.flatnonzero(system.joint_kind == joint_type.kind)
 
 
 class Residuals:
     """F and r of a motion: their changes along directions, and gradients.
 
-    Gradients by joint frames and pitches are given where they are asked for.
+    Gradients by the geometry of joints and elements are given where they are asked for.
     """
 
     def __init__(
@@ -71,11 +76,11 @@ class Residuals:
         state: State,
         acceleration: FloatArray,
         multiplier: FloatArray,
-        with_frames: bool = False,
+        with_geometry: bool = False,
     ) -> None:
         self.system, self._state, springs = system, state, system.joint_forces
         self._acceleration, self._multiplier = acceleration, multiplier
-        self.shapes, self._with_frames = shapes_of(system), with_frames
+        self.shapes, self.with_geometry = shapes_of(system), with_geometry
         on_joints = np.ascontiguousarray(springs.efforts(state.time))
         on_lines = np.ascontiguousarray(system.point_forces.efforts(state.time))
         self._value, self._rate = np.zeros((2, len(springs.item)))
@@ -103,7 +108,8 @@ class Residuals:
             *(along.get("position", _NO_ROWS), along.get("velocity", _NO_ROWS)),
             *(along.get("mass", _NO_NUMBERS), along.get("inertia", _NO_ROWS)),
             *(along.get("gravity", _NO_NUMBERS), self._effort(along), self._resistance(along)),
-            *(along.get("predecessor_frame", _NO_ROWS), along.get("successor_frame", _NO_ROWS)),
+            *(along.get("first_point", _NO_ROWS), along.get("second_point", _NO_ROWS)),
+            *self._frames(along),
         )
         self.native.jvp(directions, force, row)
         for name in LINE_VARIABLES:
@@ -121,6 +127,27 @@ class Residuals:
             tracked = system.coordinates
             row[tracked.row[tracked.prescribed]] -= along["prescribed_acceleration"]
         return force, row
+
+    def _frames(self, along: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return twists of predecessor and successor frames, of joints and then of elements."""
+        if not any(name in along for name in ALL_FRAMES):
+            return _NO_ROWS, _NO_ROWS
+        sides = zip(FRAME_VARIABLES, ELASTIC_FRAME_VARIABLES, strict=True)
+        first, second = (
+            np.concatenate([along.get(name, np.zeros(self.shapes[name])) for name in of_side])
+            for of_side in sides
+        )
+        return first, second
+
+    def no_frames(self) -> FloatArray:
+        """Return zeros (2, n_joints + n_elements, 6), or (2, 0, 6) without geometry."""
+        n = self.system.n_joints + len(self.system.elastic) if self.with_geometry else 0
+        return np.zeros((2, n, 6))
+
+    def _of_frames(self, by: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients (2, n_joints + n_elements, 6) by frames, by their names."""
+        of_joints, of_elements = np.split(by, [self.system.n_joints], axis=1)
+        return dict(zip(ALL_FRAMES, (*of_joints, *of_elements), strict=True))
 
     def _effort(self, along: Mapping[str, FloatArray]) -> FloatArray:
         """Return the changes (n_springs,) of u - k (q - q_0) - d dq/dt; (0,) for none."""
@@ -176,19 +203,23 @@ class Residuals:
     @cached_property
     def _pitches(self) -> PitchRows:
         """The derivatives by pitch of the rows of helical joints along their axes."""
-        system, joint = self.system, helical_joints(self.system)
+        system, joint = self.system, joints_of(self.system, Helical)
         by_pitch = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
         (row,) = np.flatnonzero(by_pitch.any(axis=1))
         subspace = np.tile(by_pitch[row], (len(joint), 1))
-        motion = SystemMotion(system, self._state).joints
+        moving = SystemMotion(system, self._state)
+        motion, rows = moving.joints, system.first_row[joint] + row
         on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
         ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
         of_ends = np.where(ends[:, :, None] >= 0, self._acceleration[ends], 0.0)
         change = np.einsum("jsa,jsa->j", on_ends, of_ends) - right
-        return PitchRows(system.first_row[joint] + row, ends, on_ends, change)
+        travel = motion.translation[joint, 2] - moving.position_error[rows]
+        return PitchRows(rows, ends, on_ends, change, travel / system.parameter[joint])
 
     def _of_pitches(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Return the gradient of y . F + u . r by the pitches."""
+        if self.shapes["pitch"] == (0,):
+            return np.zeros(0)
         of = self._pitches
         along = np.where(of.ends[:, :, None] >= 0, y[of.ends], 0.0)
         by_forces = np.einsum("jsa,jsa->j", of.on_ends, along) * self._multiplier[of.row]
@@ -219,23 +250,39 @@ class Residuals:
         position, velocity, mass, inertia, gravity, effort = (
             np.zeros(self.shapes[name]) for name in names
         )
-        resistance, frames = np.zeros((len(self.system.elastic), 6)), dict[str, FloatArray]()
-        if self._with_frames:
-            frames = {name: np.zeros(self.shapes[name]) for name in FRAME_VARIABLES}
-        by_frames = frames.values() or (_NO_ROWS, _NO_ROWS)
-        outputs = position, velocity, mass, inertia, gravity, effort, resistance, *by_frames
-        self.native.vjp(y, u, outputs)
-        tracked = self.system.coordinates
+        resistance = np.zeros((len(self.system.elastic), 6))
+        points = {name: np.zeros(self.shapes[name]) for name in POINT_VARIABLES}
+        frames = self.no_frames()
+        outputs = position, velocity, mass, inertia, gravity, effort, resistance
+        self.native.vjp(y, u, (*outputs, *points.values(), *frames))
+        tracked, geometry = self.system.coordinates, dict[str, FloatArray]()
+        if self.with_geometry:
+            geometry = {**self._of_frames(frames), "pitch": self._of_pitches(y, u)}
+            geometry["length"] = np.zeros(self.shapes["length"])
         return {
             **self._of_resistance(resistance),
             **self._of_lines(y),
-            **frames,
-            **({"pitch": self._of_pitches(y, u)} if self._with_frames else {}),
+            **points,
+            **geometry,
             **{"position": position, "velocity": velocity, "force": -y},
             **{"mass": mass, "inertia": inertia, "gravity": gravity},
             **{name: effort * rate for name, rate in self._spring_rates.items()},
             "prescribed_acceleration": -u[tracked.row[tracked.prescribed]],
         }
+
+    def error_vjp(self, u: FloatArray, frames: FloatArray | None = None) -> dict[str, FloatArray]:
+        """Return the gradients of u . delta, position errors of joints, by their geometry.
+
+        `frames` (2, n_joints + n_elements, 6) are those by frames; by default of closed joints.
+        """
+        by_frames = self.no_frames() if frames is None else frames
+        if frames is None:
+            self.native.error_vjp(u, *by_frames)
+        by_pitch = np.zeros(0)
+        if self.shapes["pitch"] != (0,):  # delta = travel - pitch * angle
+            by_pitch = -u[self._pitches.row] * self._pitches.angle
+        by_length = -u[self.system.first_row[joints_of(self.system, ConstantDistance)]]
+        return {**self._of_frames(by_frames), "pitch": by_pitch, "length": by_length}
 
 
 def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
@@ -246,9 +293,12 @@ def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
         **{"mass": (n,), "gravity": (3,)},
         **dict.fromkeys(_SPRINGS, (n_springs,)),
         **dict.fromkeys(LINE_VARIABLES, (len(system.point_forces.first),)),
+        **dict.fromkeys(POINT_VARIABLES, (len(system.point_forces.first), 3)),
         **dict.fromkeys(ELASTIC_VARIABLES, (len(system.elastic), 6, 6)),
         **dict.fromkeys(FRAME_VARIABLES, (system.n_joints, 6)),
-        "pitch": (len(helical_joints(system)),),
+        **dict.fromkeys(ELASTIC_FRAME_VARIABLES, (len(system.elastic), 6)),
+        "pitch": (len(joints_of(system, Helical)),),
+        "length": (len(joints_of(system, ConstantDistance)),),
         "prescribed_acceleration": (len(system.coordinates.prescribed),),
     }
 
@@ -262,12 +312,16 @@ class Derivatives(BriefRepr):
     centers of mass in body axes [N m, N]; "mass" (n_bodies,); "inertia" (n_bodies, 6): Ixx, Iyy,
     Izz, Ixy, Ixz, Iyz about the center of mass [kg m^2]; "gravity" (3,) [m/s^2]; "effort",
     "stiffness", "rest", "damping" (n,) of the springs on joint coordinates; "point_effort",
-    "point_stiffness", "point_rest_length", "point_damping" (n,) of forces between points;
+    "point_stiffness", "point_rest_length", "point_damping" (n,) of forces between points, and
+    "first_point", "second_point" (n, 3) from the centers of mass in body axes [m];
     "elastic_stiffness" or "elastic_compliance", its inverse on the rows that give way, and
     "elastic_damping" (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of
     `ElasticElements`, of which the symmetric parts count; "predecessor_frame" and
-    "successor_frame" (n_joints, 6), twists of the joint frames in their own axes [rad, m]; "pitch"
-    (n_helical,) of the helical joints in turn [m/rad];
+    "successor_frame" (n_joints, 6), twists of the joint frames in their own axes [rad, m], and
+    "elastic_predecessor_frame" and "elastic_successor_frame" (n_elements, 6) of the frames of
+    bushings and beams, whose rest deformations stay; an element of a compliant joint moves with the
+    joint's frames, and not by these; "pitch" (n_helical,) of the helical joints in turn [m/rad];
+    "length" (n,) of the constant-distance joints [m], which counts in simulations only;
     "prescribed_acceleration" (n_prescribed,).
     """
 
@@ -287,7 +341,7 @@ class Derivatives(BriefRepr):
     @cached_property
     def _residuals(self) -> Residuals:
         at = self.evaluation.state, self.acceleration, self.multiplier
-        return Residuals(self.system, *at, with_frames=True)
+        return Residuals(self.system, *at, with_geometry=True)
 
     def shape(self, variable: str) -> tuple[int, ...]:
         """Return the shape of a variable; UnknownNameError if it is none."""
@@ -474,5 +528,4 @@ def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -
         )
     if dynamics.is_krylov:
         raise ModelError("the dynamics takes Krylov steps; give one with redundancy='remove'")
-    is_plain = dynamics.reduction == "none" and dynamics.baumgarte is None
-    return dynamics if is_plain else dynamics.unreduced
+    return dynamics.unreduced

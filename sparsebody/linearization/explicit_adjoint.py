@@ -6,14 +6,15 @@ make, closed where the step closes it, with its acceleration:
     q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k.
 
 A' is that of the factors: of the open pose, or of the closed one of the stage before at the same
-time, by which a stage is closed too. With p of [M A'; A_f 0] [p; pi] = [g; 0], the weights of their
-changes are p nu' and p mu'. Left out are terms of the second order in x, and new factors on the way
-to a closed pose.
+time, by which a stage is closed too; `Adjoint.closing` turns gradients by x and d into weights p,
+and those of the changes of these equations are p nu' and p mu'. Left out are new factors on the way
+to a closed pose, made where it is far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,18 +24,25 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SimulationError
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.state_gradients import (
     Adjoint,
+    Displacement,
     LinearDynamics,
     StateGradient,
-    force_cross,
+    unretract,
 )
+from sparsebody.linearization.variational_adjoint import Motion, part_back
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import RK4, Tableau, pose_derivatives
+from sparsebody.simulation.integrators import (
+    Composition,
+    ExplicitScheme,
+    Tableau,
+    moved,
+    pose_derivatives,
+)
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
@@ -110,10 +118,16 @@ class Tape(Stepper):
             start = made[0]
         return steps
 
+    @property
+    def scheme(self) -> ExplicitScheme:
+        """The method of its steps."""
+        assert self._integrator.scheme is not None
+        return self._integrator.scheme
+
     def _set_scales(self) -> None:
         super()._set_scales()
-        system = self._rows.dynamics.system
-        self._compiled = ExplicitSteps(system, RK4, self._small, self._control, False, True)
+        of = self._rows.dynamics.system, self.scheme, self._small, self._control
+        self._compiled = ExplicitSteps(*of, False, True)
 
     def _step(self, start: _Reached, time: float) -> _Reached:
         assert self._compiled is not None
@@ -137,11 +151,47 @@ def _singular(time: float) -> SimulationError:
 # ---- reverse sweeps -----------------------------------------------------------------------------
 
 
+class _EulerCurve:
+    """The way from the start of a step of semi-implicit Euler to its end, and the gradients."""
+
+    node = np.ones(1)
+
+    def __init__(self, start: Solved, h: float) -> None:
+        first, self._h = start.state, h
+        self._faster = first.with_(velocity=first.velocity + h * start.acceleration)
+        self._rate, self._still = pose_derivatives(self._faster, 0.0 * start.acceleration)
+        self._still[:] = 0.0
+
+    def end(self, k: int, time: float) -> State:
+        """Return the end before its joints were closed."""
+        del k
+        end = moved(self._faster, self._rate, self._still, self._still, self._h)
+        return replace(end, velocity=self._faster.velocity, time=time)
+
+    def move_back(self, k: int, g: StateGradient) -> None:
+        """Turn the gradient by the open end into that by the start."""
+        del k
+        still, of_rate = self._still, np.zeros_like(self._rate)
+        self._of_start = by = StateGradient.zero(len(still))
+        curve = self._faster.position, self._faster.orientation, self._rate, still, still
+        outputs = by.twist, of_rate, np.empty_like(still), np.empty_like(still)
+        native.moved_gradients(curve, self._h, g.twist, by.acceleration, outputs)
+        at = self._faster.orientation, self._faster.velocity, by.acceleration
+        native.add_pose_derivative_gradients(*at, of_rate, still, by)
+        by.velocity[:] += g.velocity
+        by.acceleration[:] = self._h * by.velocity
+
+    def gradient_by_start(self) -> StateGradient:
+        """Return the gradient by the start."""
+        return self._of_start
+
+
 class _Curves:
     """The curves from the start of a step to its stages, and the gradients by what makes them."""
 
     def __init__(self, start: Solved, h: float, method: Tableau, values: FloatArray) -> None:
         self._start, self._h, self._method, (s, n, _) = start, h, method, values.shape
+        self.node = method.node
         parts = np.split(values[:-1].reshape(-1, 19), [3, 7, 13], axis=1)[1:]
         self._stages = [np.ascontiguousarray(part).reshape(s - 1, n, -1) for part in parts]
         state = start.state
@@ -195,10 +245,13 @@ class _Curves:
 class ExplicitAdjoint(Adjoint):
     """A reverse sweep over the steps of a tape."""
 
-    def __init__(self, tape: Tape, system: System, control: Control | None) -> None:
-        super().__init__(system, control)
+    def __init__(
+        self, tape: Tape, system: System, control: Control | None, with_geometry: bool = False
+    ) -> None:
+        super().__init__(system, control, with_geometry)
+        self._scheme = tape.scheme
         self._tape, self._length = tape, min(1.0, system.typical_length)
-        self._linear: dict[int, LinearDynamics] = {}
+        self._linear: dict[int, tuple[LinearDynamics, System]] = {}
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
@@ -215,37 +268,73 @@ class ExplicitAdjoint(Adjoint):
         return g
 
     def _at(self, dynamics: ForwardDynamics) -> LinearDynamics:
-        return self._linear.setdefault(id(dynamics), LinearDynamics(dynamics))
+        """Go on with dynamics, and with what these know of the inertias."""
+        if id(dynamics) not in self._linear:
+            linear = self.linear(dynamics)
+            system = replace(dynamics.system, inertia=linear.dynamics.rotational_inertia)
+            self._linear[id(dynamics)] = linear, system
+        linear, self.system = self._linear[id(dynamics)]
+        return linear
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
-        (start, (time, dynamics, _), stages), open_stages = step, RK4.open_stages
+        if isinstance(self._scheme, Composition):
+            return self._composition(step, self._scheme, g)
+        start, (time, dynamics, _), stages = step
         assert stages is not None
-        assert open_stages is not None
-        method = (open_stages, RK4)[stages.attempt]
-        first, n_stages, at = start.state, len(method.node), self._at(dynamics)
-        h = time - first.time
-        times = [*(first.time + method.node[:-1] * h).tolist(), time]
+        first, at, h = start.state, self._at(dynamics), time - start.state.time
+        curves: _EulerCurve | _Curves
+        if isinstance(self._scheme, Tableau):
+            method = self._scheme if stages.attempt else self._scheme.open_stages
+            assert method is not None
+            curves = _Curves(start, h, method, stages.values)
+        else:
+            curves = _EulerCurve(start, h)
+        node, n_stages = curves.node, len(curves.node)
+        times = [*(first.time + node[:-1] * h).tolist(), time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
-        curves = _Curves(start, h, method, stages.values)
         by_before = np.zeros_like(first.velocity)
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
             if not is_end:
+                assert isinstance(curves, _Curves)
                 g = curves.gradient_by_stage(k)
             g.twist[:] += by_before
             by_before[:] = 0.0
-            acceleration = np.ascontiguousarray(stages.values[k, :, 13:])
+            motion = np.ascontiguousarray(stages.values[k, :, 13:]), stages.multiplier[k]
             at.move_to(states[k])
-            self.accelerated(at, states[k], g, (acceleration, stages.multiplier[k]))
-            if is_end or method is RK4:
-                is_near = k > 0 and method.node[k] == method.node[k - 1]  # as native steps do
+            self.accelerated(at, states[k], g, motion)
+            if is_end or stages.attempt:
+                is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None
                 by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
             if not at.dynamics.is_planar:
-                _unretract(at.dynamics, curves.end(k, times[k]), g)
+                unretract(at.dynamics, curves.end(k, times[k]), g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
+
+    def _composition(self, step: Step, scheme: Composition, g: StateGradient) -> StateGradient:
+        """Return the same of a step of RATTLE's parts, of each v and v_1 of `part_back`."""
+        start, (time, dynamics, _), stages = step
+        assert stages is not None
+        first, at, h = start.state, self._at(dynamics), time - start.state.time
+        nodes = np.cumsum(scheme.parts)[:-1]
+        times = np.repeat([*(first.time + nodes * h).tolist(), time], 2).tolist()
+        way = [Motion(first, start.acceleration, stages.multiplier[0])]
+        for values, multiplier, at_time in zip(
+            stages.values, stages.multiplier, times, strict=True
+        ):
+            acceleration = np.ascontiguousarray(values[:, 13:])
+            way.append(Motion(_state(values, at_time, first), acceleration, multiplier))
+        at.move_to(way[-1].state)
+        self.accelerated(at, way[-1].state, g, (way[-1].acceleration, way[-1].multiplier))
+        by_wrench = np.zeros_like(g.twist)
+        for k in reversed(range(len(scheme.parts))):
+            pair = way[max(2 * k - 1, 0)], way[2 * k].state
+            ends = way[2 * k + 1], way[2 * k + 2].state
+            g, by_wrench = part_back(self, at, *pair, *ends, h * scheme.parts[k], g, by_wrench)
+        self.add_wrench(first.velocity, start.acceleration, by_wrench, g)
+        return g
 
     def _close(
         self,
@@ -260,43 +349,32 @@ class ExplicitAdjoint(Adjoint):
         Returns that by the pose of the stage before, whose factors closed this one if it is given.
         """
         opened, by_before = at.dynamics.retracted(opened), np.zeros_like(g.twist)
-        change, way = closed.velocity - opened.velocity, _twists(opened, closed)
+        change, way = closed.velocity - opened.velocity, Displacement.between(opened, closed)
         factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
-        tilt = largest(_twists(factors, closed)) / self._length
-        if tilt * max(largest(change) / speed, largest(way) / self._length) <= _ROUNDED_TILT:
+        distance = largest(way.twist) / self._length
+        tilt = largest(Displacement.between(factors, closed).twist) / self._length
+        if tilt * max(largest(change) / speed, distance) <= _ROUNDED_TILT:
             factors = closed
-        across = None if factors is closed else factors
-        by_velocity, by_pose = self.consistent(at, closed, g, across)
-        is_moved = largest(way) > _ROUNDED_CORRECTION * self._length
+            by_velocity, by_pose = self.consistent(at, closed, g)
+        else:
+            inverse, none = self.system.inverse_inertia, np.zeros_like(g.twist)
+            rows = self.rows_at(closed, closed.velocity)
+            across = at, factors, rows, none
+            by_velocity, g.velocity[:], pi = self.closing(*across, inverse, g.velocity, 1.0)
+            g.twist[:] += self.rows_vjp(rows, -pi)
+            back = inverse @ way.transposed_rate
+            by_pose, g.twist[:], pi = self.closing(*across, back, g.twist, 1.0)
+            self.errors_vjp(rows, -pi)
+        is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
-            g.twist[:] += force_cross(way, g.twist)
+            g.twist[:] = way.of_start(g.twist)
         by_factors = by_before if factors is before else g.twist
         at.move_to(factors)
         if is_moved:
-            by_factors += self.of_factors(at, factors, way, by_pose)
+            by_factors += self.of_factors(at, factors, way.twist, by_pose)
         if largest(change) > _ROUNDED_CORRECTION * speed:
             by_factors += self.of_factors(at, factors, change, by_velocity)
         return by_before
-
-
-def _twists(start: State, end: State) -> FloatArray:
-    """Return the small twists (n_bodies, 6) that lead from poses to others."""
-    still = np.zeros((len(start.position), 7))
-    way = np.hstack([end.position - start.position, end.orientation - start.orientation])
-    return simulation.moved(start.position, start.orientation, way, still, still, 0.0)[2]
-
-
-def _unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
-    """Turn gradients by states within subgroups into those by the states they come from."""
-    fixed, projection = dynamics.evaluator.assembler.retraction
-    if len(fixed) == 0:
-        return
-    g.velocity[:] = np.einsum("nji,nj->ni", projection, g.velocity)
-    R, point, across = body_rotations(opened), fixed[:, 12:15], fixed[:, 18:27].reshape(-1, 3, 3)
-    world = np.einsum("nij,nj->ni", R, g.twist[:, 3:])
-    in_body = np.einsum("nji,nkj,nk->ni", R, across, world)
-    g.twist[:, 3:] -= in_body
-    g.twist[:, :3] -= np.cross(point, in_body)
 
 
 def _state(stage: FloatArray, time: float, start: State) -> State:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
@@ -28,10 +29,10 @@ from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import (
     Adjoint,
-    LinearDynamics,
     StateGradient,
     force_cross,
     momenta,
+    transported,
 )
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
@@ -40,15 +41,18 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaCoefficients,
     AlphaState,
     RowMotion,
-    cross_products,
+    StabilizedAlpha,
     row_motion,
 )
-from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
+from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps, ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
-from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 from sparsebody.simulation.trajectory import Event
+
+Now = TypeVar("Now", bound=Newest)
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,27 +75,22 @@ class Solution:
     multiplier: FloatArray
 
 
-class ImplicitTape(ImplicitStepper):
-    """A stepper that keeps its steps with all their parts, or makes them again."""
+class StepTape(HalvedSteps[Now], Generic[Now, Part]):
+    """Keeps steps with all their parts, or makes them again: of a stepper that comes next."""
 
-    least_step = 0.0  # every record is the end of one
+    memory: FloatArray  # of that stepper
     first: State
-    first_compliance: float
 
     def __init__(self, problem: Problem, interval: int) -> None:
         super().__init__(problem)
-        self.steps = CheckpointedSteps[Checkpoint, float, list[ImplicitStep]](
-            interval, self._repeated
-        )
-        self._parts: list[ImplicitStep] = []  # of the newest step
-        self._reached: AlphaState | None = None  # its end, before joints were made stiffer
+        self.steps = CheckpointedSteps[Checkpoint, float, list[Part]](interval, self._repeated)
+        self._parts: list[Part] = []  # of the newest step
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        if self._now is not None:
-            return
+        if self._now is None:
+            self.first = state
         super().start(state)
-        self.first, self.first_compliance = state, self.compliance
 
     def advance(self, time: float) -> State:
         """Return the state at `time`, and keep the step to it."""
@@ -105,7 +104,7 @@ class ImplicitTape(ImplicitStepper):
         here = self.state, self.acceleration, 0, 0.0, self.rank
         return Checkpoint(0, *here, self.memory)
 
-    def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[ImplicitStep]]:
+    def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[Part]]:
         self.resume(start)
         self._note, steps = _ignore, []
         for time in times:
@@ -113,6 +112,21 @@ class ImplicitTape(ImplicitStepper):
             super().advance(time)
             steps.append(self._parts)
         return steps
+
+
+class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
+    """A stepper of the generalized-alpha method that keeps its steps."""
+
+    least_step = 0.0  # every record is the end of one
+    first_compliance: float
+    _reached: AlphaState | None = None  # the end of a step, before joints were made stiffer
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        is_first = self._now is None
+        super().start(state)
+        if is_first:
+            self.first_compliance = self.compliance
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         start, before, compliance, self._reached = self.now, self._h, self.compliance, None
@@ -127,6 +141,19 @@ class ImplicitTape(ImplicitStepper):
     def soften_to(self, compliance: float) -> None:
         """Give joints the compliance [m/N] that they had."""
         self._set_compliance(compliance)
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether the method is that of index 2."""
+        return self._is_rigid
+
+    def corrections(self, force: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Newton's corrections by the newest factors, of index 2, for rows of joints."""
+        assert isinstance(self._method, StabilizedAlpha)
+        rows = np.zeros(self._equations.n_rows)
+        rows[: len(row)] = row
+        twist, multiplier = self._method.corrections(force, rows)
+        return twist, multiplier[: len(row)]
 
     @property
     def coefficients(self) -> AlphaCoefficients:
@@ -183,39 +210,73 @@ class ImplicitTape(ImplicitStepper):
         return S.T.tocsc()
 
 
-class ImplicitAdjoint(Adjoint):
+class SweptSteps(Adjoint, Generic[Part]):
     """A reverse sweep over the steps of a tape; `dynamics` is of rigid joints at the start."""
 
     def __init__(
-        self, tape: ImplicitTape, dynamics: ForwardDynamics, control: Control | None
+        self,
+        tape: StepTape[Any, Part],
+        dynamics: ForwardDynamics,
+        control: Control | None,
+        with_geometry: bool = False,
     ) -> None:
-        super().__init__(dynamics.system, control)
-        self._tape, self._linear = tape, LinearDynamics(dynamics)
-        self._transposed = TransposedStep(tape, self.system)
+        super().__init__(dynamics.system, control, with_geometry)
+        self._tape, self._linear = tape, self.linear(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
-        by_mean = np.zeros_like(g.velocity)
         for part in self._tape.steps.parts():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
-                self.add(g, gradient_at(step.end.state.time))
-                g, by_mean = self._step(step, g, by_mean)
+                self.add(g, gradient_at(self.end(step).time))
+                g = self.step_back(step, g)
         first = self._tape.first
-        self._tape.soften_to(self._tape.first_compliance)
-        self._start_back(first, g, by_mean)
+        self.start_back(first, g)
         self.add(g, gradient_at(first.time))
         self._linear.move_to(first)
         self.consistent(self._linear, first, g)
         return g
 
-    def _start_back(self, state: State, g: StateGradient, by_mean: FloatArray) -> None:
+    def end(self, step: Part) -> State:
+        """Return the state at the end of a step."""
+        raise NotImplementedError
+
+    def step_back(self, step: Part, g: StateGradient) -> StateGradient:
+        """Return the gradient by the start of a step of that by its end."""
+        raise NotImplementedError
+
+    def start_back(self, state: State, g: StateGradient) -> None:
+        """Turn gradients by starting values into those by the state."""
+
+
+class ImplicitAdjoint(SweptSteps[ImplicitStep]):
+    """A reverse sweep over steps of the generalized-alpha method."""
+
+    _tape: ImplicitTape
+
+    def __init__(
+        self,
+        tape: ImplicitTape,
+        dynamics: ForwardDynamics,
+        control: Control | None,
+        with_geometry: bool = False,
+    ) -> None:
+        super().__init__(tape, dynamics, control, with_geometry)
+        self._by_mean = np.zeros((self.system.n_bodies, 6))
+        self._transposed = TransposedStep(tape, self.system, self.residuals)
+
+    def end(self, step: ImplicitStep) -> State:
+        """Return the state at the end of a step."""
+        return step.end.state
+
+    def start_back(self, state: State, g: StateGradient) -> None:
         """Turn gradients by starting values into those by the state.
 
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
         = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
         """
-        tape = self._tape
+        tape, by_mean = self._tape, self._by_mean
+        tape.soften_to(tape.first_compliance)
         method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
         b, rows = method.of_newton(h)[0], row_motion(self.system, state)
         share = 1.0 / 6.0 - method.beta - 0.5 * method.shift
@@ -227,17 +288,10 @@ class ImplicitAdjoint(Adjoint):
             error = rows.error + dt * rows.velocity + 0.5 * dt * dt * across
             near.append((dt, tape.accelerations(moved, b, error)))
         jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
-        change = share * jerk + cross_products(state.velocity, here.acceleration) / 12.0
-        n = self.system.n_rows
-        tape.factorize_start(state, b)
-        shift, nu = tape.solve(np.zeros_like(change), h * h * rows.product(change))
-        w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
-        by_change = h * h * rows.forces(w_row)
-        self.add_inertial(b * w, shift)
-        for name, gradient in self._of_stiffness(state, -w, shift).items():
-            self.by_parameters[name] += gradient
-        g.twist[:] += self.of_rows(state, w_row[:n], h * h * change - shift)
-        g.twist[:] += self.of_rows(state, -nu[:n], w)
+        change = share * jerk + simulation.cross_products(state.velocity, here.acceleration) / 12.0
+        by_change = np.zeros_like(change)
+        if not tape.is_rigid:
+            by_change = self._start_velocity_back(rows, b, h * h * change, g) * h * h
         g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
         g.acceleration[:] += by_mean - force_cross(state.velocity, by_change) / 12.0
         by_jerk = method.shift * h * by_mean + share * by_change
@@ -245,17 +299,32 @@ class ImplicitAdjoint(Adjoint):
             by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
             self._accelerated(there, b, by)
-            g.twist[:] += _transported(state, there.at.state, by.twist)
+            g.twist[:] += transported(state, there.at.state, by.twist)
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
         self._accelerated(here, b, g)
+
+    def _start_velocity_back(
+        self, rows: RowMotion, b: float, change: FloatArray, g: StateGradient
+    ) -> FloatArray:
+        """Add the gradients of d by the state, and return that by `change`, of A l = A change."""
+        tape, state, n = self._tape, rows.state, self.system.n_rows
+        tape.factorize_start(state, b)
+        shift, nu = tape.solve(np.zeros_like(change), rows.product(change))
+        w, w_row = tape.solve(g.velocity, np.zeros_like(nu))
+        self.add_inertial(b * w, shift)
+        for name, gradient in self._of_stiffness(state, -w, shift).items():
+            self.by_parameters[name] += gradient
+        g.twist[:] += self.of_rows(state, w_row[:n], change - shift)
+        g.twist[:] += self.of_rows(state, -nu[:n], w)
+        return rows.forces(w_row)
 
     def _accelerated(self, of: Solution, b: float, g: StateGradient) -> None:
         """Add gradients by accelerations of compliant joints to those by the state."""
         n, state = self.system.n_rows, of.at.state
         self._tape.factorize_start(state, b)
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
-        residuals = Residuals(self.system, state, of.acceleration, -of.multiplier[:n])
+        residuals = self.residuals(state, of.acceleration, -of.multiplier[:n])
         by = residuals.vjp(-p, -pi[:n] / b)
         for name, gradient in self._of_stiffness(state, -p, of.acceleration).items():
             by[name] += gradient / b
@@ -277,10 +346,9 @@ class ImplicitAdjoint(Adjoint):
             for kind, some in springs.items()
         }
 
-    def _step(
-        self, step: ImplicitStep, g: StateGradient, by_mean: FloatArray
-    ) -> tuple[StateGradient, FloatArray]:
-        """Return the gradients by the start of a step, of its state and of a."""
+    def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
+        """Return the gradient by the state at the start of a step; that by a is kept."""
+        by_mean = self._by_mean
         alpha_m, alpha_f, beta, gamma = method = self._tape.coefficients
         start, end, h = step.start, step.end, step.h
         self._tape.soften_to(step.compliance)
@@ -300,8 +368,9 @@ class ImplicitAdjoint(Adjoint):
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
         acceleration = (1.0 - step.ratio) * by_start - alpha_f / (1.0 - alpha_f) * by_rate
         velocity = by_velocity - by_end / (h * beta)
-        twist = _transported(start.state, end.state, by_pose)
-        return StateGradient(twist, velocity, acceleration), step.ratio * by_start
+        twist = transported(start.state, end.state, by_pose)
+        self._by_mean = step.ratio * by_start
+        return StateGradient(twist, velocity, acceleration)
 
 
 class TransposedStep:
@@ -310,8 +379,10 @@ class TransposedStep:
     Where Newton's factors leave out what decides, the whole matrix is factorized.
     """
 
-    def __init__(self, tape: ImplicitTape, system: System) -> None:
-        self._tape, self._system = tape, system
+    def __init__(
+        self, tape: ImplicitTape, system: System, residuals: Callable[..., Residuals]
+    ) -> None:
+        self._tape, self._residuals_of = tape, residuals
         equations = tape.equations
         self._n_rows = len(equations.compliance.diagonal)
         inertias = system.mass, system.inertia, system.gravity
@@ -332,7 +403,7 @@ class TransposedStep:
         """Begin at the end of a step."""
         self._displacement, self._b, self._c = displacement, b, c
         at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
-        self._residuals = Residuals(self._system, *at)
+        self._residuals = self._residuals_of(*at)
         self._tape.factorize(end, b, c)
 
     def carried(self, gradient: FloatArray) -> FloatArray:
@@ -342,8 +413,11 @@ class TransposedStep:
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
         by = self._residuals.vjp(w, self._no_rows)
-        by_twist = by["position"]
-        self._tape.equations.native.add_error_forces(u, by_twist)
+        by_twist, frames = by["position"], self._residuals.no_frames()
+        self._tape.equations.native.add_error_forces(u, by_twist, *frames)
+        if self._residuals.with_geometry:
+            for name, gradient in self._residuals.error_vjp(u, frames).items():
+                by[name] += gradient
         return by, by_twist
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -375,9 +449,3 @@ def _inverse_tangents(y: FloatArray) -> FloatArray:
     units = np.broadcast_to(np.eye(6)[:, None], (6, *y.shape))
     columns = [simulation.inverse_tangent_products(y, np.ascontiguousarray(m)) for m in units]
     return np.stack(columns, axis=2)
-
-
-def _transported(start: State, end: State, force: FloatArray) -> FloatArray:
-    """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
-    first, last = ((state.position, state.orientation) for state in (start, end))
-    return linearization.transported_forces(first, last, force)

@@ -5,8 +5,11 @@ With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a
 - by accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
   changes of these equations;
 - by a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p by
-  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias; by
-  a projected pose likewise.
+  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias.
+
+A pose at a displacement t with f = A_f' mu, t a function of f, that closes its joints, delta = 0,
+has gradients g by its twist that become p = (dt/df)' B' (g - E' kappa) by f, with A_f p = 0, for
+dq = Ad^-1 dq_o + B dt and E the rates of delta.
 """
 
 from __future__ import annotations
@@ -17,19 +20,23 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import linearization as native
+from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
-from sparsebody.linearization.derivatives import FRAME_VARIABLES, Residuals, shapes_of
+from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
 
 _NOTHING = np.zeros(0)
+# Residuals of iterations, relative: sought, rounding if they no longer shrink, and too large
+_SOLVED, _STALLED, _UNSOLVED = 1e-12, 1e-9, 1e-8
+_MOST_ITERATIONS = 60
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
-_DIAGONAL, _FIRST, _SECOND = [0, 1, 2], [0, 0, 1], [1, 2, 2]  # xx yy zz, then xy xz yz
 
 
 class StateGradient(NamedTuple):
@@ -45,8 +52,38 @@ class StateGradient(NamedTuple):
         return cls(*np.zeros((3, n_bodies, 6)))
 
 
+class Displacement(NamedTuple):
+    """The twists t = (w, u) from poses to others, x += R u and q <- q exp(w)."""
+
+    start: State
+    end: State
+    twist: FloatArray  # (n_bodies, 6)
+    transposed_rate: FloatArray  # (n_bodies, 6, 6) B', B the rates of the end by them
+
+    @classmethod
+    def between(cls, start: State, end: State) -> Displacement:
+        """Return that between the poses of states."""
+        poses = ((state.position, state.orientation) for state in (start, end))
+        return cls(start, end, *native.displacements(*poses))
+
+    def of_start(self, by_end: FloatArray) -> FloatArray:
+        """Return the gradient (n_bodies, 6) by the start, with t as it is, of that by the end."""
+        return transported(self.start, self.end, by_end)
+
+    def to_start(self, force: FloatArray) -> FloatArray:
+        """Return moments and forces (n_bodies, 6) in the axes of the start."""
+        turn = self.transposed_rate[:, 3:, 3:]
+        return (force.reshape(-1, 2, 3) @ np.swapaxes(turn, 1, 2)).reshape(-1, 6)
+
+    def to_end(self, force: FloatArray) -> FloatArray:
+        """Return moments and forces (n_bodies, 6) in the axes of the end."""
+        return (force.reshape(-1, 2, 3) @ self.transposed_rate[:, 3:, 3:]).reshape(-1, 6)
+
+
 class LinearDynamics:
     """[M A'; A 0] with the factors of a ForwardDynamics, at the state moved to last."""
+
+    has_other_multipliers = False  # than those of the motion
 
     def __init__(self, dynamics: ForwardDynamics) -> None:
         self.dynamics, n = dynamics, dynamics.system.n_bodies
@@ -63,8 +100,12 @@ class LinearDynamics:
                 f"at t = {state.time:.6g} s it is in doubt which constraint rows are dependent, "
                 "and there are no factors for a gradient; begin at another pose"
             )
-        if state is not self._state:
-            self._state, self._assembly = state, None
+        here, self._state = self._state, state
+        if not (
+            np.array_equal(state.position, here.position)
+            and np.array_equal(state.orientation, here.orientation)
+        ):
+            self._assembly = None
 
     def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Return accelerations and multipliers at the state."""
@@ -93,24 +134,6 @@ class LinearDynamics:
         self.dynamics.evaluator.assembler.native.to_user_order(twist, dual)
         return twist, np.negative(dual, out=dual)
 
-    def solve_across(
-        self, force: FloatArray, size: float, other: State | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return p and pi of [M A'; A_o 0] [p; pi] = [force; 0], A_o of another pose near by.
-
-        By two corrections with the factors at the state: the error is of third order in distance.
-        """
-        p, pi = self.solve(force, size)
-        if other is None:
-            return p, pi
-        system, still = self.dynamics.system, np.zeros(self._shape)
-        offset = constraint_errors(system, other.with_(velocity=still))[1]
-        for _ in range(2):
-            rate = constraint_errors(system, other.with_(velocity=p))[1] - offset
-            change, multiplier = self.solve(still, size, -rate)
-            p, pi = p + change, pi + multiplier
-        return p, pi
-
     def _solve(self, solver: Evaluator, force: FloatArray, row: FloatArray | None) -> None:
         assembler = solver.assembler
         if assembler.assembly is not self._assembly:
@@ -127,13 +150,20 @@ class LinearDynamics:
 
 
 class Adjoint:
-    """Gradients by the parameters of a motion, accumulated backwards in time."""
+    """Gradients by the parameters of a motion, accumulated backwards in time.
 
-    def __init__(self, system: System, control: Control | None) -> None:
-        self.system, self.control = system, control
+    By the geometry of joints, where it is asked for, as by others: each function below adds those
+    of what it turns back.
+    """
+
+    def __init__(
+        self, system: System, control: Control | None, with_geometry: bool = False
+    ) -> None:
+        self.system, self.control, self.with_geometry = system, control, with_geometry
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
-        for name in ("position", "velocity", "prescribed_acceleration", "pitch", *FRAME_VARIABLES):
+        missing = () if with_geometry else GEOMETRY
+        for name in ("position", "velocity", "prescribed_acceleration", *missing):
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
@@ -143,6 +173,14 @@ class Adjoint:
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, given those by the states at all times."""
         raise NotImplementedError
+
+    def linear(self, dynamics: ForwardDynamics) -> LinearDynamics:
+        """Return that of dynamics, with all freedoms if frames may leave the bodies' subgroups."""
+        if not self.with_geometry or not (dynamics.is_planar or dynamics.reduced_bodies):
+            return LinearDynamics(dynamics)
+        linear = LinearDynamics(dynamics.unreduced)
+        linear.has_other_multipliers = True
+        return linear
 
     def add(self, g: StateGradient, other: StateGradient | None) -> None:
         """Add the gradient of the objective by a state, if it depends on that."""
@@ -162,11 +200,19 @@ class Adjoint:
 
         `motion` are these accelerations and their multipliers.
         """
+        if at.has_other_multipliers:
+            motion = at.accelerations(self.force(state))
         y, z = at.solve(g.acceleration, self.size)
-        by = Residuals(self.system, state, *motion).vjp(-y, -z)
+        by = self.residuals(state, *motion).vjp(-y, -z)
         g.twist[:] += by["position"]
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
+
+    def residuals(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> Residuals:
+        """Return the residuals of a motion, with gradients by all parameters."""
+        return Residuals(self.system, state, acceleration, multiplier, self.with_geometry)
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
@@ -179,19 +225,69 @@ class Adjoint:
         return None if self.control is None else self.control(state.time, state)
 
     def consistent(
-        self, at: LinearDynamics, state: State, g: StateGradient, factors: State | None = None
+        self, at: LinearDynamics, state: State, g: StateGradient
     ) -> tuple[FloatArray, FloatArray]:
         """Turn the gradient by a consistent state into that by the state before its projection.
 
-        The projection moves along M^-1 A_f', with the rows at the pose of `factors` if it is given.
-        Returns p of the velocity and of the pose.
+        The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
         """
-        by_velocity, pi = at.solve_across(g.velocity, self.size, factors)
+        by_velocity, pi = at.solve(g.velocity, self.size)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        by_pose = at.solve_across(g.twist, self.size, factors)[0]
         g.velocity[:] = momenta(self.system, by_velocity)
+        by_pose, pi = at.solve(g.twist, self.size)
+        self.add_errors(state, -pi)
         g.twist[:] = momenta(self.system, by_pose)
         return by_velocity, by_pose
+
+    def closing(
+        self,
+        at: LinearDynamics,
+        factors: State,
+        rows: Residuals,
+        constant: FloatArray,
+        back: FloatArray,
+        g: FloatArray,
+        scale: float,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return p = constant + back (g - E' kappa) with A_f p = 0, g - E' kappa, and kappa.
+
+        A_f are rows at the pose of `factors`, E the closed ones of `rows`; `back` (n_bodies, 6,
+        6) is (dt/df)' B', about `scale` M^-1. With M^-1 itself the same holds of velocities.
+        """
+        system, still = self.system, np.zeros_like(g)
+        at.move_to(factors)
+        rest = constraint_errors(system, factors.with_(velocity=still))[1]
+
+        def multipliers(p: FloatArray) -> FloatArray:
+            """Those whose forces times M^-1 change the rows as p does."""
+            rate = constraint_errors(system, factors.with_(velocity=p))[1] - rest
+            return at.solve(still, self.size, -rate)[1] / scale
+
+        def forces(kappa: FloatArray) -> FloatArray:
+            rows.native.add_row_forces(np.ascontiguousarray(kappa), out := np.zeros_like(g))
+            return out
+
+        def effect(kappa: FloatArray) -> FloatArray:
+            return product(back, forces(kappa))
+
+        p = constant + product(back, g)
+        right = multipliers(p)
+        share = largest(effect(right)) / (largest(p) or 1.0)
+        kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share=share)
+        remaining = g - forces(kappa)
+        put_in_plane(at.dynamics, remaining)
+        return constant + product(back, remaining), remaining, kappa
+
+    def add_wrench(
+        self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient
+    ) -> None:
+        """Add the gradients of y' (M a + v x* M v)."""
+        across = simulation.cross_products(velocity, y)
+        g.acceleration[:] += momenta(self.system, y)
+        g.velocity[:] -= force_cross(y, momenta(self.system, velocity))
+        g.velocity[:] -= momenta(self.system, across)
+        self.add_inertial(-y, acceleration)
+        self.add_inertial(across, velocity)
 
     def of_factors(
         self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
@@ -203,16 +299,106 @@ class Adjoint:
 
     def add_inertial(self, p: FloatArray, change: FloatArray) -> None:
         """Add the gradients of -p' M change by masses and inertias."""
-        both, parameters = p[:, :3, None] * change[:, None, :3], self.by_parameters
-        parameters["mass"] -= np.einsum("ni,ni->n", p[:, 3:], change[:, 3:])
-        parameters["inertia"][:, :3] -= both[:, _DIAGONAL, _DIAGONAL]
-        parameters["inertia"][:, 3:] -= both[:, _FIRST, _SECOND] + both[:, _SECOND, _FIRST]
+        of = self.by_parameters["mass"], self.by_parameters["inertia"]
+        native.add_inertial_gradients(p, np.ascontiguousarray(change), *of)
+
+    def rows_at(self, state: State, motion: FloatArray) -> Residuals:
+        """Return residuals of which u . r is u' A motion."""
+        at_rest = state.with_(velocity=np.zeros_like(motion))
+        return self.residuals(at_rest, motion, np.zeros(self.system.n_rows))
 
     def of_rows(self, state: State, multiplier: FloatArray, motion: FloatArray) -> FloatArray:
         """Return the gradient (n_bodies, 6) of multiplier' A motion by twists."""
-        still = np.zeros_like(motion)
-        at = state.with_(velocity=still), motion, np.zeros(self.system.n_rows)
-        return Residuals(self.system, *at).vjp(still, multiplier)["position"]
+        return self.rows_vjp(self.rows_at(state, motion), multiplier)
+
+    def rows_vjp(self, rows: Residuals, multiplier: FloatArray) -> FloatArray:
+        """Return the same of `rows_at` a state, and add the gradients by frames and pitches."""
+        by = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
+        self._add_geometry(by)
+        return by["position"]
+
+    def add_errors(self, state: State, multiplier: FloatArray) -> None:
+        """Add the gradients by geometry of multiplier' delta, of closed joints."""
+        if self.with_geometry:
+            self.errors_vjp(self.rows_at(state, np.zeros_like(state.velocity)), multiplier)
+
+    def errors_vjp(self, rows: Residuals, multiplier: FloatArray) -> None:
+        """Add the same, of `rows_at` a state."""
+        if self.with_geometry:
+            self._add_geometry(rows.error_vjp(multiplier))
+
+    def _add_geometry(self, by: Mapping[str, FloatArray]) -> None:
+        for name in GEOMETRY if self.with_geometry else ():
+            self.by_parameters[name] += by[name]
+
+
+def solve_near_identity(
+    product: Callable[[FloatArray], FloatArray],
+    right: FloatArray,
+    effect: Callable[[FloatArray], FloatArray] = np.copy,
+    share: float = 1.0,
+) -> FloatArray:
+    """Return x of a linear equation whose matrix, given by its products, is near 1.
+
+    By generalized conjugate residuals, until the effect of a residual, all that matters of it,
+    times `share`, that of x in what it is for, is rounding. Eisenstat, Elman and Schultz (1983),
+    SIAM J. Numer. Anal. 20:345.
+    """
+    x, residual, remaining = np.zeros_like(right), right.copy(), effect(right)
+    directions = list[tuple[FloatArray, FloatArray, FloatArray]]()
+    size = first = float(np.linalg.norm(remaining))
+    while size * share > _SOLVED * first and len(directions) < _MOST_ITERATIONS:
+        image = product(residual)
+        new = residual.copy(), image, effect(image)
+        for other in directions:
+            along = np.vdot(other[2], new[2])
+            for part, of_other in zip(new, other, strict=True):
+                part -= along * of_other
+        length = float(np.linalg.norm(new[2])) or 1.0
+        step = np.vdot(new[2], remaining) / length**2
+        for total, part, sign in zip((x, residual, remaining), new, (1.0, -1.0, -1.0), strict=True):
+            total += sign * step * part
+            part /= length
+        directions.append(new)
+        last, size = size, float(np.linalg.norm(remaining))
+        if size * share <= _STALLED * first and size > 0.5 * last:
+            break
+    if not size * share <= _UNSOLVED * first:
+        raise SimulationError("iterations for a gradient do not converge; take smaller steps")
+    return x
+
+
+def product(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return the products (n, 6) of matrices (n, 6, 6) and vectors (n, 6)."""
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+
+
+def transported(start: State, end: State, force: FloatArray) -> FloatArray:
+    """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
+    first, last = ((state.position, state.orientation) for state in (start, end))
+    return native.transported_forces(first, last, force)
+
+
+def put_in_plane(dynamics: ForwardDynamics, motion: FloatArray) -> None:
+    """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
+    normal = dynamics.evaluator.assembler.normal
+    if normal is not None:
+        angular, linear = motion[:, :3], motion[:, 3:]
+        angular[:] = normal * np.einsum("ni,ni->n", normal, angular)[:, None]
+        linear -= normal * np.einsum("ni,ni->n", normal, linear)[:, None]
+
+
+def unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
+    """Turn gradients by states within subgroups into those by the states they come from."""
+    fixed, projection = dynamics.evaluator.assembler.retraction
+    if len(fixed) == 0:
+        return
+    g.velocity[:] = np.einsum("nji,nj->ni", projection, g.velocity)
+    R, point, across = body_rotations(opened), fixed[:, 12:15], fixed[:, 18:27].reshape(-1, 3, 3)
+    world = np.einsum("nij,nj->ni", R, g.twist[:, 3:])
+    in_body = np.einsum("nji,nkj,nk->ni", R, across, world)
+    g.twist[:, 3:] -= in_body
+    g.twist[:, :3] -= np.cross(point, in_body)
 
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:

@@ -20,8 +20,9 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.adjoint import Pullback, simulate_with_pullback
 from sparsebody.linearization.derivatives import (
     ELASTIC_VARIABLES,
-    FRAME_VARIABLES,
+    GEOMETRY,
     LINE_VARIABLES,
+    POINT_VARIABLES,
     Derivatives,
     derivatives,
     shapes_of,
@@ -36,11 +37,7 @@ FIRST_ORDER_ONLY = "this function has first derivatives only; take differences o
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
 _NUMBERS = ("stiffness", "rest", "rest_length", "damping")  # of springs of either kind
-_NO_VALUES = (
-    *ELASTIC_VARIABLES,
-    *FRAME_VARIABLES,
-    "pitch",
-)  # parameters of which there are only changes
+_NO_VALUES = *ELASTIC_VARIABLES, *GEOMETRY  # parameters of which there are only changes
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
 
@@ -277,6 +274,7 @@ def variables(system: System, state: State) -> dict[str, FloatArray]:
             f"point_{name}": getattr(lines, name)
             for name in ("stiffness", "rest_length", "damping")
         },
+        **{name: getattr(lines, name) for name in POINT_VARIABLES},
         "prescribed_acceleration": tracked.motions(state.time)[:, 2],
     }
 
@@ -308,6 +306,8 @@ def _with_numbers(springs: AnySprings, values: Mapping[str, FloatArray], prefix:
     if prefix + "effort" in values:
         constant = values[prefix + "effort"].tolist()
         numbers["effort"] = tuple(Polynomial((value,)) for value in constant)
+    if prefix == "point_":
+        numbers |= {name: values[name] for name in POINT_VARIABLES if name in values}
     return replace(springs, **numbers)
 
 
@@ -339,7 +339,7 @@ def _owner(system: System, name: str, k: int) -> str:
         return f" of body {system.body_names[k]!r}"
     if name == "gravity":
         return ""
-    if name in LINE_VARIABLES:
+    if name in (*LINE_VARIABLES, *POINT_VARIABLES):
         return f" of {system.point_forces.labels[k]}"
     prescribed, item = system.coordinates.prescribed, system.joint_forces.item
     at = prescribed[k] if name == "prescribed_acceleration" else item[k]

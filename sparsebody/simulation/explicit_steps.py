@@ -22,7 +22,12 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control, ControlArguments
-from sparsebody.simulation.integrators import Composition, Tableau
+from sparsebody.simulation.integrators import (
+    Composition,
+    ExplicitScheme,
+    SemiImplicitEuler,
+    Tableau,
+)
 from sparsebody.simulation.stabilization import (
     NO_PIVOT,
     Evaluate,
@@ -60,19 +65,13 @@ def _attempt(method: Tableau, closes_stages: bool, is_adaptive: bool) -> Attempt
     return method.node, lambda native, start, h: native.step(start, tableau, *choices, h)
 
 
-def _composition(scheme: Composition, system: System) -> Attempt:
-    parts, inertias = scheme.parts, (system.inertia, system.mass)
-    nodes = np.cumsum(parts)
-    return nodes, lambda native, start, h: native.variational_step(start, inertias, parts, h)
-
-
 class ExplicitSteps:
     """The native call for the evaluator that a ForwardDynamics has at the time."""
 
     def __init__(
         self,
         system: System,
-        scheme: Tableau | Composition,
+        scheme: ExplicitScheme,
         small: Scales,
         control: Control | None,
         is_adaptive: bool,
@@ -88,7 +87,9 @@ class ExplicitSteps:
         self._control = None if control is None else ControlArguments(control, system)
         self._first_attempt = 0
         if isinstance(scheme, Composition):
-            self._attempts = [_composition(scheme, system)]
+            self._attempts = [self._composition(scheme)]
+        elif isinstance(scheme, SemiImplicitEuler):
+            self._attempts = [(np.ones(1), lambda native, *of: native.semi_implicit_step(*of))]
         else:
             self._attempts = [_attempt(scheme, True, is_adaptive)]
             reads_prescribed = control is not None and len(system.coordinates.prescribed) > 0
@@ -136,6 +137,14 @@ class ExplicitSteps:
         end = State(x, q, v, coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
 
+    def _composition(self, scheme: Composition) -> Attempt:
+        parts = scheme.parts
+
+        def attempt(native: Any, start: tuple[Any, ...], h: float) -> Any:
+            return native.variational_step(start, self._inertias, parts, h)
+
+        return np.cumsum(parts), attempt
+
     def _functions(
         self, evaluator: Evaluator, start: float, end: float, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
@@ -168,6 +177,7 @@ class ExplicitSteps:
         elif evaluator.fused is None or kind is None:
             return None
         terms = assembler.loads_and_rows
+        self._inertias = np.ascontiguousarray(solver.rotational_inertia), system.mass
         native: Native = kind(
             equations,
             None if terms is None else terms.native,
@@ -204,7 +214,10 @@ def variational_step(
     small: Scales,
 ) -> tuple[Solved, Pivot] | None:
     """Return the state at `time` and the smallest pivot on the way; None near singular poses."""
-    system = evaluate(state).dynamics.system
+    dynamics = evaluate(state).dynamics
+    system = dynamics.system
+    if dynamics.is_planar:
+        system = replace(system, inertia=dynamics.rotational_inertia)
     wrench = _momentum(system, acceleration) + bias_forces(system, state.velocity)
     worst, h = NO_PIVOT, time - state.time
     try:

@@ -67,6 +67,11 @@ class Tableau:
 
 
 @dataclass(frozen=True, eq=False)
+class SemiImplicitEuler:
+    """Steps of `semi_implicit_euler_step`, compiled, with their ends closed."""
+
+
+@dataclass(frozen=True, eq=False)
 class Composition:
     """Steps of RATTLE, which is compiled, one after the other: a symplectic method.
 
@@ -137,13 +142,16 @@ class LocalError(NamedTuple):
         return cls(h * turning, h * moving, turning, moving)
 
 
+ExplicitScheme = Tableau | Composition | SemiImplicitEuler
+
+
 @dataclass(frozen=True, eq=False)
 class Integrator:
     """A row of INTEGRATORS whose steps are explicit."""
 
     step: Step
     order: int  # the error at a fixed time falls with this power of the step
-    scheme: Tableau | Composition | None = None  # of steps that are compiled
+    scheme: ExplicitScheme | None = None  # of steps that are compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +283,9 @@ RADAU_IIA = Collocation(np.array([(4.0 - 6.0**0.5) / 10.0, (4.0 + 6.0**0.5) / 10
 """Order 5, for precise and for stiff motions. Ehle (1969)."""
 
 INTEGRATORS: dict[str, Integrator | ImplicitIntegrator] = {
-    "semi-implicit-euler": Integrator(semi_implicit_euler_step, order=1),
+    "semi-implicit-euler": Integrator(
+        semi_implicit_euler_step, order=1, scheme=SemiImplicitEuler()
+    ),
     "rk4": Integrator(RK4.step, order=4, scheme=RK4),
     "variational": Integrator(RK4.step, order=2, scheme=RATTLE),
     "variational-4": Integrator(RK4.step, order=4, scheme=SUZUKI),

@@ -15,7 +15,7 @@ from sparsebody.errors import (
     SimulationOptionError,
     UnknownNameError,
 )
-from sparsebody.linearization.derivatives import LINE_VARIABLES
+from sparsebody.linearization.derivatives import LINE_VARIABLES, POINT_VARIABLES
 from sparsebody.linearization.vector_functions import (
     AccelerationFunction,
     SimulationFunction,
@@ -26,7 +26,8 @@ from sparsebody.linearization.vector_functions import (
 )
 
 STATE = "position", "orientation", "velocity"
-PARAMETERS = "mass", "inertia", "gravity", "effort", "stiffness", "rest", "damping", *LINE_VARIABLES
+SPRINGS = "effort", "stiffness", "rest", "damping", *LINE_VARIABLES, *POINT_VARIABLES
+PARAMETERS = "mass", "inertia", "gravity", *SPRINGS
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ SIMULATED = {"duration": 0.035, "step": 0.01}  # three steps, and half of one
 
 
 @pytest.mark.parametrize(
-    "names", [STATE, ("control", "force", "mass", "gravity", "stiffness", *LINE_VARIABLES)]
+    "names", [STATE, ("control", "force", "mass", "gravity", "stiffness", *SPRINGS[4:])]
 )
 def test_gradients_of_simulations_are_those_of_differences(names):
     system, state, force = random_motion(1, n_loops=1)
@@ -111,6 +112,11 @@ def test_a_missing_package_is_told_with_its_remedy(package, monkeypatch):
         ("inertia", -1.0, r"least principal moment of body 'b0' is -[\d.]+; it must be positive"),
         ("gravity", np.inf, r"gravity is inf; it must be finite"),
         ("stiffness", np.nan, r"stiffness at joint 'j\d' is nan; it must be finite"),
+        (
+            "second_point",
+            np.nan,
+            r"second_point of .*line 0.* is \[nan nan nan\]; it must be finite",
+        ),
         ("prescribed_acceleration", np.nan, r"prescribed_acceleration at joint 'drive' is nan"),
         ("orientation", 0.0, r"orientation of body 'b0' is \[0. 0. 0. 0.\]; give a quaternion"),
     ],

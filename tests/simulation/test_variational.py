@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from linkages import one_body
@@ -35,6 +37,18 @@ def test_compiled_steps_are_those_of_evaluations(name):
     np.testing.assert_allclose(compiled.position, general.position, atol=1e-12)
     scale = np.abs(general.velocity).max()
     np.testing.assert_allclose(compiled.velocity, general.velocity, atol=1e-11 * scale)
+
+
+def test_products_of_inertia_with_the_normal_turn_no_body_out_of_its_plane():
+    system = sb.build("four-bar").compile()
+    inertia = system.inertia + np.array([[0.1, 0.0, 0.01], [0.0, 0.1, 0.02], [0.01, 0.02, 0.1]])
+    system = replace(system, inertia=inertia)
+    options = {"duration": 0.5, "step": 0.01, "method": "variational"}
+    in_plane, in_space = (
+        sb.simulate(system, dynamics=sb.Solver(reduction=kind), **options)
+        for kind in ("auto", "none")
+    )
+    np.testing.assert_allclose(in_plane.orientation, in_space.orientation, atol=1e-12)
 
 
 def test_a_free_body_keeps_its_momenta_and_its_energy():

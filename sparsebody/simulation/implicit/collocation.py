@@ -74,7 +74,7 @@ class CollocationSteps:
     """Steps of a collocation method, with Newton's `matrix`."""
 
     def __init__(self, problem: Problem, scheme: Collocation, matrix: StageMatrix) -> None:
-        self._system, self._scheme, self._matrix = problem.system, scheme, matrix
+        self.system, self.scheme, self.matrix = problem.system, scheme, matrix
         system, none = problem.system, uniform_compliance(problem.system, problem.state, 0.0)
         self._stages = [StepEquations(system, none, problem.control) for _ in scheme.node]
         self._n_joint_rows = system.n_rows
@@ -97,7 +97,7 @@ class CollocationSteps:
         if not h > 0.0:
             raise SimulationError("steps have become too short")
         self._now, self._h, self._rates = now, h, []
-        for node, stage in zip(self._scheme.node, self._stages, strict=True):
+        for node, stage in zip(self.scheme.node, self._stages, strict=True):
             stage.start_from(now.state, time if node == 1.0 else now.state.time + node * h)
             self._rates.append(stage.prescribed_rates())
         limit = min(accuracy[0], h * accuracy[1])
@@ -114,13 +114,13 @@ class CollocationSteps:
         self.n_coupled *= is_coupled
         self._set_error(V)
         state = self._stages[-1].state()
-        L = np.array([self._matrix.shortest(of_stage) for of_stage in self._L])
+        L = np.array([self.matrix.shortest(of_stage) for of_stage in self._L])
         step = Polynomials(now.state, h, self._Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
 
     def factorize(self, at: CollocationState, h: float) -> None:
         """Make the factors at a state."""
-        self._matrix.factorize(at.state, at.multiplier, h, self.is_whole)
+        self.matrix.factorize(at.state, at.multiplier, h, self.is_whole)
         self.point, self.point_step = at, h
         self.n_factorizations += 1
 
@@ -144,7 +144,7 @@ class CollocationSteps:
     def _factorize_within(self) -> None:
         """Make the factors at about the middle of the step, as predicted."""
         self._predict()
-        k = int(np.argmin(np.abs(self._scheme.node - 0.5)))
+        k = int(np.argmin(np.abs(self.scheme.node - 0.5)))
         stage, (V, _) = self._stages[k], self._velocities()
         stage.displacement[:], stage.velocity[:] = self._Y[k], V[k]
         stage.native.evaluate()
@@ -153,7 +153,7 @@ class CollocationSteps:
 
     def _predict(self) -> None:
         """Extrapolate displacements and multipliers at the nodes from the newest step."""
-        node, now, h, last = self._scheme.node, self._now, self._h, self._now.step
+        node, now, h, last = self.scheme.node, self._now, self._h, self._now.step
         if last is None:
             V = now.state.velocity + (h * node)[:, None, None] * now.acceleration
             self._L = np.tile(now.multiplier, (len(node), 1))
@@ -161,13 +161,13 @@ class CollocationSteps:
             at = 1.0 + node * h / last.h
             V = np.array([self._mix(last.velocity, t, True) for t in at])
             self._L = np.array([self._mix(last.multiplier, t, False) for t in at])
-        tableau = h * self._scheme.tableau
-        Y = _each(tableau, V)
-        self._Y = _each(tableau, self._apply(native.inverse_tangent_products, Y, V))
+        tableau = h * self.scheme.tableau
+        Y = each_node(tableau, V)
+        self._Y = each_node(tableau, self._apply(native.inverse_tangent_products, Y, V))
         self._X = np.zeros_like(self._Y)
 
     def _mix(self, values: FloatArray, at: float, with_start: bool) -> FloatArray:
-        return np.asarray(np.tensordot(self._scheme.weights(at, with_start), values, 1))
+        return np.asarray(np.tensordot(self.scheme.weights(at, with_start), values, 1))
 
     def _apply(self, product: object, Y: FloatArray, V: FloatArray) -> FloatArray:
         shape = Y.shape
@@ -175,16 +175,16 @@ class CollocationSteps:
 
     def _velocities(self) -> tuple[FloatArray, FloatArray]:
         """Return v and dv/dt at the nodes."""
-        W = self._scheme.rates / self._h
-        V = self._apply(native.tangent_products, self._Y, _each(W, self._Y)) + self._X
-        return V, _each(W, V - self._now.state.velocity)
+        W = self.scheme.rates / self._h
+        V = self._apply(native.tangent_products, self._Y, each_node(W, self._Y)) + self._X
+        return V, each_node(W, V - self._now.state.velocity)
 
     def _newton(self, accuracy: float, is_coupled: bool) -> tuple[FloatArray, FloatArray]:
         """Iterate on the unknowns; return v and dv/dt at the nodes."""
         size, contraction, self._noise = 0.0, 0.0, 0.0
         rounding = (
             _COUPLED_ROUNDING_CORRECTION if is_coupled else _ROUNDING_CORRECTION
-        ) * self._matrix.length
+        ) * self.matrix.length
         for iteration in range(1, _MOST_ITERATIONS + 1):
             self.n_iterations += 1
             force, row, rate = self._residuals()
@@ -195,8 +195,8 @@ class CollocationSteps:
             self._Y += self._apply(native.inverse_tangent_products, self._Y, twist)
             self._L += multiplier
             self._X += self._slips() if is_coupled else slip
-            last, size = size, self._matrix.size(twist)
-            if not size < _LARGEST_CORRECTION * self._matrix.length:
+            last, size = size, self.matrix.size(twist)
+            if not size < _LARGEST_CORRECTION * self.matrix.length:
                 raise SimulationError(
                     f"Newton's method goes {size:.1e} m at once; take smaller steps"
                 )
@@ -217,7 +217,7 @@ class CollocationSteps:
         self.contraction = contraction
         V, A = self._velocities()
         rate = self._evaluate(-1, V, A)  # joints are closed at the last node once more
-        V[-1] += self._matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
+        V[-1] += self.matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
         return V, A
 
     def _evaluate(self, k: int, V: FloatArray, A: FloatArray) -> FloatArray:
@@ -241,22 +241,22 @@ class CollocationSteps:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return twists, multipliers and corrections of velocities by the matrix of each mode."""
         s = len(force)
-        W = self._scheme.rates / self._h
-        open_rate = rate - _each(W, row)
+        W = self.scheme.rates / self._h
+        open_rate = rate - each_node(W, row)
         open_rate[:, self._n_joint_rows :] = 0.0
         zero = np.zeros(force[0].size)
-        slips = [self._matrix.solve(0, zero, of_stage) for of_stage in open_rate]
+        slips = [self.matrix.solve(0, zero, of_stage) for of_stage in open_rate]
         slip = np.array([x.reshape(-1, 6) for x, _ in slips])
-        values, P, inverse = self._scheme.modes
+        values, P, inverse = self.scheme.modes
         twist, multiplier = np.zeros((s, force[0].size)), np.zeros(row.shape)
         flat = force.reshape(s, -1)
         for mode in range(len(values)):
-            d, dl = self._matrix.solve(mode, inverse[mode] @ flat, inverse[mode] @ row)
+            d, dl = self.matrix.solve(mode, inverse[mode] @ flat, inverse[mode] @ row)
             share = 1.0 if mode == 0 else 2.0
             twist += np.asarray(share * np.outer(P[:, mode], d).real, dtype=float)
             multiplier += np.asarray(share * np.outer(P[:, mode], dl).real, dtype=float)
-        push = np.array([mu for _, mu in slips]) / self._matrix.rate**2
-        multiplier += _each(W, push)
+        push = np.array([mu for _, mu in slips]) / self.matrix.rate**2
+        multiplier += each_node(W, push)
         return twist.reshape(force.shape), multiplier, slip
 
     def _coupled_correction(
@@ -264,18 +264,63 @@ class CollocationSteps:
     ) -> tuple[FloatArray, FloatArray]:
         """Return twists and multipliers by the matrix of all stages."""
         rhs = -np.concatenate([force.reshape(len(force), -1), row], axis=1)
-        compliance = np.append(self._matrix.compliance, np.zeros(row.shape[1] - self._n_joint_rows))
-        x = coupled_solve(self._stages, self._scheme.rates / self._h, compliance, rhs)
+        compliance = np.append(self.matrix.compliance, np.zeros(row.shape[1] - self._n_joint_rows))
+        x = coupled_solve(self._stages, self.scheme.rates / self._h, compliance, rhs)
         twist, multiplier = np.split(x, [force[0].size], axis=1)
         return twist.reshape(force.shape), multiplier
+
+    def transposed_correction(
+        self, by_twist: FloatArray, by_multiplier: FloatArray, by_slip: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return gradients by residuals of forces, positions and velocities, less their signs.
+
+        Of those by what `_correction` returns for them, multipliers and rows of joints alone, with
+        matrices that are symmetric but for what Newton's method makes up for.
+        """
+        s, n = len(by_twist), self._n_joint_rows
+        W = self.scheme.rates / self._h
+        values, P, inverse = self.scheme.modes
+        flat, rows = by_twist.reshape(s, -1), np.zeros((s, self._stages[0].n_rows))
+        rows[:, :n] = by_multiplier
+        force, row = np.zeros(flat.shape), np.zeros(rows.shape)
+        for mode in range(len(values)):
+            of_mode = self.matrix.solve(mode, P[:, mode] @ flat, P[:, mode] @ rows)
+            for total, part in zip((force, row), of_mode, strict=True):
+                share = 1.0 if mode == 0 else 2.0
+                total -= np.asarray(share * np.outer(inverse[mode], part).real, dtype=float)
+        push = each_node(W.T, rows) / self.matrix.rate**2
+        slips = zip(by_slip.reshape(s, -1), push, strict=True)
+        rate = -np.array([self.matrix.solve(0, *of_stage)[1] for of_stage in slips])
+        rate[:, n:] = 0.0
+        row -= each_node(W.T, rate)
+        return force.reshape(by_twist.shape), row[:, :n], rate[:, :n]
+
+    def node_states(self, step: Polynomials, time: float) -> list[State]:
+        """Return the states at the nodes of a step that ends at a time."""
+        states = []
+        for k, (node, stage) in enumerate(zip(self.scheme.node, self._stages, strict=True)):
+            at = time if node == 1.0 else step.start.time + node * step.h
+            stage.begin(
+                step.start, at, displacement=step.displacement[k], velocity=step.velocity[k + 1]
+            )
+            stage.native.evaluate()
+            states.append(stage.state())
+        return states
+
+    def factorize_at(self, at: CollocationState, h: float, is_whole: bool) -> None:
+        """Have the factors for steps of `h` [s] that were made at a state."""
+        is_there = at is self.point and (h, is_whole) == (self.point_step, self.is_whole)
+        self.is_whole, self._h = is_whole, h
+        if not is_there:
+            self.factorize(at, h)
 
     def _slips(self) -> FloatArray:
         """Return corrections of velocities by the matrices of the stages themselves."""
         _, _, rate = self._residuals()
         slip = np.empty_like(self._X)
         for k, stage in enumerate(self._stages):
-            self._matrix.factorize(stage.state(), self._L[k], self._h, False)
-            slip[k] = self._matrix.solve(0, np.zeros(slip[k].size), rate[k])[0].reshape(-1, 6)
+            self.matrix.factorize(stage.state(), self._L[k], self._h, False)
+            slip[k] = self.matrix.solve(0, np.zeros(slip[k].size), rate[k])[0].reshape(-1, 6)
         return slip
 
     def _set_error(self, V: FloatArray) -> None:
@@ -283,20 +328,20 @@ class CollocationSteps:
 
         Without what rounding, where poses are nearly singular, moves them by.
         """
-        now, e, rate = self._now, self._scheme.error / self._h, self._matrix.rate
+        now, e, rate = self._now, self.scheme.error / self._h, self.matrix.rate
         velocity = now.state.velocity + np.tensordot(e, self._Y, 1)
         acceleration = now.acceleration + np.tensordot(e, V - now.state.velocity, 1)
         rows = np.zeros(self._stages[0].n_rows)
         pose, turning = (
-            self._matrix.solve(0, -momentum.ravel(), rows)[0].reshape(-1, 6)
+            self.matrix.solve(0, -momentum.ravel(), rows)[0].reshape(-1, 6)
             for momentum in np.einsum(
                 "nij,knj->kni",
-                self._system.spatial_inertia,
+                self.system.spatial_inertia,
                 np.stack([acceleration + rate * velocity, rate * acceleration]),
             )
         )
         parts = np.concatenate([pose.reshape(-1, 2, 3), turning.reshape(-1, 2, 3)], axis=1)
-        noise = self._noise * np.array([1.0 / self._matrix.length, 1.0])
+        noise = self._noise * np.array([1.0 / self.matrix.length, 1.0])
         noise = np.concatenate([noise, rate * noise])
         errors = np.sqrt((parts**2).sum(axis=2).max(axis=0)) - noise
         self.error = LocalError(*map(float, errors.clip(0.0)))
@@ -316,16 +361,16 @@ class CollocationSteps:
         M dv/dt + A' lambda = f, A dv/dt = gamma, by the matrix of a step in which nothing moves.
         """
         equations, n = self._stages[-1], self._n_joint_rows
-        rows = row_motion(self._system, state)
-        self._matrix.factorize(state, np.zeros(equations.n_rows), _SHORTEST_STEP, False)
+        rows = row_motion(self.system, state)
+        self.matrix.factorize(state, np.zeros(equations.n_rows), _SHORTEST_STEP, False)
         self.point_step = 0.0
         equations.begin(state, multiplier=np.append(np.zeros(n), rows.error[n:]))
-        b, opening = self._matrix.rate**2, np.zeros(equations.n_rows)
+        b, opening = self.matrix.rate**2, np.zeros(equations.n_rows)
         for _ in range(_MOST_REFINEMENTS):
             equations.evaluate()
             gap = rows.product(equations.acceleration) - rows.acceleration
             opening[:n] = gap[:n] / b
-            x, multiplier = self._matrix.solve(0, equations.force_residual.ravel(), opening)
+            x, multiplier = self.matrix.solve(0, equations.force_residual.ravel(), opening)
             equations.acceleration += b * x.real.reshape(-1, 6)
             equations.multiplier[:n] += multiplier.real[:n]
             if b * np.abs(x).max() <= _REFINEMENT_TOLERANCE * np.abs(equations.acceleration).max():
@@ -333,7 +378,7 @@ class CollocationSteps:
         return equations.acceleration.copy(), equations.multiplier.copy()
 
 
-def _each(weights: FloatArray, values: FloatArray) -> FloatArray:
+def each_node(weights: FloatArray, values: FloatArray) -> FloatArray:
     """Return sums of weights (s, s) times values (s, ...) over the nodes."""
     return np.asarray(np.tensordot(weights, values, 1))
 
@@ -355,7 +400,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         self._n_stages = s = len(scheme.node)
         solver = options.ordering, options.factorization
         self._matrix = StageMatrix(system, problem.state, scheme, *solver)
-        self._method = CollocationSteps(problem, scheme, self._matrix)
+        self.method = CollocationSteps(problem, scheme, self._matrix)
         self._tolerance = (options.rtol, options.atol) if options.is_adaptive else None
         self.error_order = s + 1
         twists, rows = 6 * system.n_bodies, n_rows(system)
@@ -364,22 +409,22 @@ class CollocationStepper(HalvedSteps[CollocationState]):
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         if self._now is None:
-            self._now = CollocationState(state, *self._method.accelerations(state), None)
+            self._now = CollocationState(state, *self.method.accelerations(state), None)
 
     def acceleration_at(self, state: State) -> FloatArray:
         """Return the accelerations (n_bodies, 6) at a consistent state."""
-        return self._method.accelerations(state)[0]
+        return self.method.accelerations(state)[0]
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a consistent state."""
         subspace = SystemMotion(self._system, state).subspace
-        multiplier = self._method.accelerations(state)[1][: self._system.n_rows]
+        multiplier = self.method.accelerations(state)[1][: self._system.n_rows]
         return joint_reactions(self._system, state, subspace, -multiplier)
 
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on: the polynomials, and where factors were made."""
-        now, method, (Y, V, L) = self.now, self._method, self._shapes
+        now, method, (Y, V, L) = self.now, self.method, self._shapes
         last = now.step or Polynomials(now.state, 0.0, Y, np.concatenate([V[:1], V]), L)
         point = method.point or now
         scalars = last.h, self._halvings, self._n_calm, method.is_whole
@@ -396,7 +441,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
-        method, (twists, _, multipliers) = self._method, self._shapes
+        method, (twists, _, multipliers) = self.method, self._shapes
         state, acceleration, row = checkpoint.state, checkpoint.acceleration, multipliers[0]
         likes = *[0.0] * _N_SCALARS, row, state, twists, twists, multipliers, state, row
         *scalars, multiplier, first, Y, V, L, at, of_point, _ = unpacked(checkpoint.memory, *likes)
@@ -423,15 +468,15 @@ class CollocationStepper(HalvedSteps[CollocationState]):
 
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step."""
-        return self._method.error
+        return self.method.error
 
     def between(self, time: float) -> State:
         """Return the state at a time in the newest step."""
         assert self.now.step is not None
-        return self._method.between(self.now.step, time)[0]
+        return self.method.between(self.now.step, time)[0]
 
     def _step(self, time: float, h: float, halvings: int) -> None:
-        self._now = self._method.step(self.now, h, time, self._accuracy())
+        self._now = self.method.step(self.now, h, time, self._accuracy())
 
     def _explained(self, error: SimulationError) -> str:
         if not self._matrix.is_redundant:

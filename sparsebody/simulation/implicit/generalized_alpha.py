@@ -180,9 +180,9 @@ class StabilizedAlpha(GeneralizedAlpha):
             equations.native.velocity_errors(rates, slip)
             open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
             rows = np.concatenate([slip[:n] / c, equations.row_residual[n:]])
-            twist, multiplier = self._corrections(equations.force_residual.copy(), rows)
+            twist, multiplier = self.corrections(equations.force_residual.copy(), rows)
             openings = np.concatenate([open_by - slip[:n] / c, np.zeros(len(rows) - n)])
-            shift, _ = self._corrections(np.zeros_like(twist), openings)
+            shift, _ = self.corrections(np.zeros_like(twist), openings)
             equations.displacement += native.inverse_tangent_products(
                 equations.displacement, twist + shift
             )
@@ -203,7 +203,7 @@ class StabilizedAlpha(GeneralizedAlpha):
             f"Newton's method does not converge (correction {size:.1e} m); take smaller steps"
         )
 
-    def _corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return twists and multipliers, without what dependent rows contradict each other by."""
         equations, matrix = self._equations, self._matrix
         n, C = len(equations.compliance.diagonal), equations.compliance.diagonal
@@ -238,7 +238,7 @@ class StartingValues:
             error = rows.error + t * rows.velocity + 0.5 * t * t * across
             rate += self.accelerations(moved, b, error)[0] / (2.0 * t)
         error = (1.0 / 6.0 - method.beta - 0.5 * method.shift) * rate
-        error += cross_products(state.velocity, acceleration) / 12.0
+        error += native.cross_products(state.velocity, acceleration) / 12.0
         correction = self._least(state, b, h * h * rows.product(error))
         return AlphaState(
             state.with_(velocity=state.velocity + correction),
@@ -326,10 +326,3 @@ def row_motion(system: System, state: State) -> RowMotion:
         np.concatenate([motion.velocity_error, stretch.rate[element, row]]),
         np.concatenate([constraint.acceleration, -drift]),
     )
-
-
-def cross_products(v: FloatArray, m: FloatArray) -> FloatArray:
-    """Return v x m of motions (n, 6). Featherstone (2008), eq. (2.33)."""
-    angular = np.cross(v[:, :3], m[:, :3])
-    linear = np.cross(v[:, :3], m[:, 3:]) + np.cross(v[:, 3:], m[:, :3])
-    return np.concatenate([angular, linear], axis=1)

@@ -88,6 +88,10 @@ class HalvedSteps(Generic[Now]):
         """Start from a consistent state."""
         raise NotImplementedError
 
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        raise NotImplementedError
+
     def restart(self, state: State) -> None:
         """Go on from another state."""
         self._now = None

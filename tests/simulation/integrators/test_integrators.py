@@ -8,7 +8,11 @@ from scipy.special import ellipj
 
 import sparsebody as sb
 from sparsebody.simulation import INTEGRATORS
-from sparsebody.simulation.integrators import ImplicitIntegrator
+from sparsebody.simulation.integrators import (
+    ImplicitIntegrator,
+    Integrator,
+    semi_implicit_euler_step,
+)
 
 INERTIA = np.array([1.0, 2.0, 3.0])
 START = np.array([1.0, 0.0, 1.0])  # [rad/s]; above the separatrix
@@ -85,6 +89,18 @@ def test_semi_implicit_euler_keeps_the_energy_of_an_oscillation_bounded():
     assert run.energy_error < 0.06
     half = len(run) // 2
     assert np.ptp(run.energy[half:]) == pytest.approx(np.ptp(run.energy[:half]), rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["bricard", "four-bar"])
+def test_compiled_semi_implicit_steps_are_those_of_evaluations(monkeypatch, name):
+    system, method = sb.build(name).compile(), "semi-implicit-euler"
+    options = {"duration": 0.2, "step": 0.01, "method": method}
+    compiled = sb.simulate(system, **options)
+    monkeypatch.setitem(INTEGRATORS, method, Integrator(semi_implicit_euler_step, order=1))
+    general = sb.simulate(system, **options)
+    for array in ("position", "orientation", "velocity"):
+        expected = getattr(general, array)
+        np.testing.assert_allclose(getattr(compiled, array), expected, atol=1e-12, err_msg=array)
 
 
 @pytest.mark.parametrize("name", ["ladder", "four-bar", "n-four-bar", "chain", "tree"])
