@@ -31,6 +31,7 @@ void bind_steps(nb::module_& m, const char* name) {
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Give away positions, orientations, velocities and accelerations (s, n, 19) of the "
                                         "newest step's stages, the end included, and multipliers (s, n_rows).");
+  type.def_ro("n_evaluations", &Steps::n_evaluations).def_ro("n_factorizations", &Steps::n_factorizations);
   type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
   type.attr("STOPPED") = int(StepEnd::stopped);

@@ -17,6 +17,7 @@
 #include "dynamics/spatial_evaluation.hpp"
 #include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
+#include "simulation/stage_curves.hpp"
 
 namespace sparsebody::simulation {
 
@@ -197,6 +198,9 @@ struct StageState {
   double correction = 0.0, speed = 0.0;  // largest change of a velocity, and the largest of all
   Pivot pivot;
 
+  explicit StageState(Index n)
+      : position(Array<double, 2>::uninitialized({n, 3})), orientation(Array<double, 2>::uninitialized({n, 4})),
+        velocity(Array<double, 2>::uninitialized({n, 6})), acceleration(Array<double, 2>::uninitialized({n, 6})) {}
   model::BodyMotions bodies() const { return {position.view(), orientation.view(), velocity.view()}; }
 };
 
@@ -214,7 +218,8 @@ class ExplicitSteps {
         inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), loop_rows_(loop_rows),
         right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
         trial_velocity_error_(joints.n_rows()), pivot_(kept.size()), least_pivot_(loop_rows.size()),
-        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
+        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
+        curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
@@ -229,6 +234,8 @@ class ExplicitSteps {
   void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
+  Index n_evaluations = 0, n_factorizations = 0;  // so far: of accelerations; besides, of poses to be closed
+
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, bool with_error, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
@@ -237,17 +244,12 @@ class ExplicitSteps {
       stages_ = Array<double, 3>::uninitialized({n_stages, n, 19});
       multipliers_ = Array<double, 2>({n_stages, joints_.n_rows()});
     }
-    auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
-    curvatures_.clear();
-    curvatures_.push_back(std::move(first_curvature));
-    StageState s;
+    curves_.begin(start, from.acceleration);
+    StageState s(n);
     std::fill(least_pivot_.begin(), least_pivot_.end(), std::numeric_limits<double>::infinity());
     std::fill(largest_pivot_.begin(), largest_pivot_.end(), 0.0);
     for (Index k = 0; k < n_stages; ++k) {
-      model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
-                                            mean(tableau.rate[k]), tableau.node[k] * h);
-      s.position = std::move(open.position), s.orientation = std::move(open.orientation);
-      s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
+      curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, s.position, s.orientation, s.velocity);
       to_time(from, k);
       put_back(s);
       const bool is_end = k + 1 == n_stages;
@@ -261,13 +263,13 @@ class ExplicitSteps {
       s.pivot = smallest();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       follow_pivots();
-      if (!is_end) add_curvature(s);
+      if (!is_end) curves_.add(s.bodies(), s.acceleration);
     }
     const double change = pivot_change();
     bool is_sensitive = change > least_pivot_change;
     if (is_sensitive || with_error) {
-      add_curvature(s);
-      end.error = mean(tableau.error);
+      curves_.add(s.bodies(), s.acceleration);
+      end.error = curves_.mean(tableau.error);
       const double most = closes_stages ? open_again_ratio : pivot_change_ratio;
       is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(s, end.error, h), 0.25));
       if (is_sensitive && !closes_stages) return failed();
@@ -303,19 +305,6 @@ class ExplicitSteps {
     end.last = s.pivot;
     end.status = StepEnd::closed;
   }
-  Array<double, 2> mean(View<const double> weight) const {
-    Array<double, 2> sum(curvatures_[0].shape());
-    for (std::size_t j = 0; j < curvatures_.size(); ++j) {
-      if (weight[j] == 0.0) continue;
-      const View<const double, 2> c = curvatures_[j];
-      for (Index k = 0; k < sum.size(); ++k) sum.data()[k] += weight[j] * c.data()[k];
-    }
-    return sum;
-  }
-
-  void add_curvature(const StageState& s) {
-    curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
-  }
   // Largest of the velocities, relative, in the same units for turning and moving; error (n, 7) of y''.
   double local_error(const StageState& s, View<const double, 2> error, double h) const {
     double most = 0.0, speed = creep_ / length_;
@@ -340,12 +329,17 @@ class ExplicitSteps {
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
   bool close(StageState& s, bool is_near, bool is_end) {
-    if (!is_near && !factorize(e_, input(s))) return false;
+    if (!is_near && !refactorize(s)) return false;
     if (!close_pose(s)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     return true;
   }
+  bool refactorize(const StageState& s) {
+    ++n_factorizations;
+    return factorize(e_, input(s));
+  }
   bool fill_acceleration(StageState& s, View<double> multiplier = {}) {
+    ++n_evaluations;
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
@@ -414,19 +408,19 @@ class ExplicitSteps {
     contraction_ = 1.0;
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
       fill_twists(delta_);
-      model::Poses trial = model::displaced(s.position, s.orientation, twists_);
-      retract(retraction_.fixed, trial.position, trial.orientation, trial.position);
-      fill_errors({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
+      model::displace(s.position, s.orientation, twists_, trial_);
+      retract(retraction_.fixed, trial_.position, trial_.orientation, trial_.position);
+      fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_,
                   trial_velocity_error_);
       const double trial_opening = in_tolerances(trial_delta_);
       if (!(trial_opening < opening)) break;
       contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
       has_moved = true;
       const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
-      s.position = std::move(trial.position), s.orientation = std::move(trial.orientation);
+      std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       opening = trial_opening;
-      if (is_slow && !factorize(e_, input(s))) return false;
+      if (is_slow && !refactorize(s)) return false;
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return opening <= closed_opening;
@@ -461,7 +455,8 @@ class ExplicitSteps {
   Array<double> pivot_, least_pivot_, largest_pivot_;  // squares: of all rows at a stage; of loop rows at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;
-  std::vector<Array<double, 2>> curvatures_;     // y'' of the stages
+  StageCurves curves_;
+  model::Poses trial_;
   Control control_;
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step
