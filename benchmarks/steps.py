@@ -73,14 +73,15 @@ def parts_of_implicit(stepper: ImplicitStepper) -> FloatArray:
 def counted(stepper: Inner, time: float) -> FloatArray:
     """Advance; return how many evaluations or iterations, and factorizations, that took."""
     inner = stepper._inner
-    native = None if isinstance(inner, ImplicitStepper) else inner._compiled._native
+    is_implicit = isinstance(inner, ImplicitStepper)
+    native = None if is_implicit else inner._compiled.native(inner._rows.dynamics)
     before = native and (native.n_evaluations, native.n_factorizations)
     stepper.advance(time)
-    if isinstance(inner, ImplicitStepper):
+    if is_implicit:
         return np.array([inner._newton.n_iterations + 1, inner._newton.n_factorizations])
-    if inner._compiled._native is not native:  # other rows: those of the newest
-        before = None
-    native = inner._compiled._native
+    newest = inner._compiled.native(inner._rows.dynamics)
+    if newest is not native:  # of other rows: counts begin anew
+        native, before = newest, None
     return np.array([native.n_evaluations, native.n_factorizations]) - (before or (0, 0))
 
 

@@ -55,6 +55,7 @@ void bind_simulation(nb::module_& m) {
   def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors, "delta and T' v_J of all rows.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
+  def<"at(bodies)">(errors, &JointErrors::at, "delta and T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

@@ -69,9 +69,12 @@ JointBatch::JointBatch(const model::JointTable& joints, Index begin, Index last)
   }
 }
 
+static RowErrors unfilled(Index n_rows) {
+  return {Array<double>::uninitialized({n_rows}), Array<double>::uninitialized({n_rows})};
+}
+
 RowErrors row_errors(const model::JointTable& joints, const model::BodyMotions& bodies, Index threads) {
-  const Index n_rows = joints.subspaces.size();
-  RowErrors out{Array<double>::uninitialized({n_rows}), Array<double>::uninitialized({n_rows})};
+  RowErrors out = unfilled(joints.subspaces.size());
   run_ranges(joints.size(), threads, [&](Index first, Index last) {
     for (Index j = first; j < last;) {
       const JointBatch batch(joints, j, last);
@@ -104,6 +107,14 @@ void JointErrors::fill(const model::MotionList& motions, View<double> delta, Vie
       fill_batch<n>(joints_, batch, p, s, delta, velocity);
     }
   });
+}
+
+RowErrors JointErrors::at(const model::BodyMotions& bodies) const {
+  RowErrors out = unfilled(n_rows());
+  model::MotionList motions(bodies.position.rows());
+  motions = bodies;
+  fill(motions, out.position, out.velocity);
+  return out;
 }
 
 }  // namespace sparsebody::simulation

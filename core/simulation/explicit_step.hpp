@@ -99,14 +99,19 @@ bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 
-// Fills the solution for a right-hand side by the newest factors, as they are.
-inline void solve(SpatialEvaluation& e, View<const double> right) {
+// Fills the primal part of the solution for no forces and errors of the kept rows, the end of `right`, by the newest
+// factors as they are.
+inline void correct(SpatialEvaluation& e, View<double> right, Index n_rows) {
+  View<double> rows = right.slice(right.size() - n_rows, right.size());
+  for (double& error : rows) error = -error;
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
-inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
-inline void solve(PlanarEvaluation& e, View<const double> right) { e.qr->solve(e.rows(), right, false, e.x, 0); }
-inline void solve(SpatialQR& e, View<const double> right) {
-  e.qr.solve(e.system.rows(), right, false, e.system.solution.x(), 0);
+inline void correct(ReducedEvaluation& e, View<double> right, Index n_rows) { correct(e.reduced, right, n_rows); }
+inline void correct(PlanarEvaluation& e, View<double> right, Index n_rows) {
+  e.qr->correct(e.rows(), right.slice(right.size() - n_rows, right.size()), e.x);
+}
+inline void correct(SpatialQR& e, View<double> right, Index n_rows) {
+  e.qr.correct(e.system.rows(), right.slice(right.size() - n_rows, right.size()), e.system.solution.x());
 }
 
 // The smallest pivot of the newest factors, and its row; fills the squares of all.
@@ -396,8 +401,8 @@ class ExplicitSteps {
   // The twists, or changes of velocity, that change the rows by -error.
   void fill_twists(View<const double> error) {
     const Index first = right_.size() - kept_.size();
-    for (Index k = 0; k < kept_.size(); ++k) right_[first + k] = -error[kept_[k]];
-    solve(e_, right_.view());
+    for (Index k = 0; k < kept_.size(); ++k) right_[first + k] = error[kept_[k]];
+    correct(e_, right_, kept_.size());
     e_.to_user_order(twists_.view(), {});
   }
   // Leaves the velocity errors at the pose that it finds.

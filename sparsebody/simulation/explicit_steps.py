@@ -107,10 +107,7 @@ class ExplicitSteps:
         The correction is the largest of all stages. None where no native call can do the step, or
         the rows in use do not close the joints at some stage.
         """
-        evaluator = solver.evaluator
-        if evaluator is not self._evaluator:
-            self._evaluator, self._native = evaluator, self._of(solver)
-        native = self._native
+        evaluator, native = solver.evaluator, self.native(solver)
         if native is None:
             return None
         poses = state.position, state.orientation, state.velocity
@@ -135,6 +132,12 @@ class ExplicitSteps:
         evaluator.accept_assembled()
         end = State(x, q, v, coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
+
+    def native(self, solver: ForwardDynamics) -> Native | None:
+        """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""
+        if solver.evaluator is not self._evaluator:
+            self._evaluator, self._native = solver.evaluator, self._of(solver)
+        return self._native
 
     def _functions(
         self, evaluator: Evaluator, start: float, end: float, nodes: FloatArray

@@ -14,6 +14,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import Formulation
 from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.system_motion import joint_errors
 from sparsebody.errors import (
     EnergyWarning,
     InterruptionWarning,
@@ -274,6 +275,7 @@ class Run:
         self._recorded_at = -float("inf")
         # Nothing adds energy
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
+        joint_errors(system)  # laid out for many records
         self._clock = 0.0  # when the loop began, wall time spent before taken off
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:

@@ -337,6 +337,8 @@ class Stepper:
         self._set_scales()
         self._rows.tell_doubt(state)
         self._begin(state)
+        if self._compiled is not None:
+            self._compiled.native(self._rows.dynamics)  # laid out before the first step
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
