@@ -6,7 +6,7 @@ namespace sparsebody {
 using namespace simulation;
 
 template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, Tableau, Control,
-                Retraction, Pivot, StepStart, StepEnd, BodyInertias> Struct>
+                Retraction, Pivot, StepStart, StepEnd, StepLimits, Passed, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -28,6 +28,9 @@ void bind_steps(nb::module_& m, const char* name) {
       type, &Steps::step,
       "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
       "smallest pivot and its row, of all stages and of the end; errors of y''.");
+  def_kernel<"take_steps(start, open, closed, starts_closed, time, ends, limits, pivot, largest_pivot)">(
+      type, &Steps::take_steps,
+      "Number of steps taken; whether the next one closes its stages; largest pivot so far; what `step` returns.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Give away positions, orientations, velocities and accelerations (s, n, 19) of the "
                                         "newest step's stages, the end included, and multipliers (s, n_rows).");

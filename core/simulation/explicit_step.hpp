@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -209,6 +210,22 @@ struct StageState {
   model::BodyMotions bodies() const { return {position.view(), orientation.view(), velocity.view()}; }
 };
 
+// What is to be decided after a step that breaks one of these limits.
+struct StepLimits {
+  double least_pivot;               // of all stages
+  double most_correction;           // of velocities, relative
+  double passed_ratio, small_pivot;  // a pivot smaller than that, and than this share of the one before: a pose is passed
+  double exchange_ratio;             // of the largest pivot at ends of steps so far, from which on other rows may do better
+};
+
+// Several steps that broke no limits.
+struct Passed {
+  Index n_steps = 0;
+  bool starts_closed;  // whether the next step closes its stages
+  double largest_pivot;
+  StepEnd end;         // of the last one
+};
+
 template <class E>
 class ExplicitSteps {
  public:
@@ -282,6 +299,36 @@ class ExplicitSteps {
     finish(s, end);
     if (is_sensitive) end.status = StepEnd::sensitive;
     return end;
+  }
+
+  // Takes steps from a time to others, as long as they break no limits, and for a short while. Stages are open, or closed
+  // where that is in vain and in the next step then. The smallest pivot at the start, and the largest such one so far.
+  Passed take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
+                    View<const double> ends, const StepLimits& limits, double pivot, double largest_pivot) {
+    constexpr double most_value = 1e30;
+    constexpr auto patience = std::chrono::milliseconds(20);
+    const auto begin = std::chrono::steady_clock::now();
+    Passed passed{0, starts_closed, largest_pivot, {}};
+    while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
+      const double h = ends[passed.n_steps] - time;
+      StepEnd end;
+      if (!passed.starts_closed) end = step(from, open, false, false, h);
+      if (end.status == StepEnd::open) end = step(from, closed, true, false, h);
+      const bool is_closed = end.status == StepEnd::closed || end.status == StepEnd::sensitive;
+      if (!is_closed || end.worst.sine < limits.least_pivot || !(largest(end.velocity) < most_value) ||
+          !(largest(end.position) < most_value) ||
+          (end.correction > limits.most_correction && largest(from.bodies.velocity) > creep_) ||
+          (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)))
+        break;
+      time = ends[passed.n_steps++];
+      passed.starts_closed = end.status != StepEnd::closed;
+      pivot = end.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
+      passed.end = std::move(end);
+      from.bodies = {passed.end.position.view(), passed.end.orientation.view(), passed.end.velocity.view()};
+      from.coordinate = passed.end.coordinate.view(), from.acceleration = passed.end.acceleration.view();
+      if (std::chrono::steady_clock::now() - begin > patience) break;
+    }
+    return passed;
   }
 
  protected:

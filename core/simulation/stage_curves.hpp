@@ -10,7 +10,8 @@ namespace sparsebody::simulation {
 
 class StageCurves {
  public:
-  explicit StageCurves(Index n_bodies) : n_bodies_(n_bodies), n_blocks_((n_bodies + n_lanes - 1) / n_lanes) {}
+  explicit StageCurves(Index n_bodies)
+      : n_bodies_(n_bodies), n_blocks_((n_bodies + n_lanes - 1) / n_lanes), blocks_(usual_curves * n_blocks_) {}
 
   // Begins at the start of a step, with y'' there.
   void begin(const model::BodyMotions& start, View<const double, 2> acceleration);
@@ -30,6 +31,7 @@ class StageCurves {
   const Block* curve(Index k) const { return blocks_.data() + k * n_blocks_; }
   void sum(View<const double> weight, Index block, Lanes* total) const;
 
+  static constexpr Index usual_curves = 7;  // of rk4 with an error
   Index n_bodies_, n_blocks_, n_curves_ = 0;
   std::vector<Block> blocks_;  // y, y', and y'' of all stages so far
 };

@@ -73,6 +73,7 @@ from sparsebody.simulation.trajectory_files import (
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
 _CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
+_MOST_STEPS = 1024  # at once
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
 
 
@@ -356,12 +357,23 @@ class Run:
             self.stepper.start(self._state)
             self._is_under_way = True
         self._finder.begin(self._state)
-        for step in range(self._step + 1, n_whole_steps(duration, options.step) + 1):
-            self._advance(self._first_time + step * options.step)
-            if self._is_ended:
-                return
-            self._step = step
-            if step % options.record_every == 0:
+        every, n_steps = options.record_every, n_whole_steps(duration, options.step)
+        while self._step < n_steps:
+            n, record = 0, self._step - self._step % every + every
+            if every > 1 and not self._finder.events:
+                last = min(record, n_steps, self._step + _MOST_STEPS)
+                ends = np.arange(self._step + 1, last + 1, dtype=np.float64)
+                ends *= options.step
+                ends += self._first_time
+                n = self.stepper.take_steps(ends)
+            if n > 0:
+                self._state = self.stepper.state
+            else:
+                self._advance(self._first_time + (self._step + 1) * options.step)
+                if self._is_ended:
+                    return
+            self._step += max(n, 1)
+            if self._step == record:
                 self._record()
             if self.recorder.is_flush_due():
                 self.recorder.flush(self._checkpoint)

@@ -59,6 +59,16 @@ def test_records_are_taken_every_record_step_from_the_start_and_at_the_end():
     np.testing.assert_array_equal(coarse.position, run.position[[0, 2, 4, 6]])
 
 
+def test_motions_have_the_same_bits_however_rarely_they_are_recorded():
+    system = sb.build("n-four-bar", loops=3).compile()  # passes two singular poses
+    motion = {"duration": 1.3, "step": 0.01, "method": "rk4"}
+    run = sb.simulate(system, **motion)
+    rare = sb.simulate(system, record=sb.Recording(step=0.26), **motion)
+    assert rare.events == run.events
+    assert [event.kind for event in rare.events] == ["passed pose"] * 2
+    np.testing.assert_array_equal(rare.velocity, run.velocity[::26])
+
+
 def test_states_can_be_taken_out_and_simulated_from():
     system = pendulum().compile()
     run = sb.simulate(system, duration=0.1, step=0.01)
