@@ -300,8 +300,9 @@ class Run:
         self.stepper.resume(checkpoint)
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
-        if isinstance(self.stepper, AdaptiveStepper):
-            self._state = self.stepper.advance(self._first_time + self._step * self._options.step)
+        here = self._first_time + self._step * self._options.step
+        if isinstance(self.stepper, AdaptiveStepper) or self._state.time > here:
+            self._state = self.stepper.advance(here)
         self._clock -= checkpoint.wall_time
         if self._step % self._options.record_every == 0:
             self._recorded_at = self._state.time
