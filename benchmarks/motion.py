@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 import sparsebody as sb
 from benchmarks import cases
 from benchmarks.record import small
+from benchmarks.steps import take_all
 from sparsebody.arrays import FloatArray
 from sparsebody.plots.curves import Line, draw_growth
 from sparsebody.simulation import stepping
@@ -71,13 +72,9 @@ def own(method: str) -> Run:
         motion = stepping.Problem(problem.system, problem.state, options, None, lambda event: None)
         stepper, start = stepper_of(motion, Solver()), problem.state.time
         stepper.start(problem.state)
-        ends, k = start + step * np.arange(1, round(duration / step) + 1), 0
+        ends = start + step * np.arange(1, round(duration / step) + 1)
         begin = time.process_time()
-        while k < len(ends):
-            n = stepper.take_steps(ends[k:])
-            if n == 0:
-                stepper.advance(float(ends[k]))
-            k += max(n, 1)
+        take_all(stepper, ends)
         return stepper.state.position, time.process_time() - begin
 
     return run
