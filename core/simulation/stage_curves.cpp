@@ -46,6 +46,17 @@ struct Derivatives {
 
 }  // namespace
 
+void StageCurves::sum(View<const double> weight, Index block, Lanes* total) const {
+  std::fill_n(total, 7, Lanes());
+  for (Index k = 2; k < n_curves_; ++k) {
+    const double w = weight[k - 2];
+    if (w == 0.0) continue;
+    Lanes y[7];
+    load<7>(curve(k)[block].of, y);
+    unrolled<0, 7>([&](auto a) SB_UNROLL { total[a] = total[a] + Lanes(w) * y[a]; });
+  }
+}
+
 void StageCurves::begin(const model::BodyMotions& start, View<const double, 2> acceleration) {
   n_curves_ = 3;
   blocks_.resize(std::max(Index(blocks_.size()), n_curves_ * n_blocks_));
@@ -61,17 +72,6 @@ void StageCurves::add(const model::BodyMotions& stage, View<const double, 2> acc
   blocks_.resize(std::max(Index(blocks_.size()), ++n_curves_ * n_blocks_));
   for (Index b = 0; b < n_blocks_; ++b)
     store<7>(Derivatives(stage, acceleration, b).curvature, curve(n_curves_ - 1)[b].of);
-}
-
-void StageCurves::sum(View<const double> weight, Index block, Lanes* total) const {
-  std::fill_n(total, 7, Lanes());
-  for (Index k = 2; k < n_curves_; ++k) {
-    const double w = weight[k - 2];
-    if (w == 0.0) continue;
-    Lanes y[7];
-    load<7>(curve(k)[block].of, y);
-    unrolled<0, 7>([&](auto a) SB_UNROLL { total[a] = total[a] + Lanes(w) * y[a]; });
-  }
 }
 
 void StageCurves::move(View<const double> pose, View<const double> rate, double h, View<double, 2> position,

@@ -29,7 +29,7 @@ class StageCurves {
   };
   Block* curve(Index k) { return blocks_.data() + k * n_blocks_; }
   const Block* curve(Index k) const { return blocks_.data() + k * n_blocks_; }
-  void sum(View<const double> weight, Index block, Lanes* total) const;
+  SB_INLINE void sum(View<const double> weight, Index block, Lanes* total) const;
 
   static constexpr Index usual_curves = 7;  // of rk4 with an error
   Index n_bodies_, n_blocks_, n_curves_ = 0;
