@@ -99,7 +99,8 @@ class ExplicitSteps:
             else:
                 self._attempts.insert(0, _attempt(scheme.open_stages, False, is_adaptive))
                 self._tableaus = scheme.open_stages.arrays, scheme.arrays
-        self._takes_several = len(self._tableaus) > 0 and not is_adaptive and control is None
+        is_free = control is None and not (is_adaptive or keeps_stages)
+        self._takes_several = is_free and len(self._tableaus) > 0
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
