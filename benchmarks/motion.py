@@ -21,15 +21,19 @@ from matplotlib.figure import Figure
 import sparsebody as sb
 from benchmarks import cases
 from benchmarks.record import small
+from benchmarks.steps import take_all
 from sparsebody.arrays import FloatArray
 from sparsebody.plots.curves import Line, draw_growth
+from sparsebody.simulation import stepping
 from sparsebody.simulation.integrators import INTEGRATORS
+from sparsebody.simulation.options import EVERY_STEP, Solver, simulation_options
+from sparsebody.simulation.simulate import stepper_of
 from sparsebody.study.families import Problem
 from sparsebody.study.pages import Heading, Paragraph, Picture, Table, write_markdown
 
 RESULTS = Path(__file__).parent / "results" / "motion"
 LARGEST = 1e-2  # error that is worth comparing [m]
-FEWEST = 6  # steps
+FEWEST = 2  # steps
 OVERRUN = 10.0  # times what a run may take, after which it is given up
 SHORT, REPEATS = 0.05, 5  # [s] of a run, of which the median of so many counts
 FLOOR = 3.0  # errors of the reference, below which errors are not known
@@ -63,17 +67,15 @@ CASES = {  # mechanisms, and how long they move [s]
 def own(method: str) -> Run:
     """Return runs of one of sparsebody's schemes."""
 
-    def timed(problem: Problem, n: int, step: float) -> tuple[FloatArray, float]:
-        begin, end = time.process_time(), n * step
-        options = {"duration": end, "step": step, "record": sb.Recording(step=end)}
-        trajectory = sb.simulate(problem.system, problem.state, method=method, **options)
-        return trajectory.position[-1], time.process_time() - begin
-
     def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        n = round(duration / step)
-        prepared = min(timed(problem, 1, step)[1] for _ in range(3))  # and one step
-        position, cpu = timed(problem, n, step)
-        return position, max(cpu - prepared, 1e-4) * n / (n - 1)
+        options = simulation_options(step, (0.0, 0.0), method, Solver(), EVERY_STEP)
+        motion = stepping.Problem(problem.system, problem.state, options, None, lambda event: None)
+        stepper, start = stepper_of(motion, Solver()), problem.state.time
+        stepper.start(problem.state)
+        ends = start + step * np.arange(1, round(duration / step) + 1)
+        begin = time.process_time()
+        take_all(stepper, ends)
+        return stepper.state.position, time.process_time() - begin
 
     return run
 

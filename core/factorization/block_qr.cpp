@@ -561,11 +561,25 @@ std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A, View<double> 
 
 // ---- Solution
 
+template <class Task>
+void BlockQR::in_parts(const Task& task) const {
+  for_each_part([&](Index p) { task(p, Range{subtrees_[p].begin, subtrees_[p].end}); });
+  task(Index(subtrees_.size()) - 1, Range{subtrees_.back().begin, subtrees_.back().end});
+}
+
 Index BlockQR::factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
                                    Residuals& residuals) {
   const Index status = factorize(A, rhs, gap_.view());
   if (status == regular) residuals = refined(A, rhs, accurate, true, x, 4);
   return status;
+}
+
+void BlockQR::correct(ConstraintRows A, View<double> error, View<double> x) {
+  substitute(error);
+  std::fill(x.begin(), x.begin() + pattern_.n_columns(), 0.0);
+  in_parts([&](Index, const Range& duals) {
+    pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, error.data(), x.data()); });
+  });
 }
 
 // Solves by iterative refinement. If `begun`, a factorization along with the right-hand side has done the forward
@@ -576,11 +590,6 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
   const View<double> gap = gap_.view();
   std::copy(rhs.begin(), rhs.begin() + n, x.begin());
   std::fill(x.begin() + n, x.end(), 0.0);
-  // Of the parts, and then of the common ancestors.
-  const auto in_parts = [&](const auto& task) {
-    for_each_part([&](Index p) { task(p, Range{subtrees_[p].begin, subtrees_[p].end}); });
-    task(Index(subtrees_.size()) - 1, Range{subtrees_.back().begin, subtrees_.back().end});
-  };
   std::vector<Sizes> sizes(subtrees_.size());
   const double goal = begun && !accurate ? residual_goal : residual_floor;
   double before = std::numeric_limits<double>::infinity(), scale = 0.0, last = 0.0, first = 0.0;

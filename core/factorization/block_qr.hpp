@@ -78,6 +78,8 @@ class BlockQR {
   Residuals solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x, int corrections = 4) {
     return refined(A, rhs, accurate, false, x, corrections);
   }
+  // Fills the primal part of x with the least one that changes the rows A x by -error (n_dual_rows,), overwritten.
+  void correct(ConstraintRows A, View<double> error, View<double> x);
   // Both at once; returns what `factorize` does.
   Index factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
                             Residuals& residuals);
@@ -121,6 +123,9 @@ class BlockQR {
   void for_each_part(const Task& task) const {
     run_tasks(Index(subtrees_.size()) - 1, threads, task);
   }
+  // Calls task(p, duals) for all parts, and then for the common ancestors.
+  template <class Task>
+  void in_parts(const Task& task) const;
   Index factorize(Subtrees& part, ConstraintRows A, View<const double> rhs, View<double> y);
   void substitute(Subtrees& part, double* x);
   void substitute_back(const Subtrees& part, double* x) const;

@@ -6,6 +6,7 @@
 #include "base/array.hpp"
 #include "joints/joint.hpp"
 #include "spatial/inertia.hpp"
+#include "spatial/lanes.hpp"
 #include "spatial/transform.hpp"
 
 namespace sparsebody::model {
@@ -31,7 +32,8 @@ inline Array<double, 2> quaternions(View<const double, 3> R) {
 }
 
 // q (s, v), the product of two quaternions
-inline void multiply_quaternion(const double* q, double s, const Vec3<double>& v, double* product) {
+template <class T>
+SB_INLINE void multiply_quaternion(const T* q, const T& s, const Vec3<T>& v, T* product) {
   product[0] = q[0] * s - q[1] * v.x - q[2] * v.y - q[3] * v.z;
   product[1] = q[0] * v.x + q[1] * s + q[2] * v.z - q[3] * v.y;
   product[2] = q[0] * v.y - q[1] * v.z + q[2] * s + q[3] * v.x;
@@ -52,17 +54,20 @@ struct Poses {
 };
 
 // x + R u and q exp(w) of small twists (w, u) in body coordinates.
-inline Poses displaced(View<const double, 2> position, View<const double, 2> orientation,
-                       View<const double, 2> twist) {
-  const Index n = position.rows();
-  Poses moved = Poses::uninitialized(n);
-  for (Index i = 0; i < n; ++i) {
+inline void displace(View<const double, 2> position, View<const double, 2> orientation, View<const double, 2> twist,
+                     Poses& moved) {
+  for (Index i = 0; i < position.rows(); ++i) {
     const auto [w, u] = Motion<double>::load(&twist(i, 0));
     (Vec3<double>::load(&position(i, 0)) + rotation_of(orientation, i) * u).store(&moved.position(i, 0));
     const double angle = norm(w), s = angle < 1e-8 ? 0.5 : std::sin(0.5 * angle) / angle;
     multiply_quaternion(&orientation(i, 0), std::cos(0.5 * angle), s * w, &moved.orientation(i, 0));
     normalize_quaternion(&moved.orientation(i, 0));
   }
+}
+inline Poses displaced(View<const double, 2> position, View<const double, 2> orientation,
+                       View<const double, 2> twist) {
+  Poses moved = Poses::uninitialized(position.rows());
+  displace(position, orientation, twist, moved);
   return moved;
 }
 
@@ -126,60 +131,64 @@ inline void fill_symmetric_inverses(View<const double, 3> matrices, View<double,
 
 // ---- Poses as curves y(t) = (x, q) in R^7, with the first two derivatives that integrators of second order need.
 
+// y' = (R u, q (0, w) / 2) and y'' = (R (du/dt + w x u), (q' (0, w) + q (0, dw/dt)) / 2), velocity (w, u) and
+// acceleration in body coordinates.
+template <class T>
+SB_INLINE void differentiate(const T* q, const Motion<T>& v, const Motion<T>& a, T* rate, T* curvature) {
+  const T half(0.5), none(0.0);
+  const Mat3<T> R = Mat3<T>::from_quaternion(q[0], q[1], q[2], q[3]);
+  (R * v.linear).store(rate);
+  (R * (a.linear + cross(v.angular, v.linear))).store(curvature);
+  T turning[4];
+  multiply_quaternion(q, none, half * v.angular, rate + 3);
+  multiply_quaternion(rate + 3, none, half * v.angular, turning);
+  multiply_quaternion(q, none, half * a.angular, curvature + 3);
+  for (int k = 0; k < 4; ++k) curvature[3 + k] = curvature[3 + k] + turning[k];
+}
+
+// The pose y + h y' + h^2 / 2 C, its quaternion made a unit one, and the velocity there for the rate y' + h c.
+template <class T>
+SB_INLINE Motion<T> move(const T* y, const T* rate, const T* C, const T* c, double step, T* pose) {
+  const T h(step), half_square(0.5 * step * step);
+  T speed[7];
+  for (int a = 0; a < 7; ++a) {
+    pose[a] = y[a] + (h * rate[a] + half_square * C[a]);
+    speed[a] = rate[a] + h * c[a];
+  }
+  T* const q = pose + 3;
+  const T scale = inverse_sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  for (int a = 0; a < 4; ++a) q[a] = scale * q[a];
+  const Vec3<T> v{q[1], q[2], q[3]}, dv{speed[4], speed[5], speed[6]};
+  const Vec3<T> turn = (T(2.0) * scale) * (q[0] * dv - speed[3] * v - cross(v, dv));  // 2 conj(q) dq / |q|
+  return {turn, transpose_times(Mat3<T>::from_quaternion(q[0], q[1], q[2], q[3]), Vec3<T>{speed[0], speed[1], speed[2]})};
+}
+
 struct PoseDerivatives {
   Array<double, 2> rate, curvature;  // (n, 7)
 };
-
-// y' = (R u, q (0, w) / 2) and y'' = (R (du/dt + w x u), (q' (0, w) + q (0, dw/dt)) / 2), velocity (w, u) and
-// acceleration in body coordinates.
 inline PoseDerivatives pose_derivatives(View<const double, 2> orientation, View<const double, 2> velocity,
                                         View<const double, 2> acceleration) {
   const Index n = orientation.rows();
   PoseDerivatives out{Array<double, 2>::uninitialized({n, 7}), Array<double, 2>::uninitialized({n, 7})};
-  for (Index i = 0; i < n; ++i) {
-    const auto [w, u] = Motion<double>::load(&velocity(i, 0));
-    const auto [dw, du] = Motion<double>::load(&acceleration(i, 0));
-    const Mat3<double> R = rotation_of(orientation, i);
-    double* const rate = &out.rate(i, 0);
-    double* const curvature = &out.curvature(i, 0);
-    (R * u).store(rate);
-    (R * (du + cross(w, u))).store(curvature);
-    double turning[4];
-    multiply_quaternion(&orientation(i, 0), 0.0, 0.5 * w, rate + 3);
-    multiply_quaternion(rate + 3, 0.0, 0.5 * w, turning);
-    multiply_quaternion(&orientation(i, 0), 0.0, 0.5 * dw, curvature + 3);
-    for (int a = 0; a < 4; ++a) curvature[3 + a] += turning[a];
-  }
+  for (Index i = 0; i < n; ++i)
+    differentiate(&orientation(i, 0), Motion<double>::load(&velocity(i, 0)), Motion<double>::load(&acceleration(i, 0)),
+                  &out.rate(i, 0), &out.curvature(i, 0));
   return out;
 }
 
 struct BodyStates {
   Array<double, 2> position, orientation, velocity;
 };
-
-// The bodies at y + h y' + h^2 / 2 C and y' + h c, with unit quaternions.
 inline BodyStates moved(View<const double, 2> position, View<const double, 2> orientation, View<const double, 2> rate,
-                         View<const double, 2> C, View<const double, 2> c, double h) {
+                        View<const double, 2> C, View<const double, 2> c, double h) {
   const Index n = position.rows();
-  const double half_square = 0.5 * h * h;
   BodyStates out{Array<double, 2>::uninitialized({n, 3}), Array<double, 2>::uninitialized({n, 4}),
                  Array<double, 2>::uninitialized({n, 6})};
   for (Index i = 0; i < n; ++i) {
-    const double *const r = &rate(i, 0), *const from = &orientation(i, 0);
-    const auto part = [&](int a) { return from[a] + (h * r[3 + a] + half_square * C(i, 3 + a)); };
-    const auto speed = [&](int a) { return r[a] + h * c(i, a); };
-    const double w = part(0), x = part(1), y = part(2), z = part(3);
-    const double scale = 1.0 / std::sqrt(w * w + x * x + y * y + z * z), s = scale * w;
-    const Vec3<double> v{scale * x, scale * y, scale * z}, dv{speed(4), speed(5), speed(6)};
-    const Vec3<double> turn = (2.0 * scale) * (s * dv - speed(3) * v - cross(v, dv));  // 2 conj(q) dq / |q|
-    const Vec3<double> center{position(i, 0) + (h * r[0] + half_square * C(i, 0)),
-                              position(i, 1) + (h * r[1] + half_square * C(i, 1)),
-                              position(i, 2) + (h * r[2] + half_square * C(i, 2))};
-    const Vec3<double> u = transpose_times(Mat3<double>::from_quaternion(s, v.x, v.y, v.z),
-                                             Vec3<double>{speed(0), speed(1), speed(2)});
-    out.orientation(i, 0) = s, v.store(&out.orientation(i, 1));
-    center.store(&out.position(i, 0));
-    Motion<double>{turn, u}.store(&out.velocity(i, 0));
+    double y[7], end[7];
+    std::copy_n(&position(i, 0), 3, y), std::copy_n(&orientation(i, 0), 4, y + 3);
+    move(y, &rate(i, 0), &C(i, 0), &c(i, 0), h, end).store(&out.velocity(i, 0));
+    std::copy_n(end, 3, &out.position(i, 0)), std::copy_n(end + 3, 4, &out.orientation(i, 0));
   }
   return out;
 }

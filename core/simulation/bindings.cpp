@@ -6,7 +6,7 @@ namespace sparsebody {
 using namespace simulation;
 
 template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, Tableau, Control,
-                Retraction, Pivot, StepStart, StepEnd, BodyInertias> Struct>
+                Retraction, Pivot, StepStart, StepEnd, StepLimits, Passed, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -29,9 +29,13 @@ void bind_steps(nb::module_& m, const char* name) {
       type, &Steps::step,
       "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
       "smallest pivot and its row, of all stages and of the end; errors of y''.");
+  def_kernel<"take_steps(start, open, closed, starts_closed, time, ends, limits, pivot, largest_pivot)">(
+      type, &Steps::take_steps,
+      "Number of steps taken; whether the next one closes its stages; largest pivot so far; what `step` returns.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Give away positions, orientations, velocities and accelerations (s, n, 19) of the "
                                         "newest step's stages, the end included, and multipliers (s, n_rows).");
+  type.def_ro("n_evaluations", &Steps::n_evaluations).def_ro("n_factorizations", &Steps::n_factorizations);
   type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
   type.attr("STOPPED") = int(StepEnd::stopped);
@@ -55,6 +59,7 @@ void bind_simulation(nb::module_& m) {
   def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors, "delta and T' v_J of all rows.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
+  def<"at(bodies)">(errors, &JointErrors::at, "delta and T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

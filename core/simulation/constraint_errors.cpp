@@ -3,26 +3,12 @@
 #include <algorithm>
 
 #include "base/threads.hpp"
-#include "base/vec.hpp"
 #include "joints/joint_types.hpp"
+#include "spatial/lanes.hpp"
 
 namespace sparsebody::simulation {
 
 namespace {
-
-constexpr int n_lanes = 4;
-
-// A number of each of four joints.
-struct Lanes {
-  Vec<n_lanes> v;
-
-  SB_INLINE Lanes(double s = 0.0) : v(broadcast<n_lanes>(s)) {}
-  SB_INLINE Lanes(const Vec<n_lanes>& lanes) : v(lanes) {}
-  SB_INLINE friend Lanes operator+(const Lanes& a, const Lanes& b) { return a.v + b.v; }
-  SB_INLINE friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }
-  SB_INLINE friend Lanes operator-(const Lanes& a) { return -a.v; }
-  SB_INLINE friend Lanes operator*(const Lanes& a, const Lanes& b) { return a.v * b.v; }
-};
 
 SB_INLINE Transform<Lanes> load(const double (&frame)[12][n_lanes]) {
   Lanes numbers[12];
@@ -30,54 +16,12 @@ SB_INLINE Transform<Lanes> load(const double (&frame)[12][n_lanes]) {
   return {Mat3<Lanes>::load(numbers), Vec3<Lanes>::load(numbers + 9)};
 }
 
-// Makes rows of four by four numbers columns.
-template <class Row>
-SB_INLINE void transpose(Row (&row)[n_lanes]) {
-  if constexpr (native_lanes >= n_lanes) {
-    const auto pairs = [&](int k, auto shuffle) SB_UNROLL { return shuffle(row[k].v, row[k + 1].v); };
-    const auto even = [](auto a, auto b) SB_UNROLL { return __builtin_shufflevector(a, b, 0, 4, 2, 6); };
-    const auto odd = [](auto a, auto b) SB_UNROLL { return __builtin_shufflevector(a, b, 1, 5, 3, 7); };
-    const auto a = pairs(0, even), b = pairs(0, odd), c = pairs(2, even), d = pairs(2, odd);
-    row[0].v = __builtin_shufflevector(a, c, 0, 1, 4, 5), row[1].v = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    row[2].v = __builtin_shufflevector(a, c, 2, 3, 6, 7), row[3].v = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-  } else {
-    double of[n_lanes][n_lanes];
-    for (int k = 0; k < n_lanes; ++k) row[k].store(of[k]);
-    for (int k = 0; k < n_lanes; ++k) row[k] = gathered<n_lanes>({of[0][k], of[1][k], of[2][k], of[3][k]});
-  }
-}
-
-// Calls move(first) for numbers [first, first + 4) that together are the first n, 12 or 18.
-template <int n, class Move>
-SB_INLINE void for_fours(const Move& move) {
-  unrolled<0, n / 4>([&](auto k) SB_UNROLL { move(4 * int(k)); });
-  if constexpr (n % 4 > 0) move(n - 4);
-}
-
 // The motions of four bodies: poses, or all 18 numbers.
 template <int n>
 SB_INLINE BodyMotion<InSpace<Lanes>> gather(const double* const (&of)[n_lanes]) {
   Lanes numbers[18];
-  for_fours<n>([&](int first) SB_UNROLL {
-    Vec<n_lanes> row[n_lanes];
-    unrolled<0, n_lanes>([&](auto lane) SB_UNROLL {
-      row[lane] = Vec<n_lanes>::load(of[lane] + first);
-    });
-    transpose(row);
-    unrolled<0, n_lanes>([&](auto k) SB_UNROLL { numbers[first + k] = row[k]; });
-  });
+  load_lanes<n>(of, numbers);
   return {Mat3<Lanes>::load(numbers), Vec3<Lanes>::load(numbers + 9), Motion<Lanes>::load(numbers + 12)};
-}
-
-template <int n>
-SB_INLINE void store(const Transform<Lanes>& X, const Motion<Lanes>& v, double (&of)[n_lanes][18]) {
-  Lanes numbers[18];
-  X.E.store(numbers), X.r.store(numbers + 9), v.store(numbers + 12);
-  for_fours<n>([&](int first) SB_UNROLL {
-    Vec<n_lanes> row[n_lanes] = {numbers[first].v, numbers[first + 1].v, numbers[first + 2].v, numbers[first + 3].v};
-    transpose(row);
-    unrolled<0, n_lanes>([&](auto lane) SB_UNROLL { row[lane].store(of[lane] + first); });
-  });
 }
 
 // The errors of a batch, from where the motions of its bodies stand.
@@ -87,7 +31,9 @@ SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& bat
   const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
   double of[n_lanes][18];
   const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(p), gather<n>(s));
-  store<n>(motion.X, motion.v_J, of);
+  Lanes numbers[18];
+  motion.X.E.store(numbers), motion.X.r.store(numbers + 9), motion.v_J.store(numbers + 12);
+  store_lanes<n>(numbers, {of[0], of[1], of[2], of[3]});
   visit_joint(int(joints.kind[batch.first]), 0.0, [&]<class J>(const J&) {
     for (Index j = batch.first; j < batch.end; ++j) {
       const Index lane = j - batch.first, first = joints.first_row[j];
@@ -123,9 +69,12 @@ JointBatch::JointBatch(const model::JointTable& joints, Index begin, Index last)
   }
 }
 
+static RowErrors unfilled(Index n_rows) {
+  return {Array<double>::uninitialized({n_rows}), Array<double>::uninitialized({n_rows})};
+}
+
 RowErrors row_errors(const model::JointTable& joints, const model::BodyMotions& bodies, Index threads) {
-  const Index n_rows = joints.subspaces.size();
-  RowErrors out{Array<double>::uninitialized({n_rows}), Array<double>::uninitialized({n_rows})};
+  RowErrors out = unfilled(joints.subspaces.size());
   run_ranges(joints.size(), threads, [&](Index first, Index last) {
     for (Index j = first; j < last;) {
       const JointBatch batch(joints, j, last);
@@ -158,6 +107,14 @@ void JointErrors::fill(const model::MotionList& motions, View<double> delta, Vie
       fill_batch<n>(joints_, batch, p, s, delta, velocity);
     }
   });
+}
+
+RowErrors JointErrors::at(const model::BodyMotions& bodies) const {
+  RowErrors out = unfilled(n_rows());
+  model::MotionList motions(bodies.position.rows());
+  motions = bodies;
+  fill(motions, out.position, out.velocity);
+  return out;
 }
 
 }  // namespace sparsebody::simulation

@@ -30,6 +30,7 @@ class JointErrors {
 
   // Fills delta, T' v_J or both; (0,) is not filled.
   void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;
+  RowErrors at(const model::BodyMotions& bodies) const;
 
  private:
   model::JointTable joints_;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -17,6 +18,7 @@
 #include "dynamics/spatial_evaluation.hpp"
 #include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
+#include "simulation/stage_curves.hpp"
 
 namespace sparsebody::simulation {
 
@@ -98,14 +100,19 @@ bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 
-// Fills the solution for a right-hand side by the newest factors, as they are.
-inline void solve(SpatialEvaluation& e, View<const double> right) {
+// Fills the primal part of the solution for no forces and errors of the kept rows, the end of `right`, by the newest
+// factors as they are.
+inline void correct(SpatialEvaluation& e, View<double> right, Index n_rows) {
+  View<double> rows = right.slice(right.size() - n_rows, right.size());
+  for (double& error : rows) error = -error;
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
-inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
-inline void solve(PlanarEvaluation& e, View<const double> right) { e.qr->solve(e.rows(), right, false, e.x, 0); }
-inline void solve(SpatialQR& e, View<const double> right) {
-  e.qr.solve(e.system.rows(), right, false, e.system.solution.x(), 0);
+inline void correct(ReducedEvaluation& e, View<double> right, Index n_rows) { correct(e.reduced, right, n_rows); }
+inline void correct(PlanarEvaluation& e, View<double> right, Index n_rows) {
+  e.qr->correct(e.rows(), right.slice(right.size() - n_rows, right.size()), e.x);
+}
+inline void correct(SpatialQR& e, View<double> right, Index n_rows) {
+  e.qr.correct(e.system.rows(), right.slice(right.size() - n_rows, right.size()), e.system.solution.x());
 }
 
 // The smallest pivot of the newest factors, and its row; fills the squares of all.
@@ -197,7 +204,26 @@ struct StageState {
   double correction = 0.0, speed = 0.0;  // largest change of a velocity, and the largest of all
   Pivot pivot;
 
+  explicit StageState(Index n)
+      : position(Array<double, 2>::uninitialized({n, 3})), orientation(Array<double, 2>::uninitialized({n, 4})),
+        velocity(Array<double, 2>::uninitialized({n, 6})), acceleration(Array<double, 2>::uninitialized({n, 6})) {}
   model::BodyMotions bodies() const { return {position.view(), orientation.view(), velocity.view()}; }
+};
+
+// What is to be decided after a step that breaks one of these limits.
+struct StepLimits {
+  double least_pivot;               // of all stages
+  double most_correction;           // of velocities, relative
+  double passed_ratio, small_pivot;  // a pivot smaller than that, and than this share of the one before: a pose is passed
+  double exchange_ratio;             // of the largest pivot at ends of steps so far, from which on other rows may do better
+};
+
+// Several steps that broke no limits.
+struct Passed {
+  Index n_steps = 0;
+  bool starts_closed;  // whether the next step closes its stages
+  double largest_pivot;
+  StepEnd end;         // of the last one
 };
 
 template <class E>
@@ -214,7 +240,8 @@ class ExplicitSteps {
         inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), loop_rows_(loop_rows),
         right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
         trial_velocity_error_(joints.n_rows()), pivot_(kept.size()), least_pivot_(loop_rows.size()),
-        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()) {
+        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
+        curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
@@ -229,19 +256,18 @@ class ExplicitSteps {
   void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
+  Index n_evaluations = 0, n_factorizations = 0;  // so far: of accelerations; besides, of poses to be closed
+
   // One step h of the semi-implicit method of Euler: first velocities, by which then poses move.
   StepEnd semi_implicit_step(const StepStart& from, double h) {
     const auto& [position, orientation, velocity] = from.bodies;
     StepEnd end = begin(from, 1);
-    StageState s;
-    s.velocity = Array<double, 2>::uninitialized(velocity.shape());
+    StageState s(position.rows());
     for (Index k = 0; k < velocity.size(); ++k)
       s.velocity.data()[k] = velocity.data()[k] + h * from.acceleration.data()[k];
-    const Array<double, 2> rate = model::pose_derivatives(orientation, s.velocity, from.acceleration).rate;
-    const Array<double, 2> still({position.rows(), 7});
-    model::BodyStates open = model::moved(position, orientation, rate, still, still, h);
-    s.position = std::move(open.position), s.orientation = std::move(open.orientation);
-    s.acceleration = Array<double, 2>::uninitialized(velocity.shape());
+    curves_.begin({position, orientation, s.velocity.view()}, from.acceleration);
+    const double none[] = {0.0};
+    curves_.move({none, 1}, {none, 1}, h, s.position, s.orientation, twists_);
     to_time(from, 0);
     put_back(s);
     if (!close(s, false, true, end) || !complete(s, 0, end)) return failed();
@@ -253,17 +279,12 @@ class ExplicitSteps {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
     StepEnd end = begin(from, n_stages);
-    auto [rate, first_curvature] = model::pose_derivatives(start.orientation, start.velocity, from.acceleration);
-    curvatures_.clear();
-    curvatures_.push_back(std::move(first_curvature));
-    StageState s;
+    curves_.begin(start, from.acceleration);
+    StageState s(n);
     std::fill(least_pivot_.begin(), least_pivot_.end(), std::numeric_limits<double>::infinity());
     std::fill(largest_pivot_.begin(), largest_pivot_.end(), 0.0);
     for (Index k = 0; k < n_stages; ++k) {
-      model::BodyStates open = model::moved(start.position, start.orientation, rate, mean(tableau.pose[k]),
-                                            mean(tableau.rate[k]), tableau.node[k] * h);
-      s.position = std::move(open.position), s.orientation = std::move(open.orientation);
-      s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
+      curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, s.position, s.orientation, s.velocity);
       to_time(from, k);
       put_back(s);
       const bool is_end = k + 1 == n_stages;
@@ -271,13 +292,13 @@ class ExplicitSteps {
       if ((closes_stages || is_end) && !close(s, is_near, is_end, end)) return failed();
       if (!complete(s, k, end)) return failed();
       follow_pivots();
-      if (!is_end) add_curvature(s);
+      if (!is_end) curves_.add(s.bodies(), s.acceleration);
     }
     const double change = pivot_change();
     bool is_sensitive = change > least_pivot_change;
     if (is_sensitive || with_error) {
-      add_curvature(s);
-      end.error = mean(tableau.error);
+      curves_.add(s.bodies(), s.acceleration);
+      end.error = curves_.mean(tableau.error);
       const double most = closes_stages ? open_again_ratio : pivot_change_ratio;
       is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(s, end.error, h), 0.25));
       if (is_sensitive && !closes_stages) return failed();
@@ -285,6 +306,36 @@ class ExplicitSteps {
     finish(s, end);
     if (is_sensitive) end.status = StepEnd::sensitive;
     return end;
+  }
+
+  // Takes steps from a time to others, as long as they break no limits, and for a short while. Stages are open, or closed
+  // where that is in vain and in the next step then. The smallest pivot at the start, and the largest such one so far.
+  Passed take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
+                    View<const double> ends, const StepLimits& limits, double pivot, double largest_pivot) {
+    constexpr double most_value = 1e30;
+    constexpr auto patience = std::chrono::milliseconds(20);
+    const auto begin = std::chrono::steady_clock::now();
+    Passed passed{0, starts_closed, largest_pivot, {}};
+    while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
+      const double h = ends[passed.n_steps] - time;
+      StepEnd end;
+      if (!passed.starts_closed) end = step(from, open, false, false, h);
+      if (end.status == StepEnd::open) end = step(from, closed, true, false, h);
+      const bool is_closed = end.status == StepEnd::closed || end.status == StepEnd::sensitive;
+      if (!is_closed || end.worst.sine < limits.least_pivot || !(largest(end.velocity) < most_value) ||
+          !(largest(end.position) < most_value) ||
+          (end.correction > limits.most_correction && largest(from.bodies.velocity) > creep_) ||
+          (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)))
+        break;
+      time = ends[passed.n_steps++];
+      passed.starts_closed = end.status != StepEnd::closed;
+      pivot = end.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
+      passed.end = std::move(end);
+      from.bodies = {passed.end.position.view(), passed.end.orientation.view(), passed.end.velocity.view()};
+      from.coordinate = passed.end.coordinate.view(), from.acceleration = passed.end.acceleration.view();
+      if (std::chrono::steady_clock::now() - begin > patience) break;
+    }
+    return passed;
   }
 
  protected:
@@ -318,19 +369,6 @@ class ExplicitSteps {
     end.last = s.pivot;
     end.status = StepEnd::closed;
   }
-  Array<double, 2> mean(View<const double> weight) const {
-    Array<double, 2> sum(curvatures_[0].shape());
-    for (std::size_t j = 0; j < curvatures_.size(); ++j) {
-      if (weight[j] == 0.0) continue;
-      const View<const double, 2> c = curvatures_[j];
-      for (Index k = 0; k < sum.size(); ++k) sum.data()[k] += weight[j] * c.data()[k];
-    }
-    return sum;
-  }
-
-  void add_curvature(const StageState& s) {
-    curvatures_.push_back(model::pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
-  }
   // Largest of the velocities, relative, in the same units for turning and moving; error (n, 7) of y''.
   double local_error(const StageState& s, View<const double, 2> error, double h) const {
     double most = 0.0, speed = creep_ / length_;
@@ -355,11 +393,15 @@ class ExplicitSteps {
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
-    if (!is_near && !factorize(e_, input(s))) return false;
+    if (!is_near && !refactorize(s)) return false;
     if (!close_pose(s)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
     return true;
+  }
+  bool refactorize(const StageState& s) {
+    ++n_factorizations;
+    return factorize(e_, input(s));
   }
   // Fills the accelerations of the k-th stage, and keeps it if stages are kept; whether they are accurate.
   bool complete(StageState& s, Index k, StepEnd& end) {
@@ -369,6 +411,7 @@ class ExplicitSteps {
     return true;
   }
   bool fill_acceleration(StageState& s, Index k) {
+    ++n_evaluations;
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
@@ -427,8 +470,8 @@ class ExplicitSteps {
   // The twists, or changes of velocity, that change the rows by -error.
   void fill_twists(View<const double> error) {
     const Index first = right_.size() - kept_.size();
-    for (Index k = 0; k < kept_.size(); ++k) right_[first + k] = -error[kept_[k]];
-    solve(e_, right_.view());
+    for (Index k = 0; k < kept_.size(); ++k) right_[first + k] = error[kept_[k]];
+    correct(e_, right_, kept_.size());
     e_.to_user_order(twists_.view(), {});
   }
   // Leaves the velocity errors at the pose that it finds.
@@ -439,19 +482,19 @@ class ExplicitSteps {
     contraction_ = 1.0;
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
       fill_twists(delta_);
-      model::Poses trial = model::displaced(s.position, s.orientation, twists_);
-      retract(retraction_.fixed, trial.position, trial.orientation, trial.position);
-      fill_errors({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
+      model::displace(s.position, s.orientation, twists_, trial_);
+      retract(retraction_.fixed, trial_.position, trial_.orientation, trial_.position);
+      fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_,
                   trial_velocity_error_);
       const double trial_opening = in_tolerances(trial_delta_);
       if (!(trial_opening < opening)) break;
       contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
       has_moved = true;
       const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
-      s.position = std::move(trial.position), s.orientation = std::move(trial.orientation);
+      std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       opening = trial_opening;
-      if (is_slow && !factorize(e_, input(s))) return false;
+      if (is_slow && !refactorize(s)) return false;
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return opening <= closed_opening;
@@ -486,7 +529,8 @@ class ExplicitSteps {
   Array<double> pivot_, least_pivot_, largest_pivot_;  // squares: of all rows at a stage; of loop rows at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;
-  std::vector<Array<double, 2>> curvatures_;     // y'' of the stages
+  StageCurves curves_;
+  model::Poses trial_;
   Control control_;
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step

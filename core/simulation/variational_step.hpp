@@ -87,7 +87,7 @@ struct BodyInertias {
 template <class E>
 class VariationalSteps : public ExplicitSteps<E> {
   using Base = ExplicitSteps<E>;
-  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::trial_velocity_error_, Base::twists_;
+  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::trial_velocity_error_, Base::twists_, Base::trial_;
 
  public:
   using Base::Base;
@@ -96,7 +96,9 @@ class VariationalSteps : public ExplicitSteps<E> {
   StepEnd variational_step(const StepStart& from, const BodyInertias& bodies, View<const double> parts, double h) {
     StepEnd end = this->begin(from, 2 * parts.size());
     const model::BodyMotions& start = from.bodies;
-    StageState s{copy(start.position), copy(start.orientation), copy(start.velocity), copy(from.acceleration), 0.0, 0.0, {}};
+    StageState s(start.position.rows());
+    copy(start.position, s.position), copy(start.orientation, s.orientation);
+    copy(start.velocity, s.velocity), copy(from.acceleration, s.acceleration);
     push_.resize(s.position.shape(0)), momentum_.resize(push_.size()), turned_.resize(push_.size());
     fill_push(s, bodies);
     for (Index k = 0; k < parts.size(); ++k) {
@@ -110,11 +112,7 @@ class VariationalSteps : public ExplicitSteps<E> {
   }
 
  private:
-  static Array<double, 2> copy(View<const double, 2> from) {
-    auto to = Array<double, 2>::uninitialized(from.shape());
-    std::copy(from.begin(), from.end(), to.begin());
-    return to;
-  }
+  static void copy(View<const double, 2> from, View<double, 2> to) { std::copy(from.begin(), from.end(), to.begin()); }
   // All wrenches on the bodies, those of the joints among them: I a + v x* I v. Only those of the joints depend on the
   // velocity where nothing is damped, and of these the steps choose their own.
   void fill_push(const StageState& s, const BodyInertias& bodies) {
@@ -126,7 +124,7 @@ class VariationalSteps : public ExplicitSteps<E> {
   }
   // Of stages, a substep keeps its end before the last correction of the velocity, with the accelerations there, and after.
   bool substep(StageState& s, Index k, const BodyInertias& bodies, double h) {
-    if (!factorize(e_, this->input(s))) return false;
+    if (!this->refactorize(s)) return false;
     for (Index i = 0; i < Index(push_.size()); ++i)
       momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * push_[i];
     if (!drift(s, bodies, h)) return false;
@@ -159,14 +157,14 @@ class VariationalSteps : public ExplicitSteps<E> {
         Motion<double>{discrete_rotation(inertia, h * momentum_[i].angular), (h / bodies.mass[i]) * momentum_[i].linear}
             .store(&twists_(i, 0));
       }
-      model::Poses moved = model::displaced(s.position, s.orientation, twists_);
-      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_, {});
+      model::displace(s.position, s.orientation, twists_, trial_);
+      this->fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_, {});
       const double opening = this->in_tolerances(trial_delta_);
       const bool is_slow = !(opening < near_singular * before);
       if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {
         for (Index i = 0; i < Index(push_.size()); ++i)
-          turned_[i] = transpose_times(model::rotation_of(s.orientation, i), model::rotation_of(moved.orientation, i));
-        s.position = std::move(moved.position), s.orientation = std::move(moved.orientation);
+          turned_[i] = transpose_times(model::rotation_of(s.orientation, i), model::rotation_of(trial_.orientation, i));
+        std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
         return true;
       }
       if (is_slow) return false;

@@ -7,6 +7,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import elastic_motion
+from sparsebody.equations.system_motion import model_loads
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System, body_arrays
 
@@ -71,6 +72,13 @@ def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArra
     """Return energy, and momentum (6,) about the world's origin, in one pass over the bodies."""
     kinetic, gravity, momentum = _momentum(system, state)
     return Energy(kinetic, gravity + _spring_energy(system, state)), momentum
+
+
+def damping_power(system: System, state: State) -> float:
+    """Return the power that dampers take [W]; point forces and joints use `state.coordinate`."""
+    still = state.with_(velocity=np.zeros_like(state.velocity))
+    damping = model_loads(system, state) - model_loads(system, still)
+    return -float(np.sum(damping * state.velocity))
 
 
 def is_conservative(system: System) -> bool:

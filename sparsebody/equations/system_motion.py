@@ -105,7 +105,11 @@ def constraint_errors(
     prescribed coordinates hold differences from their motions, angles modulo turns.
     """
     poses = body_arrays(system, state)
-    errors = simulation.row_errors(joint_table(system), poses, threads)
+    laid_out = _JOINT_ERRORS.get(system)  # of a time loop
+    if laid_out is None:
+        errors = simulation.row_errors(joint_table(system), poses, threads)
+    else:
+        errors = laid_out.at(poses)
     tracked = system.coordinates
     if len(tracked.prescribed):
         with _TRACKED_IN_USE:

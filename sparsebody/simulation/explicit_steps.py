@@ -52,6 +52,7 @@ _NATIVE: dict[type, Any] = {
 Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 """The nodes of a method, and a step of it by native steps, from a start, of h [s]."""
 
+
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _LAST_NODE = 1.0 - 1e-12  # nodes beyond it are the end of a step
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
@@ -60,9 +61,8 @@ _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
 def _attempt(method: Tableau, closes_stages: bool, is_adaptive: bool) -> Attempt:
-    tableau = method.node, method.pose, method.rate, method.error
     choices = closes_stages, is_adaptive
-    return method.node, lambda native, start, h: native.step(start, tableau, *choices, h)
+    return method.node, lambda native, start, h: native.step(start, method.arrays, *choices, h)
 
 
 class ExplicitSteps:
@@ -86,6 +86,8 @@ class ExplicitSteps:
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
         self._first_attempt = 0
+        # Of open stages and closed ones, where both are
+        self._tableaus: tuple[Any, ...] = ()
         if isinstance(scheme, Composition):
             self._attempts = [self._composition(scheme)]
         elif isinstance(scheme, SemiImplicitEuler):
@@ -97,6 +99,9 @@ class ExplicitSteps:
                 self._first_attempt = 1
             else:
                 self._attempts.insert(0, _attempt(scheme.open_stages, False, is_adaptive))
+                self._tableaus = scheme.open_stages.arrays, scheme.arrays
+        is_free = control is None and not (is_adaptive or keeps_stages)
+        self._takes_several = is_free and len(self._tableaus) > 0
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
@@ -108,10 +113,7 @@ class ExplicitSteps:
         The correction is the largest of all stages. None where no native call can do the step, or
         the rows in use do not close the joints at some stage.
         """
-        evaluator = solver.evaluator
-        if evaluator is not self._evaluator:
-            self._evaluator, self._native = evaluator, self._of(solver)
-        native = self._native
+        evaluator, native = solver.evaluator, self.native(solver)
         if native is None:
             return None
         poses = state.position, state.orientation, state.velocity
@@ -144,6 +146,46 @@ class ExplicitSteps:
             return native.variational_step(start, self._inertias, parts, h)
 
         return np.cumsum(parts), attempt
+
+    def take_steps(
+        self,
+        solver: ForwardDynamics,
+        start: tuple[State, FloatArray],
+        times: FloatArray,
+        limits: tuple[float, float, float, float, float],
+        pivots: tuple[float, float],
+    ) -> tuple[int, float, Solved | None]:
+        """Take steps to times (n,) as long as they keep within limits.
+
+        `pivots` are the smallest one at the start, and the largest such one so far. Returns how
+        many steps, the latter, and the end of the last one. None are taken where Python has a part
+        in them, or rows are left out that may be violated.
+        """
+        assembler, native = solver.evaluator.assembler, self.native(solver)
+        terms = assembler.loads_and_rows
+        has_functions = terms is not None and len(terms.functions) > 0
+        if native is None or not self._takes_several or has_functions or assembler.has_alternatives:
+            return 0, 0.0, None
+        assembler.renew()
+        state, acceleration = start
+        poses = state.position, state.orientation, state.velocity
+        begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
+        open_stages, closed = self._tableaus
+        n, self.starts_closed, largest_pivot, end = native.take_steps(
+            begin, open_stages, closed, self.starts_closed, state.time, times, limits, *pivots
+        )
+        if n == 0:
+            return 0, 0.0, None
+        _, x, q, v, coordinate, a, correction, _, last, _ = end
+        assembler.renew()  # there may have been another step, in vain
+        at = State(x, q, v, coordinate, float(times[n - 1]))
+        return n, largest_pivot, Solved(at, a, correction, Pivot(*last))
+
+    def native(self, solver: ForwardDynamics) -> Native | None:
+        """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""
+        if solver.evaluator is not self._evaluator:
+            self._evaluator, self._native = solver.evaluator, self._of(solver)
+        return self._native
 
     def _functions(
         self, evaluator: Evaluator, start: float, end: float, nodes: FloatArray

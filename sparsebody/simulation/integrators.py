@@ -51,6 +51,11 @@ class Tableau:
     error: FloatArray  # (s + 1,) weights of all y'', and of that at the end, in the error of y' / h
     open_stages: Tableau | None = None  # the method that takes its place where stages may be open
 
+    @cached_property
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """The coefficients as native steps take them."""
+        return self.node, self.pose, self.rate, self.error
+
     def step(self, stage: Stage, state: State, acceleration: FloatArray, h: float) -> State:
         """Return the state a time h [s] later.
 

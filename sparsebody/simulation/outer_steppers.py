@@ -94,6 +94,10 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
+    def take_steps(self, times: FloatArray) -> int:
+        """Take none of several steps at once."""
+        return 0
+
     def consistent(self, state: State) -> State:
         """Return the nearest state that steps can start from."""
         return self._inner.consistent(state)
@@ -202,6 +206,15 @@ class AutoStepper(OuterStepper):
         except (SingularSystemError, SimulationError) as error:
             self._switch(self._inner.state, cause_of(error))
         return self._inner.advance(time)
+
+    def take_steps(self, times: FloatArray) -> int:
+        """Take explicit steps to these times as far as nothing is to be decided."""
+        if self._cumbersome * _EVENT_DECAY > _MOST_SLOW_EVENTS:
+            return 0
+        n = self._inner.take_steps(times)
+        for _ in range(n):
+            self._cumbersome *= _EVENT_DECAY
+        return n
 
     def last_events(self, time: float) -> list[Event]:
         """Return the events to report at the end of a run."""

@@ -60,6 +60,7 @@ _SINGULAR_PIVOT = 1e-6  # a pivot that tells of a singular pose by itself
 _BRANCH_CORRECTION = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
 _OPENING_TOLERANCE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
 _LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
+_LONGEST_WHOLE_STEP = 1.5  # steps that are taken at once after a pose was passed
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
 _PART_GROWTH = 1.2  # of each part to the next one: what happens there has no scale except its age
@@ -69,6 +70,7 @@ _BRANCH_DISTANCE = 1e-4  # [rad, m] where to look for the branch that leaves a s
 _MOST_TRIALS, _MOST_STALLED_TRIALS = 60, 12  # of finding the way out of a singular pose
 _SETTLED_CHANGE, _ACCEPTED_CHANGE = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
 _EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows, and worth taking them
+_LIMITS = _BRANCH_CORRECTION, _PASSED_PIVOT_RATIO, _SMALL_PIVOT, _EXCHANGE_RATIO  # of native steps
 _MOST_NAMES = 3  # of joints in a message
 _NO_BRANCH = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
@@ -337,6 +339,8 @@ class Stepper:
         self._set_scales()
         self._rows.tell_doubt(state)
         self._begin(state)
+        if self._compiled is not None:
+            self._compiled.native(self._rows.dynamics)  # laid out before the first step
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
@@ -473,7 +477,7 @@ class Stepper:
         failure: SparsebodyError | None = None
         n = n_parts_after(self.state.time - self.rank.left_at, self.nominal)
         whole = (1.0 / n,) * n  # in parts soon after a singular pose was left
-        for parts in (whole, *_CUTS)[1 if lag > 1.5 else 0 :]:
+        for parts in (whole, *_CUTS)[1 if lag > _LONGEST_WHOLE_STEP else 0 :]:
             try:
                 reached = self._in_parts(parts, time)
             except (SingularSystemError, SimulationError) as error:
@@ -496,6 +500,22 @@ class Stepper:
                 raise failure  # no other choice of rows closes what all of them do not
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
+
+    def take_steps(self, times: FloatArray) -> int:
+        """Take whole steps to these times, as far as nothing is to be decided; return how many."""
+        rows, state, h = self._rows, self.state, self.nominal
+        watch, age = rows.watch, state.time - rows.watch.left_at
+        is_whole = state.time < times[0] < state.time + _LONGEST_WHOLE_STEP * h
+        is_late = age > 0.0 and n_parts_after(age, h) == 1 and rows.dynamics.rank >= watch.full_rank
+        if self._compiled is None or not (is_whole and is_late):
+            return 0
+        start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
+        limits = self._unsolvable, *_LIMITS
+        n, best, end = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
+        if end is not None:
+            self.state, self.acceleration = end.state, end.acceleration
+            watch.sine, watch.best_sine = end.pivot.sine, best
+        return n
 
     def _passed(self, time: float) -> State:
         """Return the state at a singular pose, by those before it.

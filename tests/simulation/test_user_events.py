@@ -116,7 +116,7 @@ def test_compliant_joints_bear_a_change_of_the_motion_at_a_singular_pose(step):
     assert run.position_error.max() < 1e-7
 
 
-@pytest.mark.parametrize("method", ["rk4", "variational-4"])
+@pytest.mark.parametrize("method", ["rk4", "variational-4", "radau-iia"])
 def test_events_beside_a_record_at_a_singular_pose_are_located(method):
     """There accelerations are not known; those of another step tell where the event is."""
     system = sb.build("n-four-bar", loops=2).compile()

@@ -34,6 +34,7 @@ from sparsebody.simulation.implicit.step_equations import (
     uniform_compliance,
 )
 from sparsebody.simulation.integrators import INTEGRATORS, Collocation, LocalError
+from sparsebody.simulation.stabilization import largest
 from sparsebody.simulation.stepping import Checkpoint, Problem, packed, state_size, unpacked
 from sparsebody.simulation.trajectory import Event
 
@@ -42,6 +43,7 @@ _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.05, 0.8
 _ROUNDING_CORRECTION = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
 _COUPLED_ROUNDING_CORRECTION = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
+_BEYOND_SINGULAR = 0.382  # of a step, that it goes on beyond a singular pose
 _MOST_COUPLED_STEPS = 6  # steps, after which forces may be stiff rather than poses singular
 _LARGEST_CORRECTION = 0.3  # largest correction, in lengths of the mechanism
 _NEWTON_SHARE = 0.01  # of tolerances, that Newton's method may leave
@@ -50,6 +52,7 @@ _N_SCALARS = 7  # of the memory
 _SHORTEST_STEP = 1e-8  # [s]
 # Refinements of accelerations, and the change of them that ends these
 _MOST_REFINEMENTS, _REFINEMENT_TOLERANCE = 10, 1e-14
+_ROW_GAP = 1e-12  # of accelerations, that they may leave in the rows' equations
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +120,11 @@ class CollocationSteps:
         L = np.array([self.matrix.shortest(of_stage) for of_stage in self._L])
         step = Polynomials(now.state, h, self._Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
+
+    @property
+    def ends_in_rounding(self) -> bool:
+        """Whether rounding hides more of the newest step than at a regular pose."""
+        return self._noise > _ROUNDING_CORRECTION * self.matrix.length
 
     def factorize(self, at: CollocationState, h: float) -> None:
         """Make the factors at a state."""
@@ -399,8 +407,8 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         assert isinstance(scheme, Collocation)
         self._n_stages = s = len(scheme.node)
         solver = options.ordering, options.factorization
-        self._matrix = StageMatrix(system, problem.state, scheme, *solver)
-        self.method = CollocationSteps(problem, scheme, self._matrix)
+        self.matrix = StageMatrix(system, problem.state, scheme, *solver)
+        self.method = CollocationSteps(problem, scheme, self.matrix)
         self._tolerance = (options.rtol, options.atol) if options.is_adaptive else None
         self.error_order = s + 1
         twists, rows = 6 * system.n_bodies, n_rows(system)
@@ -411,9 +419,15 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         if self._now is None:
             self._now = CollocationState(state, *self.method.accelerations(state), None)
 
-    def acceleration_at(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) at a consistent state."""
-        return self.method.accelerations(state)[0]
+    def acceleration_at(self, state: State) -> FloatArray | None:
+        """Return the accelerations (n_bodies, 6) at a consistent state, None at a singular pose.
+
+        There no acceleration meets all rows.
+        """
+        acceleration, rows = self.method.accelerations(state)[0], row_motion(self._system, state)
+        n = self._system.n_rows
+        gap = largest(rows.product(acceleration)[:n] - rows.acceleration[:n])
+        return acceleration if gap <= _ROW_GAP * largest(acceleration) else None
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a consistent state."""
@@ -470,6 +484,33 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         """Return the errors of the newest step."""
         return self.method.error
 
+    def advance(self, time: float) -> State:
+        """Return the state at `time`; errors as of implicit steps.
+
+        A step that ends at a singular pose, where rounding moves bodies far, goes on beyond it.
+        """
+        if time < self.state.time:
+            return self.between(time)
+        before, h = self.saved(), time - self.state.time
+        state = super().advance(time)
+        if self._tolerance is not None or not self.method.ends_in_rounding:
+            return state
+        there = self.saved()
+        self.restore(before)
+        try:
+            super().advance(time + _BEYOND_SINGULAR * h)
+            if self._is_within(time):
+                self._note(Event(time, "passed pose", "rows depend on each other near this pose"))
+                return self.between(time)
+        except SimulationError:
+            pass
+        self.restore(there)
+        return state
+
+    def _is_within(self, time: float) -> bool:
+        step = self.now.step
+        return step is not None and step.start.time < time
+
     def between(self, time: float) -> State:
         """Return the state at a time in the newest step."""
         assert self.now.step is not None
@@ -479,13 +520,13 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         self._now = self.method.step(self.now, h, time, self._accuracy())
 
     def _explained(self, error: SimulationError) -> str:
-        if not self._matrix.is_redundant:
+        if not self.matrix.is_redundant:
             return str(error)
         return f'{error}, or method="auto": rows depend on each other near this pose'
 
     def _accuracy(self) -> tuple[float, float]:
         """Return the errors that Newton's method may leave in poses and velocities [m, m/s]."""
-        size = self._matrix.length
+        size = self.matrix.length
         if self._tolerance is None:
             return _LEAST_CORRECTION * size, np.inf
         rtol, atol = self._tolerance

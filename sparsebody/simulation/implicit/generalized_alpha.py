@@ -24,6 +24,7 @@ Chung and Hulbert (1993), J. Appl. Mech. 60:371, on the coefficients; Brüls, Ca
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -167,9 +168,16 @@ class StabilizedAlpha(GeneralizedAlpha):
     with x of the order of the error. Arnold, Brüls and Cardona (2015), Numer. Math. 129:149.
     """
 
+    def __init__(
+        self, equations: StepEquations, matrix: NewtonMatrix, spectral_radius: float, step: float
+    ) -> None:
+        super().__init__(equations, matrix, spectral_radius)
+        self._first, self._first_step = copy.deepcopy(equations.compliance), step
+
     def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
         equations, matrix = self._equations, self._matrix
         b, c = self.coefficients.of_newton(h)
+        equations.compliance.set_to(self._first, (h / self._first_step) ** 2)
         C, n = equations.compliance.diagonal, len(equations.compliance.diagonal)
         rates, slip = equations.prescribed_rates(), np.zeros(equations.n_rows)
         size, contraction = 0.0, 1.0
@@ -192,7 +200,9 @@ class StabilizedAlpha(GeneralizedAlpha):
             last, size = size, matrix.size(twist) + matrix.size(shift)
             contraction = size / last if last > 0.0 else 1.0
             is_rounding = (
-                contraction > _SLOW_CONTRACTION and size < _NOISE_CORRECTION * matrix.length
+                last > 0.0
+                and contraction > _SLOW_CONTRACTION
+                and size < _NOISE_CORRECTION * matrix.length
             )
             if is_rounding or size * contraction / (1.0 - min(contraction, 0.9)) < accuracy:
                 equations.evaluate()

@@ -109,6 +109,10 @@ class HalvedSteps(Generic[Now]):
         """Return the state, which these methods close, or leave open by compliance, themselves."""
         return state
 
+    def take_steps(self, times: FloatArray) -> int:
+        """Take none of several steps at once."""
+        return 0
+
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
@@ -193,8 +197,12 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
         self._work = all_loads(system, state) * self._extent  # [J]
-        method = StabilizedAlpha if self._is_rigid else GeneralizedAlpha
-        self._method = method(self._equations, matrix, options.spectral_radius)
+        arguments = self._equations, matrix, options.spectral_radius
+        self._method = (
+            StabilizedAlpha(*arguments, options.step)
+            if self._is_rigid
+            else GeneralizedAlpha(*arguments)
+        )
         b = self._method.coefficients.of_newton(options.step)[0]
         self._least = least_compliance(system, b) if self._is_negligible else compliance
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)

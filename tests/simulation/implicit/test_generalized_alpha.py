@@ -69,6 +69,14 @@ def test_joints_of_index_two_close_in_positions_and_velocities(name):
     assert run.energy_error < 2e-2
 
 
+def test_joints_of_index_two_close_in_parts_of_steps_from_a_singular_rest():
+    system = sb.build("lattice", rows=3, columns=3).compile()
+    run = sb.simulate(system, duration=0.01, step=0.002, method="generalized-alpha-2")
+    assert run.events[0].kind == "step in parts"
+    assert run.position_error.max() < 1e-12
+    assert run.energy_error < 1e-3
+
+
 def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
     """x = -m g C (1 - cos(t / sqrt(C m))) of a body hung on a compliance C."""
     C, mass = 1e-3, 2.0
