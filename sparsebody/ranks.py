@@ -17,6 +17,7 @@ from sparsebody.errors import MissingDependencyError
 
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # set by mpiexec, srun
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
+LOCAL = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE")
 PREFIXES = ("OMPI_", "PMIX_", "PMI_", "MV2_", "HYDRA_", "PRTE_")
 PATIENCE = 1.0  # [s] that a rank which fails waits for the others to fail as well
 POLL = 0.01  # [s]
@@ -30,6 +31,16 @@ def n_ranks() -> int:
 def rank() -> int:
     """Return which of them this process is, counted from 0."""
     return _number(RANKS, 0)
+
+
+def n_local_ranks() -> int:
+    """Return how many of them are on this machine: all, where mpiexec does not tell."""
+    return _number(LOCAL, n_ranks())
+
+
+def share_work() -> bool:
+    """Tell whether several ranks run the same program together: `communicator` has been called."""
+    return n_ranks() > 1 and communicator.cache_info().currsize > 0
 
 
 def _number(names: tuple[str, ...], otherwise: int) -> int:
@@ -82,7 +93,7 @@ def first_of_all(value: Any) -> Any:
 
 def fails_alone() -> bool:
     """Tell, after at most PATIENCE, whether not all ranks fail: some may wait for this one."""
-    if n_ranks() == 1 or communicator.cache_info().currsize == 0:
+    if not share_work():
         return False
     request, end = _of_failures().Ibarrier(), time.monotonic() + PATIENCE
     while not request.Test():

@@ -66,6 +66,11 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
     "uicker-kahn": classical,
     "SpatialOperators.of": operators,
     "floor.change": bounces,
+    "predicted_megabytes": [
+        "'a solution by 2 threads' in text",
+        "explained['predicted_seconds']"
+        " < 0.7 * min(explained['predictions'][explained['ordering']].values())",
+    ],
     "dynamics.redundant_rows.size": [
         "dynamics.redundant_rows.size == 3",
         "abs(trajectory.energy_error) < 1e-6",

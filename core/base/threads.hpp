@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <queue>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/array.hpp"
@@ -22,6 +26,43 @@ void run_tasks(Index n_tasks, Index n_threads, const Task& task) {
   };
   std::vector<std::jthread> others;
   for (Index k = 1; k < std::min(n_tasks, n_threads); ++k) others.emplace_back(work);
+  work();
+}
+
+// Calls task(i, n_idle) for every node of a graph without cycles, each one before those that `after` lists at it, and of
+// those that can begin the one of the largest weight. n_idle: of `n_threads`, those that then have nothing to do, which
+// the task may have instead.
+template <class Graph, class Task>
+void run_graph(const Graph& after, View<const double> weight, Index n_threads, const Task& task) {
+  const Index n = weight.size();
+  std::vector<Index> n_before(n);
+  std::priority_queue<std::pair<double, Index>> ready;
+  for (Index i = 0; i < n; ++i)
+    for (const Index j : after[i]) ++n_before[j];
+  for (Index i = 0; i < n; ++i)
+    if (n_before[i] == 0) ready.emplace(weight[i], i);
+  Index n_running = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  const auto work = [&] {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return !ready.empty() || n_running == 0; });
+      if (ready.empty()) return;
+      const Index i = ready.top().second;
+      ready.pop();
+      const Index n_busy = ++n_running + Index(ready.size());
+      lock.unlock();
+      task(i, std::max<Index>(n_threads - n_busy, 0));
+      lock.lock();
+      --n_running;
+      for (const Index j : after[i])
+        if (--n_before[j] == 0) ready.emplace(weight[j], j);
+      changed.notify_all();
+    }
+  };
+  std::vector<std::jthread> others;
+  for (Index k = 1; k < std::min(n, n_threads); ++k) others.emplace_back(work);
   work();
 }
 

@@ -86,7 +86,7 @@ void bind_multifrontal(nb::module_& m) {
   def_kernel<"factorize(rows)">(type, &Multifrontal::factorize,
                                 "Return regular, or the first row whose pivot may be nothing but rounding.");
   def_kernel<"factorize_shifted(rows, delta)">(type, &Multifrontal::factorize_shifted, "Factorize [1 A'; A -delta].");
-  def_kernel<"solve(rows, rhs, x)">(type, &Multifrontal::solve, "Fill x for rhs (n_rows,).");
+  def_kernel<"solve(rhs, x)">(type, &Multifrontal::solve, "Fill x for rhs (n_rows,).");
   def_kernel<"smallest_pivot(rows)">(
       type, &Multifrontal::smallest_pivot,
       "Return the smallest sine of an angle between a row and those eliminated before it, and that row.");

@@ -70,25 +70,12 @@ class Multifrontal {
   // Fills L of [1 A'; A -delta].
   void factorize_shifted(ARows rows, double delta) { eliminate(rows, -delta); }
   // Fills x for a right-hand side (n_rows,).
-  void solve(ARows rows, View<const double> rhs, View<double> x) {
-    const Index first_dual = pattern().n_primal_rows();
-    double* const y = x_.data();
-    std::copy(rhs.begin(), rhs.end(), x.begin());
-    for_each_constant([&](Index r, Index side, Index body) {
-      x[first_dual + r] -= dense::dot(&rows(r, side, 0), rhs.data() + offsets_[body], pattern().size(body));
+  void solve(View<const double> rhs, View<double> x) {
+    run_tasks_of(nodes_.parent, nodes_.path, [&](const Task& task, Index) {
+      for (Index s = task.first; s < task.last; ++s) substitute(s, rhs.data());
     });
-    for (Index i = 0; i < x_.size(); ++i) y[i] = x[nodes_.natural[i]];
-    run_subtrees([&](const Task& task) {
-      for (Index s = task.first; s < task.last; ++s) substitute(s);
-    });
-    for (const Index s : nodes_.top) substitute(s);
-    for (const Index s : std::views::reverse(nodes_.top)) substitute_back(s);
-    run_subtrees([&](const Task& task) {
-      for (Index s = task.last - 1; s >= task.first; --s) substitute_back(s);
-    });
-    for (Index i = 0; i < x_.size(); ++i) x[nodes_.natural[i]] = y[i];
-    for_each_constant([&](Index r, Index side, Index body) {
-      dense::add_scaled(x.data() + offsets_[body], -x[first_dual + r], &rows(r, side, 0), pattern().size(body));
+    run_tasks_of(nodes_.below, nodes_.reversed_path, [&](const Task& task, Index) {
+      for (Index s = task.last - 1; s >= task.first; --s) substitute_back(s, rhs.data(), x.data());
     });
   }
   std::pair<double, Index> smallest_pivot(ARows rows) const {
@@ -119,30 +106,24 @@ class Multifrontal {
   front_ldl::PivotRows factors(const Supernode& node) {
     return {node.n_pivots, node.n_others, values_.data() + node.values};
   }
-  Index n_threads() const { return nodes_.flops > front_ldl::parallel_flops ? threads : 1; }
-  // Calls work(task) for all subtrees, of which several may be worked on at a time.
-  void run_subtrees(const auto& work) {
-    run_tasks(Index(nodes_.tasks.size()), n_threads(), [&](Index i) { work(nodes_.tasks[i]); });
+  // Calls work(task, n_idle), each task before those that `after` lists at it, the heavier ones first.
+  void run_tasks_of(const GraphArrays& after, View<const double> weight, const auto& work) {
+    const Index n_threads = nodes_.flops > front_ldl::parallel_flops ? threads : 1;
+    run_graph(after, weight, n_threads, [&](Index t, Index n_idle) { work(nodes_.tasks[t], n_idle); });
   }
-  // Returns `regular`, or the first doubtful pivot in elimination order.
+  // Returns `regular`, or the first doubtful pivot in elimination order of those with none before them.
   Index eliminate(ARows rows, double shift) {
     constexpr Index none = std::numeric_limits<Index>::max();
-    const auto run = [&](const auto& region, Index scratch, Index front_threads) {
-      Index first = none;
-      for (const Index s : region) {
-        const Index doubt = eliminate(s, rows, shift, workspace_.data() + scratch, front_threads);
-        if (doubt != regular) first = std::min(first, doubt);
-        if (first != none && shift == 0.0) break;
+    std::vector<Index> first(nodes_.tasks.size(), none);
+    run_tasks_of(nodes_.parent, nodes_.path, [&](const Task& task, Index n_idle) {
+      const Index t = &task - nodes_.tasks.data();
+      for (const Index child : nodes_.below[t]) first[t] = std::min(first[t], first[child]);
+      for (Index s = task.first; s < task.last && (first[t] == none || shift != 0.0); ++s) {
+        const Index doubt = eliminate(s, rows, shift, workspace_.data() + task.scratch, 1 + n_idle);
+        if (doubt != regular) first[t] = std::min(first[t], doubt);
       }
-      return first;
-    };
-    std::vector<Index> first(nodes_.tasks.size());
-    run_subtrees([&](const Task& task) {
-      first[&task - nodes_.tasks.data()] = run(std::views::iota(task.first, task.last), task.scratch, 1);
     });
-    Index least = none;
-    for (const Index doubt : first) least = std::min(least, doubt);
-    if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, n_threads()));
+    const Index least = first.empty() ? none : *std::ranges::min_element(first);
     return least == none ? regular : least;
   }
   Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
@@ -150,8 +131,7 @@ class Multifrontal {
     const Index n_others = padded(node.n_others), n_pivots = padded(node.n_pivots);
     const bool is_constant = node.size > 0;
     double* const others = workspace_.data() + node.contribution;
-    const Front front{{node.n_pivots, node.n_others, is_constant ? scratch + n_pivots : values_.data() + node.values},
-                      others, n_others, nodes_.is_primal.data() + node.first_pivot, scratch,
+    const Front front{factors(node), others, n_others, nodes_.is_primal.data() + node.first_pivot, scratch,
                       others + node.n_others * n_others};
     std::fill_n(front.values, (node.n_pivots + node.size) * front.stride(), 0.0);
     for (Index i = 0; i < node.n_others; ++i)
@@ -191,12 +171,16 @@ class Multifrontal {
   }
   // Numbers of the rows below a supernode's pivots, with room to pad them.
   double* others_of(Index s) { return other_x_.data() + nodes_.nodes[s].first_other + 4 * s; }
-  // y := D^-1 L^-1 y in the pivots of a supernode. What these take from the rows below goes from front to front.
-  void substitute(Index s) {
+  // y = D^-1 L^-1 f in the pivots of a supernode. What these take from the rows below goes from front to front.
+  void substitute(Index s, const double* f) {
     const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
     double *const y = x_.data() + node.first_pivot, *const other = others_of(s);
     const auto front = factors(node);
     std::fill_n(other, padded(node.n_others), 0.0);
+    for (Index k = 0; k < node.size; ++k)
+      dense::add_scaled(other, f[node.natural + k], front.values + k * front.stride(), padded(node.n_others));
+    if (node.size > 0) return;
+    for (Index t = 0; t < node.n_pivots; ++t) y[t] = f[nodes_.natural[node.first_pivot + t]];
     for (Index c = node.first_child; c < next.first_child; ++c) {
       const Child* const child = nodes_.children.data() + c;
       const double* const below = others_of(child->node);
@@ -206,20 +190,18 @@ class Multifrontal {
     }
     front.substitute(y, other);
   }
-  // x := L'^-1 y in the pivots of a supernode, from those of the supernodes above.
-  void substitute_back(Index s) {
+  // x = L'^-1 y in the pivots of a supernode, from those of the supernodes above; f - A' x in a constant block.
+  void substitute_back(Index s, const double* f, double* x) {
     const Supernode& node = nodes_.nodes[s];
-    double* const other = others_of(s);
+    double *const y = x_.data() + node.first_pivot, *const other = others_of(s);
     const Index* const source = nodes_.others.data() + node.first_other;
     for (Index i = 0; i < node.n_others; ++i) other[i] = x_[source[i]];
-    factors(node).substitute_back(x_.data() + node.first_pivot, other);
-  }
-  // Calls visit(row of A, side, primal block) for the rows on constant blocks.
-  template <class F>
-  void for_each_constant(F&& visit) const {
-    pattern().for_each_part([&](Index r, Index side, Index body) {
-      if (nodes_.is_constant[body]) visit(r, side, body);
-    });
+    const auto front = factors(node);
+    for (Index k = 0; k < node.size; ++k)
+      x[node.natural + k] = f[node.natural + k] - dense::dot(front.values + k * front.stride(), other, node.n_others);
+    if (node.size > 0) return;
+    front.substitute_back(y, other);
+    for (Index t = 0; t < node.n_pivots; ++t) x[nodes_.natural[node.first_pivot + t]] = y[t];
   }
 
   Array<Index> offsets_;

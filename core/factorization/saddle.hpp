@@ -76,14 +76,17 @@ double product(Size size, const double* row, const double* x, Index stride) {
   return total;
 }
 
-// Calls take(row, column, product) of D x, for a block diagonal matrix D.
+// Calls take(row, column, product) of D x, for a block diagonal matrix D, or one if it is empty.
 template <class Take>
 void diagonal_product(const SaddlePattern& pattern, Blocks D, Columns x, Take&& take) {
   const Index n_columns = x.shape(1), width = D.shape(2);
   for (Index i = 0; i < pattern.n_primal(); ++i)
     with_size(pattern.size(i), [&](auto size) {
       const Index first = pattern.offsets[i];
-      for (Index a = 0; a < size; ++a)
+      if (D.rows() == 0)
+        for (Index row = first; row < first + size; ++row)
+          for (Index k = 0; k < n_columns; ++k) take(row, k, x(row, k));
+      else for (Index a = 0; a < size; ++a)
         for (Index k = 0; k < n_columns; ++k)
           take(first + a, k,
                product(size, D.data() + (i * width + a) * width, x.data() + first * n_columns + k, n_columns));

@@ -22,7 +22,7 @@ namespace sparsebody::multifrontal {
 struct Supernode {
   Index first_pivot = 0, n_pivots = 0, n_others = 0;  // scalar rows; no pivots of a constant block
   Index parent = -1;
-  Index size = 0;                      // of a constant block, 0 of others
+  Index size = 0, natural = 0;         // of a constant block, 0 of others, and its first row in natural order
   Index values = 0, contribution = 0;  // offsets of the pivots' rows, and of the contribution in the workspace
   Index first_other, first_entry, first_child;  // up to those of the next one
 };
@@ -38,10 +38,9 @@ struct Child {
 struct Run {
   Index from, to, length;
 };
-// Supernodes [first, last), a subtree with a part of the workspace of its own.
+// Supernodes [first, last), a subtree or one of the supernodes above them, with a part of the workspace of their own.
 struct Task {
   Index first, last, scratch;
-  double flops;
 };
 
 using front_ldl::padded;
@@ -125,18 +124,20 @@ struct Supernodes {
   std::vector<Index> natural;             // (n_pivots,) row of each pivot in natural order
   std::vector<std::uint8_t> is_primal;    // (n_pivots,)
   std::vector<std::uint8_t> is_constant;  // (n_primal,)
-  std::vector<Task> tasks;                // the longest first; they do not depend on each other
-  std::vector<Index> top;                 // supernodes above them
+  std::vector<Task> tasks;
+  GraphArrays parent, below;              // of tasks
+  std::vector<double> path;               // flops from each task to the root
+  std::vector<double> reversed_path;      // less these: backwards, what was used last is still in the caches
   double flops = 0.0;
-  Index top_scratch = 0, n_values = 0, n_workspace = 0;
+  Index n_values = 0, n_workspace = 0;
 
   // `order`: admissible, each subtree of the elimination tree in one piece.
   Supernodes(const SaddlePattern& pattern, View<const Index> order);
   Index n_nodes() const { return Index(nodes.size()) - 1; }
 
  private:
-  // Every task, and the supernodes above, have a part of the workspace. In it contributions of even and of odd depth
-  // have a stack each: then a supernode can push its own before it pops those of its children.
+  // Every task has a part of the workspace. In it contributions of even and of odd depth have a stack each: then a
+  // supernode can push its own before it pops those of its children.
   void place_contributions(const std::vector<double>& subtree_flops) {
     const Index n = n_nodes();
     for (Index s = 0; s < n; ++s)
@@ -145,33 +146,45 @@ struct Supernodes {
     for (Index s = n - 1; s >= 0; --s) {
       const Index parent = nodes[s].parent;
       is_odd[s] = parent >= 0 && !is_odd[parent];
-      is_top[s] = subtree_flops[s] > largest_task * flops || (nodes[s].size > 0 && parent >= 0 && is_top[parent]);
+      is_top[s] = subtree_flops[s] > largest_task * flops;
     }
-    const auto place = [&](const auto& part) {  // in postorder; returns where the scratch begins
+    const auto place = [&](Index first, Index last) {  // returns where the scratch begins
       Index height[2] = {}, most[2] = {}, scratch = 0;
-      for (const Index s : part) {
+      for (Index s = first; s < last; ++s) {
         Supernode& node = nodes[s];
         node.contribution = height[is_odd[s]];
         height[is_odd[s]] += padded(node.n_others) * (node.n_others + 1);
         most[is_odd[s]] = std::max(most[is_odd[s]], height[is_odd[s]]);
         for (Index c = nodes[s + 1].first_child; c-- > node.first_child;)
-          if (is_top[children[c].node] == is_top[s]) height[!is_odd[s]] = nodes[children[c].node].contribution;
-        scratch = std::max(scratch, node.size * padded(node.n_others) + padded(node.n_pivots) +
-                                        front_ldl::scratch_size(node.n_pivots, node.n_others));
+          if (children[c].node >= first) height[!is_odd[s]] = nodes[children[c].node].contribution;
+        scratch = std::max(scratch, padded(node.n_pivots) + front_ldl::scratch_size(node.n_pivots, node.n_others));
       }
-      for (const Index s : part) nodes[s].contribution += n_workspace + (is_odd[s] ? most[0] : 0);
+      for (Index s = first; s < last; ++s) nodes[s].contribution += n_workspace + (is_odd[s] ? most[0] : 0);
       return std::exchange(n_workspace, n_workspace + most[0] + most[1] + scratch) + most[0] + most[1];
     };
+    std::vector<Index> task_of(n), next;
     for (Index s = 0, first = 0; s < n; ++s) {
-      const Index parent = nodes[s].parent;
-      if (is_top[s]) top.push_back(s);
-      else if (parent < 0 || is_top[parent])
-        tasks.push_back({first, s + 1, place(std::views::iota(first, s + 1)), subtree_flops[s]});
-      else continue;
+      task_of[s] = Index(tasks.size());
+      if (!is_top[s] && nodes[s].parent >= 0 && !is_top[nodes[s].parent]) continue;
+      tasks.push_back({first, s + 1, place(first, s + 1)});
       first = s + 1;
     }
-    top_scratch = place(top);
-    std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) { return a.flops > b.flops; });
+    for (const Task& task : tasks) {
+      const Index above = nodes[task.last - 1].parent;
+      next.push_back(above < 0 ? -1 : task_of[above]);
+    }
+    const Index n_tasks = Index(tasks.size());
+    below = grouped(n_tasks, next);
+    parent = listed(n_tasks, [&](auto&& add) {
+      for (Index t = 0; t < n_tasks; ++t)
+        if (next[t] >= 0) add(t, next[t]);
+    });
+    path.resize(n_tasks);
+    for (Index t = n_tasks - 1; t >= 0; --t) {
+      path[t] = subtree_flops[tasks[t].last - 1] + (next[t] < 0 ? 0.0 : path[next[t]]);
+      for (const Index child : below[t]) path[t] -= subtree_flops[tasks[child].last - 1];
+    }
+    for (const double flops_above : path) reversed_path.push_back(-flops_above);
   }
 };
 
@@ -203,7 +216,7 @@ class Analysis {
     Supernode node = empty_node();
     node.first_pivot = layout_.start[begin];
     node.n_pivots = layout_.start[end] - layout_.start[begin];
-    if (node.n_pivots == 0) node.size = pattern_.size(first_block);
+    if (node.n_pivots == 0) node.size = pattern_.size(first_block), node.natural = pattern_.offsets[first_block];
     node.values = result_.n_values;
     for (Index p = begin; p < end; ++p) column_[p] = layout_.start[p] - node.first_pivot;
     for (const Index p : others_[s]) {
@@ -212,7 +225,7 @@ class Analysis {
       for (Index row = layout_.start[p]; row < layout_.start[p + 1]; ++row) result_.others.push_back(row);
     }
     const Index stride = padded(node.n_pivots) + padded(node.n_others);
-    result_.n_values += node.n_pivots * stride;
+    result_.n_values += (node.size + node.n_pivots) * stride;
     for (Index p = begin; p < end; ++p) add_block(p, stride);
     for (const Index child : children_[s]) add_child(child, padded(node.n_pivots));
     flops[s] += block_flops(node.size + node.n_pivots + node.n_others, node.size + node.n_pivots);

@@ -1,3 +1,5 @@
+#include "factorization/block_ldl.hpp"
+#include "factorization/multifrontal.hpp"
 #include "model/named_tuples.hpp"
 #include "simulation/generalized_alpha.hpp"
 #include "simulation/newton.hpp"
@@ -20,6 +22,29 @@ auto of_twists(F f) {
       f(Motion<double>::load(&y(i, 0)), Motion<double>::load(&m(i, 0))).store(&out(i, 0));
     return out;
   };
+}
+
+// Native factors, or a Symbolic with `eliminate` and `unit_solution`, which is called with the GIL.
+Factorization factorization_of(nb::handle factors) {
+  if (nb::isinstance<block_ldl::Factors>(factors)) {
+    auto& own = nb::cast<block_ldl::Factors&>(factors);
+    return {[&own, zeros = std::vector<double>(own.layout.n_padded)](ARows rows) { own.eliminate(rows, zeros, -1.0); },
+            [&own](ARows rows, View<const double> rhs, View<double> x) { own.solve(rows, rhs, 1.0, false, x); }};
+  }
+  if (nb::isinstance<multifrontal::Multifrontal>(factors)) {
+    auto& own = nb::cast<multifrontal::Multifrontal&>(factors);
+    return {[&own](ARows rows) { own.factorize_shifted(rows, 1.0); },
+            [&own](ARows, View<const double> rhs, View<double> x) { own.solve(rhs, x); }};
+  }
+  return {[factors](ARows rows) {
+            const nb::gil_scoped_acquire gil;
+            factors.attr("eliminate")(Array<double, 3>(rows), 1.0);
+          },
+          [factors](ARows rows, View<const double> rhs, View<double> x) {
+            const nb::gil_scoped_acquire gil;
+            const nb::object solution = factors.attr("unit_solution")(Array<double, 3>(rows), Array<double>(rhs));
+            std::ranges::copy(nb::cast<View<const double>>(solution), x.begin());
+          }};
 }
 
 }  // namespace
@@ -57,9 +82,11 @@ void bind_simulation_implicit(nb::module_& m) {
       type, &Equations::velocity_errors, "Fill T' v_J of the rows of joints, less the prescribed rates.");
 
   nb::class_<Newton> newton(m, "Newton", "Newton's method on the equations of an implicit step.");
-  def_keeping<"__init__(equations, block_ldl?, fronts?, start, end, known, n_unknowns, length)">(
-      newton, construct<Newton, Equations&, block_ldl::Factors*, multifrontal::Multifrontal*, const Start&, const End&,
-                        View<double>, Index, double>);
+  def_keeping<"__init__(equations, factors, start, end, known, n_unknowns, length)">(
+      newton, [](Newton* self, Equations& equations, nb::object factors, const Start& start, const End& end,
+                 View<double> known, Index n_unknowns, double length) {
+        new (self) Newton(equations, factorization_of(factors), start, end, known, n_unknowns, length);
+      });
   def<"begin(b, c, share, accuracy)">(newton, &Newton::begin, "Begin a step.");
   def_kernel<"run()">(
       newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");

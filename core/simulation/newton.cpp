@@ -39,11 +39,11 @@ double remaining(double contraction) {
 
 }  // namespace
 
-Newton::Newton(Equations& equations, block_ldl::Factors* block_ldl, multifrontal::Multifrontal* fronts,
-               const Start& start, const End& end, View<double> known, Index n_unknowns, double length)
-    : equations_(equations), block_ldl_(block_ldl), fronts_(fronts), start_(start), end_(end), known_(known),
-      length_(length), rows_({n_unknowns - end.velocity.size(), 2, 6}), zeros_(n_unknowns), rhs_(n_unknowns),
-      changed_(n_unknowns), x_(n_unknowns), before_(end.velocity.size()),
+Newton::Newton(Equations& equations, Factorization factorization, const Start& start, const End& end,
+               View<double> known, Index n_unknowns, double length)
+    : equations_(equations), factorization_(std::move(factorization)), start_(start), end_(end), known_(known),
+      length_(length), rows_({n_unknowns - end.velocity.size(), 2, 6}), rhs_(n_unknowns), changed_(n_unknowns),
+      x_(n_unknowns), before_(end.velocity.size()),
       correction_{Array<double, 2>(end.velocity.shape()), Array<double>(end.multiplier.size())} {
   Index size = 2;
   for_point([&](auto array) { size += array.size(); });
@@ -73,25 +73,19 @@ void Newton::factorize(double b, double c) {
   double* next = point_.begin() + 2;
   for_point([&](auto array) { next = std::copy(array.begin(), array.end(), next); });
   is_rough_ = equations_.linearize(b, c, rows_) > 0;
-  if (block_ldl_ != nullptr) block_ldl_->eliminate(rows_.view(), zeros_.view(), -1.0);
-  else fronts_->factorize_shifted(rows_.view(), 1.0);
-}
-
-void Newton::substitute(View<const double> rhs) {
-  if (block_ldl_ != nullptr) block_ldl_->solve(rows_.view(), rhs, 1.0, false, x_);
-  else fronts_->solve(rows_.view(), rhs, x_);
+  factorization_.factorize(rows_.view());
 }
 
 // Refined, as long as that converges, where H leaves out more than skew parts.
 const Correction& Newton::solve() {
   equations_.right_side(rhs_);
-  substitute(rhs_);
+  factorization_.solve(rows_.view(), rhs_, x_);
   double last = std::numeric_limits<double>::infinity();
   for (int k = 0; is_rough_ && k < most_refinements; ++k) {
     std::copy_n(x_.begin(), before_.size(), before_.begin());
     const double before = largest(before_);
     equations_.subtract_rest(x_, rhs_, changed_);
-    substitute(changed_);
+    factorization_.solve(rows_.view(), changed_, x_);
     for (Index i = 0; i < before_.size(); ++i) before_[i] -= x_[i];
     const double change = largest(before_);
     if (!(refined * before < change && change < 0.9 * last)) break;

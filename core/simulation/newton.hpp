@@ -5,11 +5,18 @@
 // sec. 2.1, on simplified and inexact Newton methods.
 #pragma once
 
-#include "factorization/block_ldl.hpp"
-#include "factorization/multifrontal.hpp"
+#include <functional>
+
+#include "factorization/saddle.hpp"
 #include "simulation/implicit_equations.hpp"
 
 namespace sparsebody::implicit {
+
+// Factors of [1 A'; A -1] for rows A (n_dual_rows, 2, 6), and solutions x by the newest ones.
+struct Factorization {
+  std::function<void(ARows rows)> factorize;
+  std::function<void(ARows rows, View<const double> rhs, View<double> x)> solve;
+};
 
 struct Correction {
   Array<double, 2> twist;    // (n, 6)
@@ -20,10 +27,10 @@ class Newton {
  public:
   enum Status { going_on, converged, diverged, undefined, wants_whole };
 
-  // Factors of one kind or the other. All that they depend on is `start`, `end` and `known`, the arrays of the equations.
-  // length: makes an angle a distance [m].
-  Newton(Equations& equations, block_ldl::Factors* block_ldl, multifrontal::Multifrontal* fronts, const Start& start,
-         const End& end, View<double> known, Index n_unknowns, double length);
+  // All that factors depend on is `start`, `end` and `known`, the arrays of the equations. length: makes an angle a
+  // distance [m].
+  Newton(Equations& equations, Factorization factorization, const Start& start, const End& end, View<double> known,
+         Index n_unknowns, double length);
 
   // Begins a step with d(dv/dt) = b dy and dv = c dy. It ends at errors of this share of the first correction, that is of
   // the prediction's error, or smaller than `accuracy` [m] where that takes long.
@@ -53,17 +60,15 @@ class Newton {
  private:
   template <class F>
   void for_point(F f);  // f(array) of all that factors depend on
-  void substitute(View<const double> rhs);
 
   Equations& equations_;
-  block_ldl::Factors* block_ldl_;
-  multifrontal::Multifrontal* fronts_;
+  Factorization factorization_;
   Start start_;
   End end_;
   View<double> known_;
   double length_;
   Array<double, 3> rows_;
-  Array<double> zeros_, rhs_, changed_, x_, before_, point_;
+  Array<double> rhs_, changed_, x_, before_, point_;
   Correction correction_;
   bool is_rough_ = false;  // a block of a body is not positive definite
   double b_ = 0.0, c_ = 0.0, share_ = 0.0, accuracy_ = 0.0, least_error_ = 0.0, goal_ = 0.0;

@@ -71,6 +71,7 @@ class Inspection:
     ordering: str
     factorization: str
     predicted_seconds: float
+    predicted_megabytes: float
     why: str
     orderings: tuple[OrderingLine, ...]
     closed_loops: ClosedLoops | None  # None for trees
@@ -172,6 +173,7 @@ def inspect_mechanism(
         condition_number=condition.kappa,
         forward_error=condition.forward_error,
         predicted_seconds=float(explained["predicted_seconds"]),
+        predicted_megabytes=float(explained["predicted_megabytes"]),
         orderings=ordering_lines(dynamics.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=reactions,

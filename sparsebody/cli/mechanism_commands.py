@@ -162,7 +162,8 @@ def _print_inspection(inspection: Inspection) -> None:
         f"up to {inspection.forward_error:.0e} of the largest",
         "ordering": inspection.ordering,
         "factorization": f"{inspection.factorization}, "
-        f"{out.seconds(inspection.predicted_seconds)} predicted",
+        f"{out.seconds(inspection.predicted_seconds)} and {inspection.predicted_megabytes:.3g} MB "
+        "predicted",
         **_memory(inspection),
     }
     out.print_facts(facts)

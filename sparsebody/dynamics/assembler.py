@@ -268,7 +268,7 @@ class Assembler:
     def matrix(self) -> SaddleMatrix:
         """The newest matrix [1 A'; A 0], a view of the workspace."""
         ones = np.tile(np.eye(self.width), (self.system.n_bodies, 1, 1))
-        return SaddleMatrix(self.pattern, ones, ones, self.values)
+        return SaddleMatrix(self.pattern, ones, ones, self.values, is_unit=True)
 
     def unit_axes(self) -> FloatArray:
         """Return (n_bodies, width, 6): each unit of x in the user's units, bodies in order."""

@@ -126,13 +126,13 @@ class ForwardDynamics:
         return f"ForwardDynamics({self.system.name!r}: {solver}, {self.rank} independent rows)"
 
     def _repr_html_(self) -> str:
-        facts = self._decisions() | self.choice.explain()
+        facts = self._decisions() | self.choice.explain(self.options.threads)
         orders = [
             (name, f"{one.flops:.3g}", one.nnz_l, one.largest_front, one.etree_height)
             for name, one in self.choice.metrics.items()
         ]
         facts["orderings"] = html_table(("ordering", "flops", "nnz(L)", "front", "height"), orders)
-        for name in ("predictions", "predicted_seconds"):
+        for name in ("predictions", "predicted_seconds", "predicted_megabytes"):
             del facts[name]  # "why" tells the least
         if self.rank_decision is not None:
             facts["redundancy_gap"] = f"{self.rank_decision.gap:.1e}"
@@ -288,7 +288,8 @@ class ForwardDynamics:
         """Say what was chosen, and why: rank decision, ordering, factorization, predictions."""
         subgroups = {"subgroups": describe(self.subgroups)}
         of_factors = self.evaluator.explain()
-        return self._decisions() | subgroups | self.choice.explain() | of_factors
+        choice = self.choice.explain(self.options.threads)
+        return self._decisions() | subgroups | choice | of_factors
 
     def _decisions(self) -> dict[str, object]:
         """Return freedoms, rows and rank, without what has to be computed first."""

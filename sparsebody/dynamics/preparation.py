@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from sparsebody import ranks
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import evaluators, reductions
@@ -19,8 +20,10 @@ from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
+    FACTORIZATIONS,
     LARGE,
     Case,
+    Work,
     check_memory,
     choose_factorization,
     is_available,
@@ -113,6 +116,7 @@ class SolverChoice:
     order: IntArray  # (n_blocks,)
     metrics: Mapping[str, OrderingMetrics]  # of every ordering that was tried
     seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
+    work: Work  # of the pair taken
 
     def solver(self, threads: int) -> Solver:
         """Return the pair for an assembler."""
@@ -123,14 +127,20 @@ class SolverChoice:
         """Time of one factorization and solution [s]."""
         return self.seconds[self.ordering][self.factorization]
 
-    def explain(self) -> dict[str, object]:
-        """Names and predictions, for people and for JSON."""
+    def explain(self, threads: int = 1) -> dict[str, object]:
+        """Names and predictions, for people and for JSON; those of all pairs are of one thread."""
+        is_mumps = self.factorization == "mumps"
+        workers = ranks.n_ranks() if is_mumps else threads
+        seconds, size = FACTORIZATIONS[self.factorization].predict(self.work, workers)
+        by = f" by {workers} {'ranks' if is_mumps else 'threads'}" if workers > 1 else ""
         return {
             "ordering": self.ordering,
             "factorization": self.factorization,
-            "predicted_seconds": self.predicted,
+            "predicted_seconds": seconds,
+            "predicted_megabytes": size / 1e6,
             "why": f"least predicted time of {sum(map(len, self.seconds.values()))} combinations: "
-            f"{self.ordering} with {self.factorization}, {1e6 * self.predicted:.3g} us a solution",
+            f"{self.ordering} with {self.factorization}, {1e6 * seconds:.3g} us a solution{by}, "
+            f"{size / 1e6:.3g} MB{' on each' if is_mumps and workers > 1 else ''}",
             "orderings": {name: vars(metrics) for name, metrics in self.metrics.items()},
             "predictions": {name: dict(times) for name, times in self.seconds.items()},
         }
@@ -230,7 +240,9 @@ def _best(
         for backend, time in times.items()
     )
     metrics = {name: case.metrics for name, case in cases.items()}
-    return SolverChoice(names[best], backend, cases[names[best]].order, metrics, seconds)
+    case = cases[names[best]]
+    work = FACTORIZATIONS[backend].work(case)
+    return SolverChoice(names[best], backend, case.order, metrics, seconds, work)
 
 
 # ---- rows and freedoms -------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 A backend's time is predicted by constants measured once: least squares on ladders, lifts, lattices
 and chains of 8 to 32,768 bodies, one core of an x86-64 server (benchmarks/choice.toml), within a
 factor of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratios matter, and they
-change little from machine to machine.
+change little from machine to machine. So do the parts of these times that two threads, or two ranks
+of MUMPS, halve, and the memory: both measured on cubes of 16 to 32 bodies a side, ladders of
+131,072. Amdahl (1967), AFIPS 30:483, on more of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +16,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from sparsebody import ranks
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MemoryLimitError, MissingDependencyError, check_name
 from sparsebody.factorization import cholmod, mumps, pivoted_lu, unit_factors
@@ -27,9 +30,11 @@ __all__ = [
     "FACTORIZATIONS",
     "Backend",
     "Numeric",
+    "Prediction",
     "Symbolic",
     "analyze",
     "available_factorizations",
+    "predict",
     "refined_solve",
 ]
 
@@ -52,7 +57,9 @@ class Work(NamedTuple):
     flops: float
 
 
-BYTES = 10.0  # an entry of the factors, with what is assembled beside them
+BYTES = (
+    10.0  # an entry of the factors, with what is assembled beside them, if nothing else is known
+)
 LARGE_FACTORS = 1e9  # bytes from which on the machine's memory is looked at
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
@@ -121,12 +128,22 @@ def _dense_work(case: Case) -> Work:
 
 
 class Cost(NamedTuple):
-    """Seconds for one factorization and one solve, in proportion to its work."""
+    """Seconds for one factorization and one solve, in proportion to its work; and memory."""
 
     call: float
     row: float
     entry: float
     flop: float
+    shared: float = 0.0  # part of the time that threads share, or with MUMPS ranks
+    from_flops: float = 0.0  # from which on they do
+    bytes: float = BYTES  # an entry
+
+
+class Prediction(NamedTuple):
+    """What one factorization and one solve take."""
+
+    seconds: float
+    bytes: float  # of the process, or of the fullest rank
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -142,10 +159,18 @@ class Backend:
     work: Callable[[Case], Work] = _whole_work
     cost: Cost | None = None  # if it was measured; else predicted as if it were SuperLU's
 
+    def predict(self, work: Work, workers: int = 1) -> Prediction:
+        """Return what so many threads, or with MUMPS ranks, take."""
+        cost = self.cost or FACTORIZATIONS["superlu"].cost or Cost(0.0, 0.0, 0.0, 0.0)
+        seconds = sum(a * b for a, b in zip(cost, (1.0, *work), strict=False))
+        shared = cost.shared if work.flops >= cost.from_flops else 0.0
+        share = 1.0 - shared + shared / workers
+        size = cost.bytes * work.entries
+        return Prediction(seconds * share, size * share if self.needs == "mumps" else size)
+
     def seconds(self, work: Work) -> float:
-        """Return the time [s] of one factorization and one solve."""
-        cost = self.cost or FACTORIZATIONS["superlu"].cost or ()
-        return sum(a * b for a, b in zip(cost, (1.0, *work), strict=True))
+        """Return the time [s] of one factorization and one solve by one thread."""
+        return self.predict(work).seconds
 
 
 # fmt: off
@@ -153,18 +178,21 @@ FACTORIZATIONS: dict[str, Backend] = {
     "superlu": Backend(pivoted_lu.analyze_superlu, None, "LU of the whole matrix",
         _whole_work, Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10)),
     "cholmod": Backend(cholmod.analyze, "sksparse.cholmod", "Cholesky of the Schur complement",
-        _schur_work, Cost(call=3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10)),
+        _schur_work, Cost(3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10, shared=0.66)),
     "cholmod-ldl": Backend(cholmod.analyze_ldl, "sksparse.cholmod",
         "LDL' of the quasi-definite matrix, refined",
         _whole_work, Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
     "block-ldl": Backend(unit_factors.analyze_ldl, None,
         "LDL' of the whole matrix by small dense blocks",
-        _tile_work, Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11)),
+        _tile_work, Cost(3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11,
+            shared=0.75, from_flops=2e7)),
     "multifrontal": Backend(unit_factors.analyze_multifrontal, None,
         "LDL' of the whole matrix by wide dense fronts",
-        _whole_work, Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11)),
+        _whole_work, Cost(2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11,
+            shared=0.88, from_flops=2e6, bytes=13.5)),
     "mumps": Backend(mumps.analyze, "mumps",
-        "LDL' of the whole matrix by MUMPS, over the ranks of mpiexec"),  # time not measured
+        "LDL' of the whole matrix by MUMPS, over the ranks of mpiexec",
+        _whole_work, Cost(2e-4, row=9e-7, entry=4.6e-9, flop=7.5e-11, shared=0.86, bytes=17.0)),
     "block-qr": Backend(unit_factors.analyze_qr, None,
         "QR of the constraint columns by small fronts",
         _schur_work, Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
@@ -225,13 +253,34 @@ def predict_seconds(
     return _seconds(name, Case(pattern, order) if case is None else case)
 
 
+def predict(name: str, case: Case, threads: int = 1) -> Prediction:
+    """Return what a backend takes in an order: seconds and bytes, whatever the machine has.
+
+    Several `threads` are ranks where MUMPS is meant. Infinite where it cannot be done.
+    """
+    return FACTORIZATIONS[name].predict(FACTORIZATIONS[name].work(case), threads)
+
+
+def _workers(name: str) -> int:
+    """Return the ranks of MUMPS, and one thread: choices must not depend on the number of those."""
+    return ranks.n_ranks() if name == "mumps" else 1
+
+
 def _seconds(name: str, case: Case) -> float:
-    """Return the predicted time [s], infinite where memory lacks; MUMPS knows that of all ranks."""
-    backend = FACTORIZATIONS[name]
-    work = backend.work(case)
-    size = 0.0 if name == "mumps" else BYTES * work.entries
-    lacks = size > LARGE_FACTORS and size > 1e6 * mumps.available_megabytes()
-    return backend.seconds(IMPOSSIBLE if lacks else work)
+    """Return the predicted time [s], infinite where memory lacks."""
+    prediction = predict(name, case, _workers(name))
+    return np.inf if _lacks_memory(name, prediction.bytes) else prediction.seconds
+
+
+def _lacks_memory(name: str, size: float) -> bool:
+    """Tell whether a machine has less memory than a process needs [bytes]; same on all ranks."""
+    if not LARGE_FACTORS < size < np.inf:
+        return False
+    is_shared = ranks.share_work() or (name == "mumps" and ranks.n_ranks() > 1)
+    if not is_shared:
+        return size > 1e6 * mumps.available_megabytes()
+    lacks = size * ranks.n_local_ranks() > 1e6 * mumps.available_megabytes()
+    return any(ranks.communicator().allgather(lacks))
 
 
 def check_memory(predictions: Mapping[Case, Mapping[str, float]]) -> None:
@@ -241,7 +290,7 @@ def check_memory(predictions: Mapping[Case, Mapping[str, float]]) -> None:
     """
     if all(np.isinf(time) for times in predictions.values() for time in times.values()):
         needed = min(
-            BYTES * FACTORIZATIONS[name].work(case).entries
+            predict(name, case, _workers(name)).bytes
             for case, times in predictions.items()
             for name in times
         )
@@ -249,9 +298,31 @@ def check_memory(predictions: Mapping[Case, Mapping[str, float]]) -> None:
             available = mumps.available_megabytes() / 1e3
             raise MemoryLimitError(
                 f"factors need at least {needed / 1e9:.1f} GB, but {available:.1f} GB are "
-                'available: use a machine with more memory, or several: factorization="mumps" '
-                "under mpiexec shares the factors among its ranks"
+                f"available: {_remedy(list(predictions), 1e9 * available)}"
             )
+
+
+MOST_MACHINES = 1024  # that are thought of
+
+
+def _remedy(cases: list[Case], available: float) -> str:
+    """Say which backends do with the memory [bytes] of machines like this one, and how many."""
+    others = [name for name in FACTORIZATIONS if name != "mumps"]
+    least = {name: min(predict(name, case).bytes for case in cases) for name in others}
+    fits = [
+        f"factorization={name!r}, which needs {size / 1e9:.1f} GB"
+        for name, size in least.items()
+        if size <= available
+    ]
+    for n in range(2, MOST_MACHINES + 1):
+        size = min(predict("mumps", case, n).bytes for case in cases)
+        if size <= available:
+            fits.append(
+                f"factorization='mumps' under mpiexec -n {n} on {n} machines like this one, which "
+                f"needs {size / 1e9:.1f} GB on each"
+            )
+            break
+    return f"use {'; or '.join([*fits, 'a machine with more memory'])}"
 
 
 def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
@@ -273,16 +344,21 @@ def choose_factorization(
 ) -> tuple[str, dict[str, float]]:
     """Return the available backend with the least predicted time, and all predictions [s].
 
-    None from elsewhere is among them. In large patterns "cholmod" is predicted by a lower bound
-    where that rules it out. A `case` of the same pattern and order saves work.
+    None from elsewhere is among them, and MUMPS where ranks share work: where the program has
+    called `ranks.communicator`. In large patterns "cholmod" is predicted by a lower bound where
+    that rules it out. A `case` of the same pattern and order saves work.
     """
     case = Case(pattern, order) if case is None else case
-    names = [name for name, one in FACTORIZATIONS.items() if one.cost and is_available(name)]
-    names.remove("block-qr")
+    others = ("block-qr", "mumps")
+    names = [name for name, one in FACTORIZATIONS.items() if one.cost and name not in others]
+    names = [*filter(is_available, names)]
     predicted = {name: _seconds(name, case) for name in names if name != "cholmod"}
     if "cholmod" in names:  # it needs an analysis of its own
         bound = least_seconds("cholmod", case)
         cannot_win = pattern.n_primal >= LARGE and bound > min(predicted.values())
         predicted["cholmod"] = bound if cannot_win else _seconds("cholmod", case)
     predicted = {name: predicted[name] for name in names}
+    least = FACTORIZATIONS["mumps"].seconds(Work(0.0, 0.0, 0.0))
+    if min(predicted.values()) > least and ranks.share_work() and is_available("mumps"):
+        predicted["mumps"] = _seconds("mumps", case)
     return min(predicted, key=lambda name: predicted[name]), predicted

@@ -201,7 +201,7 @@ def conjugate_gradient_solve(
     because dependent rows contradict each other by rounding. Gould, Hribar and Nocedal (2001), SIAM
     J. Sci. Comput. 23:1376, with constraint preconditioner.
     """
-    n, of_matrix = matrix.pattern.n_primal_rows, (matrix.blocks, matrix.inverse)
+    n, of_matrix = matrix.pattern.n_primal_rows, matrix.factors
 
     def preconditioned(gap: FloatArray) -> FloatArray:
         """Return (A D^-1 A')^-1 gap, roughly."""

@@ -273,9 +273,8 @@ class MumpsSymbolic:
         whether they contradict the others.
         """
         backend.check_pattern(matrix, self.pattern)
-        scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
-        self.layout.fill(matrix, scale, 0.0, values)
-        self.factor.values[:] = values[self.stored]
+        scale = layouts.scales(matrix)
+        self._fill(matrix, scale, 0.0)
         expected = DEPENDENT_PIVOT if self.accepts_dependent_rows else ZERO_PIVOT
         serial = self.factor.refactorize(expected)
         null_pivots = self.order[self.factor.null_pivots()]
@@ -285,6 +284,25 @@ class MumpsSymbolic:
             raise backend.vanishing_pivot(self.pattern, int(null_pivots.max()))
         scale = scale[self.order]
         return MumpsNumeric(self.pattern, self.order, scale, self.factor, serial, null_pivots)
+
+    def _fill(self, matrix: SaddleMatrix, scale: FloatArray, shift: float) -> None:
+        """Give MUMPS the entries of the scaled [D A'; A shift] that are of this rank."""
+        values = np.empty(self.layout.n_values)
+        self.layout.fill(matrix, scale, shift, values)
+        self.factor.values[:] = values[self.stored]
+
+    def eliminate(self, rows: FloatArray, delta: float) -> None:
+        """Factorize [1 A'; A -delta] for A (n_dual_rows, 2, width), dependent rows or not."""
+        n, width = self.pattern.n_primal, rows.shape[2]
+        ones = np.tile(np.eye(width), (n, 1, 1))
+        self._fill(SaddleMatrix(self.pattern, ones, ones, rows), np.ones(len(self.order)), -delta)
+        self.factor.refactorize(ZERO_PIVOT)
+
+    def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
+        """Return x (n_rows,) by the factors of `rows`, the newest ones."""
+        x = np.empty(len(rhs))
+        x[self.order] = self.factor.solve(rhs[self.order])
+        return x
 
     def explain(self) -> dict[str, object]:
         """Return the memory [MB] of each rank, predicted and used by the newest factors."""

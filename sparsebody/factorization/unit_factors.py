@@ -41,7 +41,7 @@ class UnitNumeric:
 
     symbolic: UnitSymbolic
     rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is 1
-    root: FloatArray  # (n_primal, width, width) L with D = L L', as kernels keep it
+    root: FloatArray  # (n_primal, width, width) L with D = L L', as kernels keep it; or none
     serial: int
 
     def solve(self, rhs: FloatArray) -> FloatArray:
@@ -93,11 +93,13 @@ class UnitSymbolic(ABC):
         """Factorize; SingularSystemError at a lost pivot, or if D is not positive definite."""
         backend.check_pattern(matrix, self.pattern)
         self.newest += 1
-        rows, root = np.empty(matrix.rows.shape), np.empty(matrix.diagonal.shape)
-        bad = native.unit_rows(matrix.blocks, rows, root)
-        if bad >= 0:
-            scales(matrix)
-            raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
+        rows, root = matrix.rows, matrix.diagonal[:0]
+        if not matrix.is_unit:
+            rows, root = np.empty(matrix.rows.shape), np.empty(matrix.diagonal.shape)
+            bad = native.unit_rows(matrix.blocks, rows, root)
+            if bad >= 0:
+                scales(matrix)
+                raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         self.check(self.eliminate(rows), rows)
         return UnitNumeric(self, rows, root, self.newest)
 
@@ -249,7 +251,7 @@ class MultifrontalSymbolic(UnitSymbolic):
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Solve in dense fronts."""
         x = np.empty(len(rhs))
-        self.factors.solve(rows, rhs, x)
+        self.factors.solve(rhs, x)
         return x
 
 

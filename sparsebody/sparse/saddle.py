@@ -27,6 +27,7 @@ class SaddleMatrix:
     diagonal: FloatArray  # (n_primal, width, width) symmetric positive definite blocks of D
     inverse: FloatArray  # (n_primal, width, width) their inverses
     rows: FloatArray  # (n_dual_rows, 2, width) rows of A on first and second end; 0 where none
+    is_unit: bool = False  # whether D is one, and the values stay until the next factorization
 
     @classmethod
     def of_rows(cls, pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:
@@ -49,6 +50,13 @@ class SaddleMatrix:
         return self.pattern.offsets, self.pattern.ends, self.diagonal, self.rows
 
     @property
+    def factors(self) -> tuple[tuple[IntArray, IntArray, FloatArray, FloatArray], FloatArray]:
+        """The blocks and the inverses of D, both empty where D is one, as kernels multiply them."""
+        of_D = slice(0 if self.is_unit else None)
+        offsets, ends, diagonal, rows = self.blocks
+        return (offsets, ends, diagonal[of_D], rows), self.inverse[of_D]
+
+    @property
     def row_block(self) -> IntArray:
         """(n_dual_rows,) the dual block, counted from 0, that each row of A belongs to."""
         sizes = self.pattern.block_sizes[self.pattern.n_primal :]
@@ -69,7 +77,8 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
         raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
     residual = np.array(rhs, dtype=float, order="C")
     columns = x.reshape(len(x), -1), residual.reshape(len(x), -1)
-    factorization.subtract_product(matrix.blocks, *columns)
+    blocks, _ = matrix.factors
+    factorization.subtract_product(blocks, *columns)
     return residual
 
 
@@ -79,7 +88,7 @@ def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     Primal rows against the largest entry of f and D x, dual ones of g and A D^-1 f.
     """
     columns = x.reshape(len(x), -1), rhs.reshape(len(x), -1)
-    return factorization.residual_scales(matrix.blocks, matrix.inverse, *columns)
+    return factorization.residual_scales(*matrix.factors, *columns)
 
 
 def residual_size(matrix: SaddleMatrix, residual: FloatArray, scales: FloatArray) -> float:

@@ -1,14 +1,17 @@
 """The pair of ordering and factorization with the least predicted time."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import sparsebody as sb
 import sparsebody.dynamics.preparation as choice_module
-from sparsebody import factorization
+from sparsebody import factorization, ranks
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import MemoryLimitError
 from sparsebody.factorization import available_factorizations
+from sparsebody.ordering import order
 from sparsebody.sparse.pattern import sampled
 
 
@@ -83,12 +86,38 @@ def test_what_does_not_fit_into_memory_is_not_chosen_and_an_error_where_nothing_
     pattern = pattern_of("lattice", rows=12, columns=12)
     nnz = {name: one.nnz_l for name, one in choose_solver(pattern, "auto", "auto").metrics.items()}
     monkeypatch.setattr(factorization, "LARGE_FACTORS", 0.0)
-    free = factorization.BYTES * 1.01 * min(nnz.values()) / 1e6
+    free = factorization.FACTORIZATIONS["multifrontal"].cost.bytes * 1.01 * min(nnz.values()) / 1e6
     monkeypatch.setattr(factorization.mumps, "available_megabytes", lambda: free)
     fits = choose_solver(pattern, "auto", "multifrontal")
     assert nnz[fits.ordering] <= 1.01 * min(nnz.values())
     monkeypatch.setattr(factorization.mumps, "available_megabytes", lambda: 0.01)
-    message = r"factors need at least 0\.0 GB, but 0\.0 GB are available: use .* mpiexec"
+    message = r"factors need at least 0\.0 GB, but 0\.0 GB are available: use a machine with more"
     for named in ("auto", "multifrontal"):
         with pytest.raises(MemoryLimitError, match=message):
             choose_solver(pattern, "auto", named)
+
+
+def test_ranks_that_share_work_take_mumps_where_the_memory_of_one_does_not_do(monkeypatch):
+    pattern = pattern_of("lattice", rows=12, columns=12)
+    case = factorization.Case(pattern, order(pattern, "nested-dissection"))
+    world = SimpleNamespace(allgather=lambda value: [value])
+    monkeypatch.setattr(ranks, "communicator", lambda: world)
+    monkeypatch.setattr(ranks, "n_ranks", lambda: 4)
+    monkeypatch.setattr(ranks, "n_local_ranks", lambda: 1)
+    monkeypatch.setattr(factorization, "is_available", lambda name: True)
+    monkeypatch.setattr(factorization, "LARGE_FACTORS", 0.0)
+
+    def chosen(megabytes):
+        monkeypatch.setattr(factorization.mumps, "available_megabytes", lambda: megabytes)
+        return choose_solver(pattern, "nested-dissection", "auto")
+
+    each = factorization.predict("mumps", case, 4).bytes
+    monkeypatch.setattr(ranks, "share_work", lambda: True)
+    assert chosen(1e3).factorization != "mumps"  # slower on a sheet
+    choice = chosen(1.01e-6 * each)
+    assert choice.factorization == "mumps"
+    assert choice.explain(threads=2)["predicted_megabytes"] == 1e-6 * each
+    assert "by 4 ranks" in choice.explain()["why"]
+    monkeypatch.setattr(ranks, "share_work", lambda: False)  # others may do something else
+    with pytest.raises(MemoryLimitError, match=r"use factorization='mumps' under mpiexec -n 4"):
+        chosen(1.01e-6 * each)

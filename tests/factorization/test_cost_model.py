@@ -70,6 +70,17 @@ def test_work_grows_with_the_mechanism():
         assert times == sorted(times)
 
 
+@pytest.mark.parametrize("name", ["multifrontal", "cholmod", "mumps"])
+def test_threads_share_the_time_of_large_mechanisms_and_ranks_the_memory_too(name):
+    case, small = (factorization.Case(p, along(p)) for p in (sheet(60), chain(3)))
+    one, two, many = (factorization.predict(name, case, n) for n in (1, 2, 1000))
+    assert 0.5 * one.seconds < two.seconds < 0.7 * one.seconds
+    assert 0.0 < many.seconds < 0.4 * one.seconds
+    assert (two.bytes < 0.7 * one.bytes) if name == "mumps" else (two.bytes == one.bytes)
+    if name == "multifrontal":
+        assert factorization.predict(name, small, 2) == factorization.predict(name, small)
+
+
 @pytest.mark.cholmod
 @pytest.mark.parametrize("pattern", [chain(30), sheet(6)], ids=["chain", "sheet"])
 @pytest.mark.parametrize("name", ["cholmod", "superlu", "cholmod-ldl"])

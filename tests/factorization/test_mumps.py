@@ -109,6 +109,17 @@ def test_more_room_is_given_once_where_delayed_pivots_lack_it():
     assert room == [30, mumps.MORE_ROOM]
 
 
+@pytest.mark.parametrize(("method", "disorder"), [("auto", 0.0), ("radau-iia", 0.1)])
+def test_implicit_steps_by_mumps_are_those_by_multifrontal_ldl(method, disorder):
+    system = sb.build("lattice", rows=3, columns=3, layers=2, disorder=disorder).compile()
+    mumps_, own = (
+        sb.simulate(system, duration=0.01, step=0.005, method=method, dynamics=sb.Solver(*name))
+        for name in (("auto", "mumps"), ("auto", "multifrontal"))
+    )
+    assert len(own.time) == 3
+    np.testing.assert_allclose(mumps_.velocity, own.velocity, rtol=1e-7, atol=1e-10)
+
+
 ON_RANKS = """
 import sys
 import numpy as np

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from patterns import chain
 from random_saddles import draw
 
 from sparsebody.errors import ShapeError
@@ -113,3 +114,16 @@ def test_the_largest_row_sum_is_found_from_below_within_a_factor(shape):
 def test_nothing_has_no_norm():
     assert saddle.largest_eigenvalue(lambda x: x, 0) == 0.0
     assert saddle.largest_row_sum(lambda x: 0.0 * x, lambda y: 0.0 * y, 3) == 0.0
+
+
+def test_a_unit_d_is_not_multiplied():
+    pattern = chain(5)
+    rng = np.random.default_rng(6)
+    ones = np.tile(np.eye(6), (pattern.n_primal, 1, 1))
+    rows = rng.normal(size=(pattern.n_rows - pattern.n_primal_rows, 2, 6))
+    matrix = saddle.SaddleMatrix(pattern, ones, ones, rows)
+    x, rhs = rng.normal(size=(2, pattern.n_rows))
+    residual, size = measured(matrix, x, rhs)
+    again, same = measured(dataclasses.replace(matrix, is_unit=True), x, rhs)
+    np.testing.assert_allclose(again, residual, rtol=1e-14)
+    assert same == pytest.approx(size, rel=1e-14)

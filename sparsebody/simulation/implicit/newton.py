@@ -22,8 +22,8 @@ from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import UnknownNameError
-from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.factorization.unit_factors import BlockLDLSymbolic, MultifrontalSymbolic
+from sparsebody.factorization import analyze
+from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import (
     Solve,
@@ -35,7 +35,7 @@ from sparsebody.simulation.implicit.step_equations import (
 from sparsebody.simulation.integrators import Collocation
 from sparsebody.sparse.pattern import BlockPattern
 
-_SOLVERS = ("block-ldl", "multifrontal")  # take [1 A'; A -1] for any rows
+_SOLVERS = ("block-ldl", "multifrontal", "mumps")  # take [1 A'; A -1] for any rows
 _REGULARIZATION = 1e-10  # C over that of the inertia in a step
 # Part of a row's residual that no twist takes away, where it depends on others
 _DEPENDENT_RESIDUAL = 1e-5
@@ -68,15 +68,13 @@ class NewtonMatrix:
                 f"factorization is {factorization!r}; implicit steps take one of auto, "
                 f"{', '.join(_SOLVERS)}; explicit ones, method='rk4', take any"
             )
-        names = _SOLVERS if factorization == "auto" else (factorization,)
+        names = _SOLVERS[:2] if factorization == "auto" else (factorization,)
         self.choice = choice = choose_solver(pattern, ordering, names)
-        symbolic = FACTORIZATIONS[choice.factorization].analyze(pattern, choice.order)
-        assert isinstance(symbolic, BlockLDLSymbolic | MultifrontalSymbolic)
+        symbolic = analyze(choice.factorization, pattern, choice.order)
         self.length = system.typical_length  # [m], that makes an angle a distance
         self.native = native.Newton(
             equations.native,
-            symbolic.factors if isinstance(symbolic, BlockLDLSymbolic) else None,
-            symbolic.factors if isinstance(symbolic, MultifrontalSymbolic) else None,
+            symbolic.factors if isinstance(symbolic, UnitSymbolic) else symbolic,
             equations.start,
             equations.end,
             equations.known,
