@@ -164,6 +164,10 @@ from .sparse.pattern import (
 from .ordering import (
     register_ordering as register_ordering,
 )
+from .analysis.cost_prediction import (
+    CostPrediction as CostPrediction,
+    predict_cost as predict_cost,
+)
 from .analysis.order_comparison import (
     compare_algorithms as compare_algorithms,
 )

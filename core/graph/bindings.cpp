@@ -45,6 +45,7 @@ void bind_graph(nb::module_& m) {
   def_kernel<"first_coupled(graph)">(m, &first_coupled);
   def_kernel<"block_flops(front, size)">(m, nb::overload_cast<Indices, Indices>(&block_flops));
   def_kernel<"depths(parent)">(m, &depths);
+  def_kernel<"subtree_sums(parent, weight)">(m, &subtree_sums);
   def_kernel<"widest_core(graph, weight)">(m, &widest_core);
 }
 

@@ -32,6 +32,15 @@ inline Array<double> block_flops(Indices front, Indices size) {
   return flops;
 }
 
+// The sum of `weight` over each node and all its descendants, which come before it.
+inline Array<Index> subtree_sums(Indices parent, Indices weight) {
+  Array<Index> sum(parent.size());
+  std::copy(weight.begin(), weight.end(), sum.begin());
+  for (Index node = 0; node < sum.size(); ++node)
+    if (parent[node] >= 0) sum[parent[node]] += sum[node];
+  return sum;
+}
+
 // The distance of every node from its root; a parent is numbered after its children.
 inline Array<Index> depths(Indices parent) {
   Array<Index> depth(parent.size());

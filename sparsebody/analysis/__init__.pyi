@@ -26,6 +26,12 @@ from .order_comparison import (
     compare_algorithms as compare_algorithms,
 )
 
+# Costs
+from .cost_prediction import (
+    CostPrediction as CostPrediction,
+    predict_cost as predict_cost,
+)
+
 # Mechanisms
 from .inspection import (
     inspect_mechanism as inspect_mechanism,

@@ -21,7 +21,7 @@ from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import LoadsAndRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.factorization import Symbolic, analyze, mumps, unit_factors
+from sparsebody.factorization import Symbolic, analyze, mumps, substructures, unit_factors
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -206,6 +206,8 @@ class Assembler:
         symbolic = analyze(solver.factorization, self.pattern, own_order)
         if isinstance(symbolic, unit_factors.MultifrontalSymbolic):
             symbolic.factors.threads = solver.threads
+        if isinstance(symbolic, substructures.IterativeSymbolic):
+            symbolic.substructures.threads = solver.threads
         if isinstance(symbolic, mumps.MumpsSymbolic) and solver.accepts_dependent_rows:
             symbolic.accept_dependent_rows()
         return symbolic

@@ -25,7 +25,11 @@ FIXED_TOLERANCE = 1e-9  # part of the accelerations without joints that is none:
 
 @dataclass(frozen=True)
 class ConditionEstimate:
-    """Condition of the kept rows A D^-1/2, each scaled to unit norm, and the forward error."""
+    """Condition of the kept rows A D^-1/2, each scaled to unit norm, and the forward error.
+
+    The least singular value is that of multipliers, which substructures do not make unique: NaN
+    with the factorization "iterative".
+    """
 
     kappa: float  # sigma_max / sigma_min
     sigma_max: float
@@ -39,11 +43,9 @@ class ConditionEstimate:
         )
 
     def __str__(self) -> str:
-        """Return both numbers in words."""
-        return (
-            f"condition number {self.kappa:.1e}: "
-            f"{self.forward_error:.0e} of the accelerations uncertain"
-        )
+        """Return both numbers in words, or the one that is known."""
+        condition = f"condition number {self.kappa:.1e}: " if self.kappa == self.kappa else ""
+        return f"{condition}{self.forward_error:.0e} of the accelerations uncertain"
 
 
 def condition_estimate(evaluator: Evaluator, state: State) -> ConditionEstimate:
@@ -62,6 +64,8 @@ class _Conditioning:
 
     def estimate(self) -> ConditionEstimate:
         sigma_max = float(np.sqrt(saddle.largest_eigenvalue(self._gram, self.m)))
+        if not self.evaluator.has_unique_multipliers:
+            return ConditionEstimate(np.nan, sigma_max, np.nan, self._forward_error())
         inverse = saddle.largest_eigenvalue(self._inverse_gram, self.m)
         sigma_min = float(1.0 / np.sqrt(inverse)) if inverse > 0.0 else sigma_max
         kappa = sigma_max / sigma_min if self.m else 1.0

@@ -19,6 +19,7 @@ from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, mumps, refined_solve, unit_factors
 from sparsebody.factorization.krylov import least_norm, quasi_definite
+from sparsebody.factorization.substructures import IterativeSymbolic
 from sparsebody.factorization.unit_factors import REGULAR, BlockQRSymbolic, UnitSymbolic
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
@@ -45,6 +46,7 @@ class Evaluator(ABC):
     """An assembler of [1 A'; A 0] x = b, and factors of its newest matrix; both change in place."""
 
     is_inaccurate = False  # whether few digits of the newest solution are good
+    has_unique_multipliers = True  # where rows depend on others, the smallest ones
     inconsistency = 0.0  # largest relative violation of contradictory rows
     report: SolveReport | None = None  # of the newest solution, if it was iterative
     fused: Callable[..., Any] | None = None  # native call that assembles, factorizes and solves
@@ -257,6 +259,7 @@ class KrylovEvaluator(Evaluator):
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
         self._factors = quasi_definite(assembler.symbolic)
+        self.has_unique_multipliers = not isinstance(assembler.symbolic, IterativeSymbolic)
         self.symbolic = None  # its pivots are shifted
         self._has_warned = False
 
@@ -271,7 +274,10 @@ class KrylovEvaluator(Evaluator):
         np.multiply(rows, self._scale[:, None, None], out=self._unit_rows)
 
     def _solve(self, right: FloatArray, time: float, goal: float) -> float:
-        """Solve, and warn once if the steps stall before the residual is at rounding."""
+        """Solve; warn once if the steps stall before the residual is at rounding.
+
+        With substructures that is a SingularSystemError: other factors may still do.
+        """
         n, x = self._n_primal, self.assembler.x
         free, gamma = right[:n], self._scale * right[n:]
         size = max(np.abs(part).max(initial=0.0) for part in (free, gamma))
@@ -284,15 +290,30 @@ class KrylovEvaluator(Evaluator):
         self.report = SolveReport("krylov", steps, residual, solution.converged)
         self.inconsistency = solution.gap
         if goal == 0.0 and not solution.converged and not self._has_warned:
+            stalled = (
+                f"the accelerations at t = {time:.6g} s have not converged after {steps} "
+                f"Krylov steps (relative residual {residual:.0e})"
+            )
+            if not self.has_unique_multipliers:
+                raise SingularSystemError(
+                    f"{stalled}: parts of the mechanism are too soft to tell from rounding; use "
+                    "factorization='multifrontal', or leave dependent rows out "
+                    "(redundancy='remove')"
+                )
             self._has_warned = True
             warn_user(
-                f"the accelerations at t = {time:.6g} s have not converged after {steps} "
-                f"Krylov steps (relative residual {residual:.0e}): motions of the mechanism "
-                "are too soft to tell from rounding; leave dependent rows out "
-                "(redundancy='remove')",
+                f"{stalled}: motions of the mechanism are too soft to tell from rounding; leave "
+                "dependent rows out (redundancy='remove')",
                 ConvergenceWarning,
             )
         return residual
+
+    def explain(self) -> dict[str, object]:
+        """Return what parts the mechanism was cut into, level by level, if it was."""
+        symbolic = self.assembler.symbolic
+        if not isinstance(symbolic, IterativeSymbolic):
+            return {}
+        return {"substructures": symbolic.substructures.explain()}
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
         """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2."""

@@ -204,7 +204,8 @@ class ForwardDynamics:
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"
         if self.options.redundancy == "auto":
-            self._prepared.own = preparation.prepared_for_krylov(self.system, self.options)
+            at, options = self._analyzed_at, self.options
+            self._prepared.own = preparation.prepared_for_krylov(self.system, at, options)
             done, remedy = "all are kept", "redundancy='remove' takes the likeliest ones out"
         why = f": {decision.doubt}" if decision.doubt else ", as near singular poses"
         warn_user(

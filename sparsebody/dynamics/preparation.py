@@ -29,7 +29,7 @@ from sparsebody.factorization import (
     is_available,
     predict_seconds,
 )
-from sparsebody.factorization.krylov import QUASI_DEFINITE
+from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.model.subgroups import Classes, loop_classes
 from sparsebody.model.subgroups.ground_motion import ground_motion
 from sparsebody.model.system import State, System
@@ -206,15 +206,25 @@ def reduction_pays(reduced: BlockPattern, unreduced: BlockPattern, ordering: str
     return less + CHANGE_OF_BASIS * reduced.n_primal < more
 
 
-def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
+def choose_quasi_definite(
+    pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
+) -> SolverChoice:
     """Return the pair for all rows; UnknownNameError if the factorization needs a rank decision."""
-    if factorization not in ("auto", *QUASI_DEFINITE):
+    if factorization not in ("auto", *PRECONDITIONERS):
         raise UnknownNameError(
             f"factorization is {factorization!r}, which needs independent rows; without a decision "
-            f"on the rank give one of auto, {', '.join(QUASI_DEFINITE)}"
+            f"on the rank give one of auto, {', '.join(PRECONDITIONERS)}"
         )
-    names = [factorization] if factorization != "auto" else [*filter(is_available, QUASI_DEFINITE)]
-    return choose_solver(pattern, ordering, names)
+    # parts by positions have the fewest motions; factors of all rows of cubes, the fewest entries
+    by_positions = "geometric-dissection" if ordering == "auto" else ordering
+    names = [factorization] if factorization != "auto" else [*filter(is_available, PRECONDITIONERS)]
+    choice = choose_solver(pattern, by_positions, names, positions)
+    if ordering != "auto" or factorization == "iterative":
+        return choice
+    direct = [name for name in names if name != "iterative"]  # whose times depend on the order
+    if choice.predicted > LONG:
+        return choice
+    return min(choice, choose_solver(pattern, ordering, direct), key=lambda c: c.predicted)
 
 
 def _best(
@@ -312,7 +322,7 @@ def prepared_unreduced(
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     threads = options.threads
     if options.redundancy == "krylov":
-        return prepared_for_krylov(system, options)
+        return prepared_for_krylov(system, state, options)
     kind = options.redundancy, options.rank_tolerance
     decision = reductions.rank_decision(system, state, *kind, classes, threads)
     structure = kkt_structure(system, None if decision is None else decision.keep)
@@ -324,12 +334,13 @@ def prepared_unreduced(
     return Preparation(evaluators.direct_evaluator(assembler), choice, structure, decision)
 
 
-def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
+def prepared_for_krylov(system: System, state: State, options: SolverOptions) -> Preparation:
     """Keep all rows, without any decision on them."""
     structure, factorization = kkt_structure(system), options.factorization
-    if options.redundancy == "auto" and factorization not in QUASI_DEFINITE:
+    if options.redundancy == "auto" and factorization not in PRECONDITIONERS:
         factorization = "auto"
-    choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
+    names = options.ordering, factorization
+    choice = choose_quasi_definite(structure.pattern, *names, state.position)
     assembler = SpatialAssembler(system, structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
 

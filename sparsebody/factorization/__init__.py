@@ -19,7 +19,7 @@ import numpy as np
 from sparsebody import ranks
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MemoryLimitError, MissingDependencyError, check_name
-from sparsebody.factorization import cholmod, mumps, pivoted_lu, unit_factors
+from sparsebody.factorization import cholmod, mumps, pivoted_lu, substructures, unit_factors
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
 from sparsebody.sparse import elimination_tree as trees
@@ -127,6 +127,14 @@ def _dense_work(case: Case) -> Work:
     return Work(rows, rows**2, 2 / 3 * rows**3)
 
 
+ROW_OF_PARTS = 110.0  # entries a row of parts of cubes, their motions included
+
+
+def parts_work(rows: float) -> Work:
+    """Substructures, in proportion to the rows."""
+    return Work(rows, ROW_OF_PARTS * rows, 0.0)
+
+
 class Cost(NamedTuple):
     """Seconds for one factorization and one solve, in proportion to its work; and memory."""
 
@@ -193,6 +201,10 @@ FACTORIZATIONS: dict[str, Backend] = {
     "mumps": Backend(mumps.analyze, "mumps",
         "LDL' of the whole matrix by MUMPS, over the ranks of mpiexec",
         _whole_work, Cost(2e-4, row=9e-7, entry=4.6e-9, flop=7.5e-11, shared=0.86, bytes=17.0)),
+    "iterative": Backend(substructures.analyze, None,
+        "conjugate gradients, preconditioned by substructures and their motions",
+        lambda case: parts_work(case.pattern.n_rows),
+        Cost(call=2e-3, row=5e-6, entry=0.0, flop=0.0)),
     "block-qr": Backend(unit_factors.analyze_qr, None,
         "QR of the constraint columns by small fronts",
         _schur_work, Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9)),  # never the fastest
@@ -349,7 +361,7 @@ def choose_factorization(
     that rules it out. A `case` of the same pattern and order saves work.
     """
     case = Case(pattern, order) if case is None else case
-    others = ("block-qr", "mumps")
+    others = ("block-qr", "iterative", "mumps")
     names = [name for name, one in FACTORIZATIONS.items() if one.cost and name not in others]
     names = [*filter(is_available, names)]
     predicted = {name: _seconds(name, case) for name in names if name != "cholmod"}

@@ -47,8 +47,7 @@ def check_pattern(matrix: SaddleMatrix, pattern: BlockPattern) -> None:
     other = matrix.pattern
     if other is pattern:
         return
-    same_sizes = np.array_equal(other.block_sizes, pattern.block_sizes)
-    if not (same_sizes and np.array_equal(other.ends, pattern.ends)):
+    if not other.is_like(pattern):
         raise ShapeError("the matrix has another pattern than the analyzed one: analyze it first")
 
 

@@ -182,6 +182,7 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
 # wrong by some 1e-16 / DELTA, which costs digits that further passes bring back.
 DELTA = 1e-12
 QUASI_DEFINITE = ("block-ldl", "multifrontal", "cholmod")  # factorizations that can do it
+PRECONDITIONERS = (*QUASI_DEFINITE, "iterative")  # and the one that can do it nearly
 
 
 @dataclass(eq=False)

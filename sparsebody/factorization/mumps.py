@@ -164,6 +164,18 @@ class MumpsFactor:
         megabytes = int(self._context.get_info(index))
         self.megabytes[what] = ranks.communicator().allgather(megabytes)
 
+    def sizes(self) -> dict[str, dict[str, float]]:
+        """Return flops and entries of the factors; the latter in millions beyond 32 bits."""
+        context = self._context
+        entries = (float(context.get_infog(index)) for index in (20, 29))
+        return {
+            "flops": {"predicted": context.get_rinfog(1), "used": context.get_rinfog(3)},
+            "entries": {
+                what: n if n >= 0.0 else -1e6 * n
+                for what, n in zip(("predicted", "used"), entries, strict=True)
+            },
+        }
+
     def _check_memory(self) -> None:
         """Raise MemoryLimitError on all ranks if a machine has less memory than is predicted."""
         from mpi4py import MPI
@@ -305,8 +317,12 @@ class MumpsSymbolic:
         return x
 
     def explain(self) -> dict[str, object]:
-        """Return the memory [MB] of each rank, predicted and used by the newest factors."""
-        return {"megabytes": {what: list(each) for what, each in self.factor.megabytes.items()}}
+        """Return what MUMPS reports of its analysis and of the newest factors.
+
+        The memory [MB] of each rank, predicted and used; flops, predicted and done; entries.
+        """
+        megabytes = {what: list(each) for what, each in self.factor.megabytes.items()}
+        return {"megabytes": megabytes, **self.factor.sizes()}
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> MumpsSymbolic:

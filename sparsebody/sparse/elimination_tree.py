@@ -69,6 +69,16 @@ def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntAr
     return kernels.column_structures(*elimination(pattern, order))
 
 
+def light_subtrees(tree: Elimination, weight: IntArray, most: int) -> IntArray:
+    """Return for each position the largest subtree of weight up to `most` that holds it.
+
+    (n_blocks,) numbers in sequence; -1 above them. Positions are in postorder.
+    """
+    total = kernels.subtree_sums(tree.parent, weight)
+    is_root = (total <= most) & (np.append(total, most + 1)[tree.parent] > most)
+    return np.where(total <= most, np.cumsum(is_root) - is_root, -1)
+
+
 @dataclass(frozen=True)
 class OrderingMetrics:
     """The predicted cost of a block LDL' factorization in one order, blocks taken as dense."""

@@ -83,6 +83,12 @@ class BlockPattern:
         """Neighbours of every block, sorted, no diagonal."""
         return kernels.quotient_graph(self.n_primal, self.ends)
 
+    def is_like(self, other: BlockPattern) -> bool:
+        """Return whether blocks and ends are the same."""
+        return np.array_equal(self.block_sizes, other.block_sizes) and np.array_equal(
+            self.ends, other.ends
+        )
+
     def forget_adjacency(self) -> None:
         """Free the memory of `adjacency`; its next use computes it again."""
         self.__dict__.pop("adjacency", None)
