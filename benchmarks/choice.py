@@ -14,7 +14,7 @@ import sparsebody as sb
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.factorization import FACTORIZATIONS, Case
+from sparsebody.factorization import FACTORIZATIONS, Case, Cost
 from sparsebody.ordering import order
 from sparsebody.study.findings import Finding, judged
 from sparsebody.study.rows import Row
@@ -35,7 +35,7 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             pair = f" (best: {best['chosen_ordering']}, {best['chosen_factorization']})"
             values[n] = (seconds(chosen) / seconds(best), REGRET, pair)
         yield judged(f"{family}: time over that of the best pair", values, f"<= {REGRET}")
-    for name, cost in ((name, backend.cost) for name, backend in FACTORIZATIONS.items()):
+    for name, cost in ((name, backend.cost[:4]) for name, backend in FACTORIZATIONS.items()):
         own = [row for row in rows if row["factorization"] == name]
         if len(own) < FEWEST:
             continue
@@ -43,7 +43,7 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
         time = np.array([seconds(row) for row in own])
         constants = fitted(work, time)
         (median, worst), (best, _) = (off_by(work @ c, time) for c in (cost, constants))
-        text = ", ".join(f"{k}={c:.2g}" for k, c in zip(cost._fields, constants, strict=True))
+        text = ", ".join(f"{k}={c:.2g}" for k, c in zip(Cost._fields[:4], constants, strict=True))
         remark = f" (worst {worst:.1f}; {best:.2f} with Cost({text}))"
         largest = max(row["n_bodies"] for row in own)
         promise = f"{name}: factor that predictions are off by, median of {len(own)} pairs"

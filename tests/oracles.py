@@ -29,7 +29,9 @@ def gauss_accelerations(system, state, body_force=None, shift=0.0):
     whitened = np.linalg.solve(L, A.T).T  # A L^-T
     norm = np.linalg.norm(whitened, axis=1)
     gap = (right[n:] + shift - A @ free) / norm
-    correction = np.linalg.lstsq(whitened / norm[:, None], gap, rcond=_RANK_TOLERANCE)[0]
+    pseudo_inverse = np.linalg.pinv(whitened / norm[:, None], rcond=_RANK_TOLERANCE)
+    correction = pseudo_inverse @ gap
+    correction += pseudo_inverse @ (gap - whitened @ correction / norm)
     force = L @ correction  # I (a - a_free) = A' lambda
     multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
     a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)

@@ -57,9 +57,7 @@ class Work(NamedTuple):
     flops: float
 
 
-BYTES = (
-    10.0  # an entry of the factors, with what is assembled beside them, if nothing else is known
-)
+BYTES = 10.0  # an entry of the factors, with what is assembled beside them, unless known better
 LARGE_FACTORS = 1e9  # bytes from which on the machine's memory is looked at
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
