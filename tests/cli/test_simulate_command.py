@@ -73,9 +73,10 @@ def test_ctrl_c_ends_with_code_130_and_the_run_can_be_resumed(tmp_path):
         [*PROGRAM, *words, "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while not path.exists() and time.monotonic() < deadline:
+    size = 0
+    while size < 1_000_000 and time.monotonic() < deadline:  # until there are records
         time.sleep(0.05)
-    time.sleep(0.5)
+        size = path.stat().st_size if path.exists() else 0
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
