@@ -14,7 +14,8 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
   const PlanarWorkspace& system = evaluation.system;
   const RowTable& table = system.constraints;
   const Index n = system.n_bodies();
-  for (Index i = 0; i <= n; ++i) {  // orthogonal axes of length one, and roots that are inverses
+  // orthogonal axes of length one; roots made the exact inverses of the rounded inverse roots
+  for (Index i = 0; i <= n; ++i) {
     const auto unit_vector = [](const Vec3<Extended>& v) { return inverse_sqrt(dot(v, v)) * v; };
     const Vec3<Extended> normal = unit_vector(Vec3<Extended>::load(&system.basis(i, 0, 0)));
     const auto axis = Vec3<Extended>::load(&system.basis(i, 1, 0));
@@ -22,7 +23,7 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
     normal.store(&basis_(i, 0, 0)), first.store(&basis_(i, 1, 0)), cross(normal, first).store(&basis_(i, 2, 0));
     for (int a = 0; a < 2; ++a) {
       const Extended inverse = unit_(i, 2 + a) = system.unit(i, 2 + a);
-      unit_(i, a) = inverse_sqrt(inverse * inverse);
+      unit_(i, a) = inverse_sqrt(inverse * inverse);  // 1 / inverse: DoubleDouble has no division
     }
   }
   for (Index j = 0; j < table.n_joints(); ++j) {  // the joint's point in the plane of the successor
@@ -30,6 +31,7 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
     const auto B = Mat3<Extended>::load(&basis_(s, 0, 0));
     const Vec3<Extended> point = B * Vec3<Extended>::load(&frames.point(joint, 0));
     const bool is_line = table.kind[j] == RowTable::line;
+    // anchor of a line: normal, then point; else the point (used where the successor is the world)
     for (int a = 0; a < 2; ++a) anchor_(j, a) = table.anchor(j, a);
     anchor_(j, is_line ? 2 : 0) = point.y, anchor_(j, is_line ? 3 : 1) = point.z;
   }
@@ -53,7 +55,7 @@ void ExtendedPlanarSystem::for_rows(F f) {
 // (m, 2, 3) in 31 digits, y (m,) and the factors in 16. Higham (2002), ch. 12.
 double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const EvaluationInput& in) {
   constexpr int max_corrections = 12;
-  constexpr double last_correction = 1e-17;  // of the largest acceleration, one that nothing has to follow
+  constexpr double last_correction = 1e-17;  // of the largest acceleration; after one as small, stop
   const Index n = 3 * evaluation.n_bodies(), m = right_.size() - n;
   fill_bodies(system_, in, 0, evaluation.n_bodies());
   fill_rows(system_, system_.constraints, in, right_.data() + n, 1);
@@ -62,21 +64,21 @@ double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const Evaluatio
   std::fill(x.begin() + n, x.end(), 0.0);
   double before = std::numeric_limits<double>::infinity(), correction = 0.0;
   std::vector<Extended> residual(m);
-  std::vector<double> gap(m);
+  std::vector<double> dy(m);
   for (int step = 0; step < max_corrections; ++step) {
     for (Index k = 0; k < m; ++k) residual[k] = -right_[n + k];
-    for_rows([&](Index k, const Extended* row, const Extended* a) {  // A x - gamma
+    for_rows([&](Index k, const Extended* row, const Extended* a) {  // A a - gamma
       residual[k] += row[0] * a[0] + (row[1] * a[1] + row[2] * a[2]);
     });
     double worst = 0.0, largest = 0.0, size = 0.0;
-    for (Index k = 0; k < m; ++k) worst = std::max(worst, std::abs(gap[k] = residual[k].high));
-    if (step > 1 && !(worst < before / 2)) break;
+    for (Index k = 0; k < m; ++k) dy[k] = residual[k].high, worst = std::max(worst, std::abs(dy[k]));
+    if (step > 1 && !(worst < before / 2)) break;  // two corrections at least, then as long as residuals halve
     before = worst;
-    evaluation.qr->substitute(gap);
-    for (Index k = 0; k < m; ++k) x[n + k] += gap[k];
-    for_rows([&](Index k, const Extended* row, Extended* a) {  // x -= A' y
+    evaluation.qr->substitute(dy);  // (A A')^-1 of the residual
+    for (Index k = 0; k < m; ++k) x[n + k] += dy[k];
+    for_rows([&](Index k, const Extended* row, Extended* a) {  // a -= A' dy
       for (int i = 0; i < 3; ++i) {
-        const Extended change = row[i] * Extended(gap[k]);
+        const Extended change = row[i] * Extended(dy[k]);
         largest = std::max(largest, std::abs(change.high));
         a[i] -= change;
       }

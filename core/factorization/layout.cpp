@@ -16,7 +16,7 @@ struct Nodes {
   std::vector<Part> parts;
 
   Index size() const { return Index(position.size()); }
-  // Number of the node below `node` that stands for a position.
+  // Index of the node below `node` at position `at`.
   Index below(Index node, Index at) const {
     Index entry = start[node];
     while (position[rows[entry]] != at) ++entry;
@@ -24,8 +24,8 @@ struct Nodes {
   }
 };
 
-// The positions beyond `top` below the pivots of a part, each with those that come with it in some column. What is
-// below the root of a subtree holds what is there below all of its pivots.
+// The positions from `top` on in the columns of a part, each with those after it in some column. A column whose parent
+// rows[0] is before `top` is skipped: its parent's column holds them too.
 std::map<Index, std::vector<Index>> contributed(const Graph& columns, Index begin, Index end, Index top) {
   std::map<Index, std::vector<Index>> below;
   for (Index j = begin; j < end; ++j) {
@@ -43,8 +43,8 @@ std::map<Index, std::vector<Index>> contributed(const Graph& columns, Index begi
   return below;
 }
 
-// The nodes of block columns L_ij, i > j: positions j in parts, and the positions i below each; in a part those from
-// its first contribution on stand for the ancestors beyond `top` that its columns reach.
+// Part by part its pivots, then a contribution for each position from `top` on in its columns; at last the common
+// ancestors, from `top` on. Rows are nodes of the same part.
 Nodes make_nodes(const Graph& columns, Indices part_starts) {
   const Index n = columns.size(), n_parts = part_starts.size() - 1, top = part_starts[n_parts];
   Nodes nodes;
@@ -78,7 +78,8 @@ Nodes make_nodes(const Graph& columns, Indices part_starts) {
   return nodes;
 }
 
-// Sets every panel's first_opened, the pivots before, and lists them by the pivot that writes into them first.
+// The opener of a panel is the pivot that writes into it first. Lists panels by opener:
+// opened[pivots[j].first_opened .. pivots[j + 1].first_opened) are those of j.
 void set_opened(const Nodes& nodes, Array<Pivot>& pivots, Array<std::uint32_t>& opened,
                 std::vector<Index>& opener) {
   const Index n = nodes.size();
@@ -99,6 +100,8 @@ void set_opened(const Nodes& nodes, Array<Pivot>& pivots, Array<std::uint32_t>& 
   for (Index j = 0; j < n; ++j) opened[next[opener[j]]++] = std::uint32_t(j);
 }
 
+// The ring buffer of a part's vector in padded order: at least the rows from a pivot to the end of the last panel
+// opened so far, or a block.
 void set_window(const Array<Pivot>& pivots, const Array<std::uint32_t>& opened,
                 const std::vector<Part>& parts, Part& part) {
   Index last = 0, held = 8;
@@ -116,7 +119,7 @@ void set_window(const Array<Pivot>& pivots, const Array<std::uint32_t>& opened,
   for (part.window = 1; part.window < held;) part.window *= 2;
 }
 
-// Offsets of the blocks below a node from the first of them on: lanes of those above it.
+// Lanes above block `row` in the panel of `node`.
 Index lanes_above(const Nodes& nodes, const Array<Pivot>& pivots, Index node, Index row) {
   Index lanes = 0;
   for (Index entry = nodes.start[node]; nodes.rows[entry] != row; ++entry) lanes += lanes_of(pivots[nodes.rows[entry]].size);
@@ -130,7 +133,8 @@ Index lanes_below(const Nodes& nodes, const Array<Pivot>& pivots, Index node) {
   return lanes;
 }
 
-// Fills the offsets that the pairs of blocks below a pivot update, row by row, each down to its own block.
+// Fills the offset of block (row, column) for each pair of blocks below a pivot, a lower triangle by rows; on the
+// diagonal that of the column's own block.
 void set_updates(const Nodes& nodes, const Array<Pivot>& pivots, Index j, std::vector<Index>& above,
                  std::uint32_t* updates) {
   const Index begin = nodes.start[j], n_below = nodes.start[j + 1] - begin;
@@ -231,8 +235,8 @@ Array<Fill> make_fills(const Nodes& nodes, Array<Pivot>& pivots, const Blocks& b
 
 }  // namespace
 
-// Tables of K = L D L' by block columns: pivot j has panels L_ij (rows of i, rows of j) for the nodes i below it, and
-// takes L_ik D_k L_jk' from every column k with both below.
+// Tables of K = L D L' by blocks: the panel of pivot j has its own block and L_ij (rows of i, rows of j) for the nodes
+// i below it; eliminating j takes L_ij D_j L_kj' from block (i, k) for all i >= k below it. Terms: layout.hpp.
 Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, Indices order, Indices part_starts) {
   const Blocks blocks(sizes, ends, order);
   Nodes nodes = make_nodes(columns, part_starts);

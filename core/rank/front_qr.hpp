@@ -1,7 +1,8 @@
 // Rank-revealing QR factorization of one dense front of a sparse matrix.
 //
-// Columns are rows of A, grouped by joint; rows are equations that remain of some bodies. They are sorted by their
-// leading column, below which they are zero: a staircase, whose steps are all that a reflection has to cover.
+// Columns are rows of A, grouped by joint; rows are equations A' y = 0 (columns of A) of some bodies, and what earlier
+// fronts have left of such. They are sorted by their leading columns, before which they are zero: a staircase, whose
+// steps are all that a reflection has to cover.
 // Davis (2011), ACM TOMS 38, 8 (staircases, and columns that are left out); Schreiber and Van Loan (1989), SIAM J. Sci.
 // Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
 #pragma once
@@ -34,9 +35,10 @@ class FrontQR {
   std::vector<Index> lead;
 
   // Decide the columns of the first groups, group g at group_start[g] .. group_start[g + 1] - 1: one group after the
-  // other, the largest remainder of a group first. remainder[c] is what column c has left beside those decided before;
-  // up to `tolerance` it is dependent, and not used. Then triangularize the equations that remain, where they are
-  // more than the columns.
+  // other, the largest remainder of a group first. remainder[c] = |R_cc|, the norm of what is orthogonal to the
+  // columns used before; up to `tolerance` column c is dependent, and not used. Then triangularize the equations that
+  // remain, where they are more than the columns. Of R only |R_jj| is needed: rows of decided columns are dropped, and
+  // not updated.
   void decide(View<const Index> group_start, Index n_groups, double tolerance, double* remainder) {
     column_.resize(group_start[n_groups]);
     std::iota(column_.begin(), column_.end(), Index(0));
@@ -108,7 +110,7 @@ class FrontQR {
       for (Index j = 0; j < k; ++j) dense::add_scaled(C + i * stride, -V[i * ld + j], W + j * n, n);
   }
 
-  // Reflections I - V T V' that the columns from `applied_end` on have not seen.
+  // Reflections I - V T V', still to be applied to the columns from `applied_end` on.
   struct Panel {
     Index end = 0, applied_end = 0, top = 0, n_rows = 0;  // V has the rows from `top` on
     Index n_reflections = 0, n_padded = 0;                // n_padded columns of V and T
@@ -175,7 +177,7 @@ class FrontQR {
     return panel;
   }
   // The reflection that makes `column` zero below the pivot row; it is applied to the columns of the panel.
-  void reflect(Index column, double square, Panel& panel, bool keeps_pivot_row) {
+  void reflect(Index column, double square, Panel& panel, bool updates_pivot_row) {
     const Index m = end_row_ - pivot_row_;
     double* F = row(pivot_row_++);
     if (m == 1) return;
@@ -184,18 +186,18 @@ class FrontQR {
     for (Index i = 0; i < m; ++i) v[i] = F[i * stride_ + column];
     const auto [alpha, beta] = dense::Reflection(v, square);
     dense::reflect<Pack, lanes>(F, stride_, v, m, beta, column / lanes * lanes, panel.applied_end,
-                                keeps_pivot_row ? 0 : 1);
+                                updates_pivot_row ? 0 : 1);
     F[column] = alpha;
     if (!panel.is_blocked) return;
     const Index k = panel.n_reflections++, n = panel.n_padded;  // t_k = -beta T V'v, t_kk = beta
     double* V = &V_[(pivot_row_ - 1 - panel.top) * n];
     double* T = T_.data();
-    squares_.assign(n, 0.0);
+    products_.assign(n, 0.0);  // V'v
     for (Index i = 0; i < m; ++i) {
-      dense::add_scaled(squares_.data(), v[i], V + i * n, n);
+      dense::add_scaled(products_.data(), v[i], V + i * n, n);
       V[i * n + k] = v[i];
     }
-    for (Index i = 0; i < k; ++i) T[i * n + k] = -beta * dense::dot(T + i * n, squares_.data(), k);
+    for (Index i = 0; i < k; ++i) T[i * n + k] = -beta * dense::dot(T + i * n, products_.data(), k);
     T[k * n + k] = beta;
   }
   // Apply the reflections of a panel to the columns after it, in its rows from `first` on.
@@ -216,7 +218,7 @@ class FrontQR {
   Index m_ = 0, n_ = 0, stride_ = 0, first_row_ = 0, first_column_ = 0;
   Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
   Array<double> values_;  // rows of whole registers
-  std::vector<double> V_, T_, W_, reflector_, squares_;
+  std::vector<double> V_, T_, W_, reflector_, squares_, products_;
   std::vector<Index> column_;  // what each column was before columns of its group were exchanged
 };
 

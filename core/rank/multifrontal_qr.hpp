@@ -1,9 +1,9 @@
 // Rank-revealing multifrontal QR factorization of A' on a tree of parts of the mechanism.
 //
-// The front of a part holds what its equations, six for each body, say of the rows of A that lead out of it. Where
-// parts meet, the rows between them are decided, and orthogonal transformations reduce what remains to at most as many
-// equations as rows lead out. A sweep from body to body is a path of parts; halves of halves are a binary tree, on
-// which a lattice costs n^1.5 and a decision depends on log n earlier ones.
+// An equation is a row of A' y = 0, six for each body in space. The front of a part holds those of its bodies, on the
+// rows of A that lead out of it. Where parts meet, the rows between them are decided, and orthogonal transformations
+// reduce what remains to at most as many equations as rows lead out. A sweep from body to body is a path of parts;
+// halves of halves are a binary tree, on which a lattice costs n^1.5 and a decision depends on log n earlier ones.
 // George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8.
 #pragma once
 
@@ -47,7 +47,7 @@ struct Parts : PartOfRows {
   double tolerance;
   GraphArrays decided, bodies;         // joints by part, the last one first; bodies by part
   Incidence at_body;               // joints by body
-  std::vector<Index> rank_of;      // of a joint: its place in that sequence
+  std::vector<Index> place_of;     // of a joint, in that sequence
   std::vector<Index> n_children;
 
   Parts(const PartTree& tree_, const PartOfRows& part, double tolerance_)
@@ -57,7 +57,7 @@ struct Parts : PartOfRows {
     std::iota(last_first.rbegin(), last_first.rend(), Index(0));
     decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
     bodies = grouped(tree.parent.size(), tree.part_of_body);
-    rank_of = positions(decided.indices);
+    place_of = positions(decided.indices);
     for (const Index parent : tree.parent)
       if (parent >= 0) ++n_children[parent];
   }
@@ -71,21 +71,21 @@ class MultifrontalQR {
  public:
   MultifrontalQR(const Parts& parts, int threads) : p_(parts), front_(threads), slot_(parts.ends.rows(), -1) {}
 
-  void decide(Index part, View<double> pivots) {
+  void decide(Index part, View<double> remainders) {
     assemble(part);
     const Index n_decided = p_.decided.degree(part);
     remainder_.resize(group_start_[n_decided]);
     front_.decide(group_start_, n_decided, p_.tolerance, remainder_.data());
     for (Index g = 0; g < n_decided; ++g) {
       const Index r = p_.first_row[p_.decided.indices[groups_[g]]];
-      for (Index c = group_start_[g]; c < group_start_[g + 1]; ++c) pivots[r + c - group_start_[g]] = remainder_[c];
+      for (Index c = group_start_[g]; c < group_start_[g + 1]; ++c) remainders[r + c - group_start_[g]] = remainder_[c];
     }
     push(n_decided);
   }
 
   // Decides the parts that a part holds, and the part itself; frees what only that needs.
-  void decide_all(Index first, Index part, View<double> pivots) {
-    for (Index k = first; k <= part; ++k) decide(k, pivots);
+  void decide_all(Index first, Index part, View<double> remainders) {
+    for (Index k = first; k <= part; ++k) decide(k, remainders);
     slot_ = {};
     front_ = FrontQR(1);
   }
@@ -106,8 +106,8 @@ class MultifrontalQR {
     Index group, row, value, n_rows, n_columns;
   };
 
-  Index group_size(Index rank) const {
-    const Index j = p_.decided.indices[rank];
+  Index group_size(Index place) const {
+    const Index j = p_.decided.indices[place];
     return p_.first_row[j + 1] - p_.first_row[j];
   }
 
@@ -123,20 +123,20 @@ class MultifrontalQR {
         groups_.erase(std::unique(groups_.begin(), groups_.end()), groups_.end());
       }
     }
-    for (const Index rank : groups_) slot_[rank] = 0;
+    for (const Index place : groups_) slot_[place] = 0;
     const std::size_t n_old = groups_.size();
     for (const Index body : p_.bodies[part])
       for (const Index j : p_.joints(body))
-        if (slot_[p_.rank_of[j]] < 0) {
-          slot_[p_.rank_of[j]] = 0;
-          groups_.push_back(p_.rank_of[j]);
+        if (slot_[p_.place_of[j]] < 0) {
+          slot_[p_.place_of[j]] = 0;
+          groups_.push_back(p_.place_of[j]);
         }
     std::sort(groups_.begin() + n_old, groups_.end());
     std::inplace_merge(groups_.begin(), groups_.begin() + n_old, groups_.end());
     group_start_.assign(1, 0);
-    for (const Index rank : groups_) {
-      slot_[rank] = group_start_.back();
-      group_start_.push_back(group_start_.back() + group_size(rank));
+    for (const Index place : groups_) {
+      slot_[place] = group_start_.back();
+      group_start_.push_back(group_start_.back() + group_size(place));
     }
     const Index n = group_start_.back();
     // the columns of the parts below, and a counting sort of all equations by their leading columns
@@ -169,7 +169,7 @@ class MultifrontalQR {
     }
     for (const Index body : p_.bodies[part])
       if (!p_.joints(body).empty()) append(body);
-    for (const Index rank : groups_) slot_[rank] = -1;
+    for (const Index place : groups_) slot_[place] = -1;
     if (n_children > 0) {
       stacked_groups_.resize(stack_[base].group);
       stacked_lead_.resize(stack_[base].row);
@@ -179,8 +179,8 @@ class MultifrontalQR {
   }
 
   Index first_slot(Index body) const {
-    Index lead = slot_[p_.rank_of[p_.joints(body)[0]]];
-    for (const Index j : p_.joints(body)) lead = std::min(lead, slot_[p_.rank_of[j]]);
+    Index lead = slot_[p_.place_of[p_.joints(body)[0]]];
+    for (const Index j : p_.joints(body)) lead = std::min(lead, slot_[p_.place_of[j]]);
     return lead;
   }
 
@@ -192,7 +192,7 @@ class MultifrontalQR {
     for (const Index j : p_.joints(body))
       for (int side = 0; side < 2; ++side) {
         if (p_.ends(j, side) != body) continue;
-        const Index shift = slot_[p_.rank_of[j]] - p_.first_row[j];
+        const Index shift = slot_[p_.place_of[j]] - p_.first_row[j];
         for (Index r = p_.first_row[j]; r < p_.first_row[j + 1]; ++r)
           for (Index a = 0; a < p_.sizes[body]; ++a) front_.row(to + a)[shift + r] += p_.rows(r, side, a);
       }
@@ -213,11 +213,12 @@ class MultifrontalQR {
 
   const Parts& p_;
   FrontQR front_;
-  std::vector<Index> slot_;  // of a joint: its first column
+  std::vector<Index> slot_;  // by place: a joint's first column in the front, -1 if it is not there
   std::vector<Remainder> stack_;
   std::vector<Index> stacked_groups_, stacked_lead_;
   std::vector<double> stacked_values_;
-  std::vector<Index> groups_, group_start_, map_, following_;
+  std::vector<Index> groups_, group_start_;  // places of the joints in the front, and their first columns
+  std::vector<Index> map_, following_;       // columns of what parts below leave; next row, by leading column
   std::vector<double> remainder_;
 };
 
@@ -238,25 +239,25 @@ inline std::vector<Index> independent_parts(const PartTree& tree) {
 inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part_of_rows, double tolerance,
                                     int threads) {
   const Parts parts(tree, part_of_rows, tolerance);
-  Array<double> pivots(parts.rows.rows());
+  Array<double> remainders(parts.rows.rows());
   const std::vector<Index> apart = independent_parts(tree);
   std::vector<MultifrontalQR> subtrees;
   for (std::size_t k = 0; k < apart.size(); ++k) subtrees.emplace_back(parts, 1);
   run_tasks(Index(apart.size()), threads,
-            [&](Index k) { subtrees[k].decide_all(tree.first[apart[k]], apart[k], pivots); });
+            [&](Index k) { subtrees[k].decide_all(tree.first[apart[k]], apart[k], remainders); });
   MultifrontalQR top(parts, threads);
   Index part = 0;
   for (std::size_t k = 0; k <= apart.size(); ++k) {
     const Index end = k < apart.size() ? tree.first[apart[k]] : tree.parent.size();
-    for (; part < end; ++part) top.decide(part, pivots);
+    for (; part < end; ++part) top.decide(part, remainders);
     if (k < apart.size()) top.push(subtrees[k]), part = apart[k] + 1;
   }
-  return pivots;
+  return remainders;
 }
 
 // About how many operations that needs: the QR of a part has the equations that the parts below leave, on the rows that
-// are decided in it and those that lead out of it. It leaves as many as rows lead out, or fewer, by Maxwell's count:
-// less one for each row decided, except the six of a rigid motion.
+// are decided in it and those that lead out of it. It leaves min(w, max(e - d, 6)): w rows lead out, e are its
+// equations, each of the d rows decided uses up one (Maxwell's count), the six of a rigid motion remain.
 inline double remainder_flops(const PartTree& tree, const PartOfRows& part_of_rows) {
   const auto& [rows, ends, first_row, sizes] = part_of_rows;
   const Index n = tree.parent.size();

@@ -7,8 +7,9 @@
 namespace sparsebody::simulation {
 
 inline constexpr int most_pose_corrections = 20;
-inline constexpr double near_singular = 0.3;  // of an opening that a correction leaves: rows change much in a step
-inline constexpr double rounded_opening = 100.0;  // tolerances
+// An opening is the largest joint error, in tolerances.
+inline constexpr double slow_pose_convergence = 0.3;  // part that a correction leaves; more: near a singular pose
+inline constexpr double rounded_opening = 100.0;      // accepted where corrections stop helping
 
 // x with A x = b, by Cramer's rule.
 inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {
@@ -18,7 +19,7 @@ inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {
 }
 
 // A discrete free rotation by t, with the momentum p = sin|t| / |t| I t + (1 - cos|t|) / |t|^2 t x I t, which is
-// vee(F J - J F') with F = exp(t) and J = tr(I) 1 / 2 - I.
+// vee(F J - J F') with F = exp(t) and J = (tr(I) / 2) 1 - I, 1 the identity.
 struct DiscreteRotation {
   Mat3<double> inertia;
   Vec3<double> t, It;
@@ -32,12 +33,13 @@ struct DiscreteRotation {
     momentum = s * It + c * cross(t, It);
   }
   bool is_small() const { return square < 1e-6; }
-  // dp/dt without the rates of s and c, for small angles.
+  // The Jacobian of p by the vector t, with s and c held constant: good for small angles.
   Mat3<double> small_slope() const {
     Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);
     for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i];
     return slope;
   }
+  // The Jacobian of p by t.
   Mat3<double> slope() const {
     const double ds = is_small() ? -1.0 / 3.0 + square / 30.0 : (std::cos(angle) - s) / square;  // over |t|
     const double dc = is_small() ? -1.0 / 12.0 + square / 180.0 : (s - 2.0 * c) / square;
@@ -92,15 +94,15 @@ class VariationalSteps : public ExplicitSteps<E> {
  public:
   using Base::Base;
 
-  // One step h, composed of steps that are `parts` of it.
+  // One step h, composed of RATTLE steps of sizes parts[k] h (Hairer, Lubich, Wanner, sec. II.4).
   StepEnd variational_step(const StepStart& from, const BodyInertias& bodies, View<const double> parts, double h) {
     StepEnd end = this->begin(from, 2 * parts.size());
     const model::BodyMotions& start = from.bodies;
     StageState s(start.position.rows());
     copy(start.position, s.position), copy(start.orientation, s.orientation);
     copy(start.velocity, s.velocity), copy(from.acceleration, s.acceleration);
-    push_.resize(s.position.shape(0)), momentum_.resize(push_.size()), turned_.resize(push_.size());
-    fill_push(s, bodies);
+    kick_.resize(s.position.shape(0)), momentum_.resize(kick_.size()), turned_.resize(kick_.size());
+    fill_kick(s, bodies);
     for (Index k = 0; k < parts.size(); ++k) {
       this->to_time(from, k);
       if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
@@ -113,35 +115,36 @@ class VariationalSteps : public ExplicitSteps<E> {
 
  private:
   static void copy(View<const double, 2> from, View<double, 2> to) { std::copy(from.begin(), from.end(), to.begin()); }
-  // All wrenches on the bodies, those of the joints among them: I a + v x* I v. Only those of the joints depend on the
-  // velocity where nothing is damped, and of these the steps choose their own.
-  void fill_push(const StageState& s, const BodyInertias& bodies) {
-    for (Index i = 0; i < Index(push_.size()); ++i) {
+  // The kick: all wrenches I a + v x* I v, those of the joints included; where nothing is damped only joints' depend on
+  // the velocity, and corrections of pose and velocity replace these.
+  void fill_kick(const StageState& s, const BodyInertias& bodies) {
+    for (Index i = 0; i < Index(kick_.size()); ++i) {
       const auto v = Motion<double>::load(&s.velocity(i, 0)), a = Motion<double>::load(&s.acceleration(i, 0));
-      push_[i] = bodies.momentum(i, a) + Force<double>{cross(v.angular, bodies.momentum(i, v).angular),
+      kick_[i] = bodies.momentum(i, a) + Force<double>{cross(v.angular, bodies.momentum(i, v).angular),
                                                        bodies.mass[i] * cross(v.angular, v.linear)};
     }
   }
-  // Of stages, a substep keeps its end before the last correction of the velocity, with the accelerations there, and after.
+  // Keeps two stages: 2 k, its end with the velocity to second order, and accelerations there; 2 k + 1, the same with
+  // the last, closed velocity.
   bool substep(StageState& s, Index k, const BodyInertias& bodies, double h) {
     if (!this->refactorize(s)) return false;
-    for (Index i = 0; i < Index(push_.size()); ++i)
-      momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * push_[i];
+    for (Index i = 0; i < Index(kick_.size()); ++i)
+      momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * kick_[i];
     if (!drift(s, bodies, h)) return false;
     // In the axes of the end; the velocity there to second order, for wrenches that depend on it.
-    for (Index i = 0; i < Index(push_.size()); ++i) {
+    for (Index i = 0; i < Index(kick_.size()); ++i) {
       const auto turned = [&](const Force<double>& f) {
         return Force<double>{transpose_times(turned_[i], f.angular), transpose_times(turned_[i], f.linear)};
       };
       momentum_[i] = turned(momentum_[i]);
-      bodies.velocity(i, momentum_[i] + 0.5 * h * turned(push_[i])).store(&s.velocity(i, 0));
+      bodies.velocity(i, momentum_[i] + 0.5 * h * turned(kick_[i])).store(&s.velocity(i, 0));
     }
     this->put_back(s);
     if (!this->fill_acceleration(s, 2 * k)) return false;
     s.pivot = this->smallest();  // of the end: the start is the end of the step before
-    fill_push(s, bodies);
-    for (Index i = 0; i < Index(push_.size()); ++i)
-      bodies.velocity(i, momentum_[i] + 0.5 * h * push_[i]).store(&s.velocity(i, 0));
+    fill_kick(s, bodies);
+    for (Index i = 0; i < Index(kick_.size()); ++i)
+      bodies.velocity(i, momentum_[i] + 0.5 * h * kick_[i]).store(&s.velocity(i, 0));
     this->fill_errors(s.bodies(), {}, velocity_error_);
     this->contraction_ = 1.0;
     this->close_velocity(s, velocity_tolerance);
@@ -152,7 +155,7 @@ class VariationalSteps : public ExplicitSteps<E> {
   bool drift(StageState& s, const BodyInertias& bodies, double h) {
     double before = std::numeric_limits<double>::infinity();
     for (int step = 0; step < most_pose_corrections; ++step) {
-      for (Index i = 0; i < Index(push_.size()); ++i) {
+      for (Index i = 0; i < Index(kick_.size()); ++i) {
         const auto inertia = Mat3<double>::load(&bodies.inertia(i, 0, 0));
         Motion<double>{discrete_rotation(inertia, h * momentum_[i].angular), (h / bodies.mass[i]) * momentum_[i].linear}
             .store(&twists_(i, 0));
@@ -160,9 +163,9 @@ class VariationalSteps : public ExplicitSteps<E> {
       model::displace(s.position, s.orientation, twists_, trial_);
       this->fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_, {});
       const double opening = this->in_tolerances(trial_delta_);
-      const bool is_slow = !(opening < near_singular * before);
+      const bool is_slow = !(opening < slow_pose_convergence * before);
       if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {
-        for (Index i = 0; i < Index(push_.size()); ++i)
+        for (Index i = 0; i < Index(kick_.size()); ++i)
           turned_[i] = transpose_times(model::rotation_of(s.orientation, i), model::rotation_of(trial_.orientation, i));
         std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
         return true;
@@ -170,13 +173,13 @@ class VariationalSteps : public ExplicitSteps<E> {
       if (is_slow) return false;
       before = opening;
       this->fill_twists(trial_delta_);
-      for (Index i = 0; i < Index(push_.size()); ++i)
+      for (Index i = 0; i < Index(kick_.size()); ++i)
         momentum_[i] += (1.0 / h) * bodies.momentum(i, Motion<double>::load(&twists_(i, 0)));
     }
     return false;
   }
 
-  std::vector<Force<double>> push_, momentum_;
+  std::vector<Force<double>> kick_, momentum_;
   std::vector<Mat3<double>> turned_;  // from the axes of the body at the end to those at the start
 };
 

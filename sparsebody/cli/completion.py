@@ -68,8 +68,10 @@ def table_names(module: str, name: str) -> list[str]:
 def parameters(mechanism: str) -> dict[str, list[str]]:
     """Return the parameters of a mechanism of the gallery, and suggested values of each.
 
-    They are the words that it may be, or its default; nothing for a name that is not there.
+    Suggested are the words of a Literal, true and false, or the default; {} if there is no such
+    mechanism.
     """
+    # "name": GalleryEntry(module.function, ...)
     entry = _table(_GALLERY, "GALLERY").get(mechanism)
     if not isinstance(entry, ast.Call) or not isinstance(entry.args[0], ast.Attribute):
         return {}
@@ -141,7 +143,8 @@ def assignments(
 ) -> list[CompletionItem[str]]:
     """Complete -p to "key=" of the mechanism that is named in the line, then to a value.
 
-    Click reads no arguments from a line that ends with -p, so the words are looked at themselves.
+    Click has parsed no arguments of a line that ends with -p, so the mechanism is looked for among
+    all words of the line.
     """
     known: dict[str, list[str]] = {}
     for word in split_arg_string(os.environ.get("COMP_WORDS", "")):
@@ -188,12 +191,12 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         incomplete = words.pop() if len(words) > 1 and not line[-1:].isspace() else ""
         breaks = os.environ.get("COMP_BREAKS", "=")
         ends = (incomplete.rfind(mark) + 1 for mark in "=:" if mark in breaks)
-        self._other_words = incomplete[: max(ends, default=0)]
+        self._before_break = incomplete[: max(ends, default=0)]
         return words[1:], incomplete
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Return a completion without what bash takes for another word."""
-        return f"{item.type},{item.value.removeprefix(self._other_words)}"
+        """Return a completion without the part up to bash's last word break, which bash keeps."""
+        return f"{item.type},{item.value.removeprefix(self._before_break)}"
 
 
 add_completion_class(WholeWords)

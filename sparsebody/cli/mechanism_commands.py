@@ -106,8 +106,8 @@ def inspect(
     is_quiet = as_json or mechanism.n_bodies < LARGE
     with out.reports(is_quiet, steady=False) as report:
         inspection = analysis.inspect_mechanism(mechanism, report=report, **options)
-    is_small = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
-    advised = sb.advise(mechanism) if advice or save_advised or is_small else None
+    by_default = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
+    advised = sb.advise(mechanism) if advice or save_advised or by_default else None
     if advised and save_advised and ranks.rank() == 0:
         sb.write_mechanism(sb.apply_advice(mechanism, advised), arg.existing_parent(save_advised))
     if as_json:
@@ -129,6 +129,7 @@ def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]
         click.echo("\nreactions of rigid joints")
     for line in lines:
         click.echo(f"  {line}")
+    # freedom: the dimension of the indeterminate part of a reaction
     if n_more := int((inspection.reactions.freedom > 0).sum()) - len(lines):
         click.echo(f"  and {n_more} joints more; --json lists all")
 
@@ -205,7 +206,7 @@ def _redundancy(inspection: Inspection) -> str:
 
 
 def _generic(inspection: Inspection) -> dict[str, str]:
-    """Return what counting alone says, and what special geometry adds to it."""
+    """Return rank and mobility with joints in general position, and what special geometry adds."""
 
     def line(generic: GenericMobility, out_of_plane: int = 0) -> str:
         n = generic.rank + out_of_plane - inspection.rank
@@ -224,7 +225,8 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
     loops = inspection.closed_loops
     if loops is None:
         return {}
-    verdict = f"overconstrained by {loops.overconstraint}" if loops.overconstraint else "proper"
+    n = loops.overconstraint
+    verdict = f"overconstrained by {n}" if n else "properly constrained"
     clusters = f"{_counted(loops.loops, 'loop')} in {_counted(loops.clusters, 'cluster')}"
     facts = {
         "spanning tree": f"{loops.freedoms} freedoms, {loops.tree}; {clusters}",
@@ -234,9 +236,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
         others = " or ".join(map(str, loops.nearby_mobilities))
         facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
     if loops.configurations is not None:
-        ambiguity = "found ambiguous" if loops.configurations > 1 else "no other found"
-        same = f"{loops.configurations} with the same {out.listed(loops.held)}"
-        facts["configurations"] = f"{same}: {ambiguity}"
+        facts["configurations"] = f"{loops.configurations} found with {out.listed(loops.held)} held"
     return facts
 
 

@@ -17,9 +17,9 @@ Step = TypeVar("Step")
 class CheckpointedSteps(Generic[Start, Plan, Step]):
     """Steps in the order of time.
 
-    `repeat` makes steps again: of the start of the first one, and of a plan of each, that is of
-    what a step depends on besides the steps before. Those since the last checkpoint are kept; with
-    an interval of 1 there is none, and all are.
+    repeat(start, plans) makes steps again from the start of the first one and a plan of each: what
+    it depends on besides the step before. Those since the last checkpoint are kept; with an
+    interval of 1 there are no checkpoints, and all steps are kept.
     """
 
     def __init__(self, interval: int, repeat: Callable[[Start, list[Plan]], list[Step]]) -> None:
@@ -55,5 +55,5 @@ class CheckpointedSteps(Generic[Start, Plan, Step]):
 
 
 def interval_of(n_steps: int, step_size: int, memory: int) -> int:
-    """Return the interval for steps of `step_size` bytes each in so many bytes."""
+    """Return 1 if all steps fit into `memory` bytes, otherwise sqrt(n_steps) rounded up."""
     return 1 if n_steps * step_size <= memory else math.isqrt(n_steps - 1) + 1

@@ -4,7 +4,8 @@ About a pose at rest small motions x exp(s t) obey
 
     [K + s D + s^2 M, A'; A, 0] [x; -lambda] = forces,
 
-with the forces of compliant joints, bushings and beams as unknowns of their own, so that long soft
+with K = K_other + Z' Z, Z the stretches of springs (Z' with their stiffness), compliant joints,
+bushings and beams: residuals and energies use Z and Z' one after the other, so that long soft
 structures keep their lowest frequencies. Eigenvalues near a given one are found by Lanczos or
 Arnoldi steps with the factors of this matrix. Parlett (1998), The Symmetric Eigenvalue Problem,
 ch. 13; Tisseur and Meerbergen (2001), SIAM Review 43:235, on s D; Meirovitch (1997), ch. 7.
@@ -44,11 +45,11 @@ _HALF_DIGITS = 1e-8  # a relative change of a solution whose square is rounding
 _SHIFT = 1e-12  # below zero, of the largest rate squared
 _HIGHEST_FREQUENCY = 1e100  # [Hz], whose square is a number
 _MOST_RESTARTS = 300  # of Arnoldi steps
-_SLOWEST = 1e-9  # return against dampers, of their rate and of the least one without them
+_SLOWEST = 1e-9  # |s| below this part of x'D x and of the least undamped rate counts as zero
 _SOFT = 1e-6  # of the largest rate squared
 _DAMPED_SHIFT = 0.1  # of the least rate that is not zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
-_PERTURBATION, _CERTAIN = 1e-10, 1e-3  # of loads; of factors that it does not make others
+_PERTURBATION, _CERTAIN = 1e-10, 1e-3  # relative: of loads; most that 1 / p of a factor changes
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
 
 
@@ -100,7 +101,7 @@ class Modes(BriefRepr):
             The largest displacement, as a part of the mechanism's extent; rotations are small ones
             that are drawn large.
         n_frames : int
-            Of the period, both ends among them. The period of a mechanism is one second.
+            Of the period, both ends among them; one second if the mode does not oscillate.
         output : path-like, optional
             HDF5 file to write it to; default: in memory.
         source : str, optional
@@ -180,8 +181,8 @@ class SmallMotions:
         self.other_stiffness = csc_array((K + K.T) / 2.0)
 
     @cached_property
-    def largest_rate(self) -> float:
-        """The largest entry of K, for bodies of inertia one [1/s^2], or 1."""
+    def largest_rate_squared(self) -> float:
+        """The largest entry of K, for bodies whose inertia is the identity [1/s^2], or 1."""
         root = diags_array(1.0 / np.sqrt(self.equations.mass.diagonal()))
         return float(abs(root @ self.equations.stiffness @ root).max()) or 1.0
 
@@ -191,16 +192,17 @@ class SmallMotions:
         return bool(self.equations.damping.count_nonzero())
 
     def factors(self, s: complex, square: complex | None = None) -> Solve:
-        """Return the solution of the equations for forces (6n,), of x (6n,); `square` is s^2.
+        """Return the function from forces (6n,) or (6n, k) to x by the equations above at s.
 
-        Residuals of the refinement are by stretches, without the matrix Z' Z.
+        `square` takes the place of s^2 in s^2 M, so that s = 0 leaves out damping. Residuals of the
+        refinement are by stretches, without the matrix Z' Z.
         """
         of, n, n_rows = self.equations, 6 * self.system.n_bodies, self.rows.shape[0]
         square = s * s if square is None else square
         other = self.other_stiffness + s * of.other_damping + square * of.mass
         stretches = of.stretches + s * of.stretch_damping
         diagonal = np.abs(of.stiffness.diagonal()) + abs(square) * of.mass.diagonal()
-        scale = 1.0 / np.sqrt(diagonal + 1e-6 * self.largest_rate * of.mass.diagonal())
+        scale = 1.0 / np.sqrt(diagonal + 1e-6 * self.largest_rate_squared * of.mass.diagonal())
         weighted = self.rows.multiply(scale)
         of_rows = 1.0 / np.sqrt(weighted.multiply(weighted).sum(axis=1))
         solve = scaled_solver(
@@ -256,7 +258,7 @@ class SmallMotions:
         moment, force = (stretched + constrained + self.unbalanced).T[:, :, None]
         turn, move = np.linalg.norm(x.reshape(-1, 2, 3, x.shape[1]), axis=2).swapaxes(0, 1)
         geometric = np.sum(turn * (force * (move + length * turn) + moment * turn), axis=0)
-        own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate
+        own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate_squared
         return np.asarray(own + geometric)
 
 
@@ -311,7 +313,7 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
     if size <= _DENSE_SIZE or n >= motions.n_freedoms - 1:
         basis = motions.equations.allowed_motions()
     else:
-        sigma = rate**2 - _SHIFT * motions.largest_rate
+        sigma = rate**2 - _SHIFT * motions.largest_rate_squared
         inverse = LinearOperator((size, size), matvec=motions.factors(0.0, -sigma))
         start = inverse @ (M @ np.random.default_rng(0).standard_normal(size))
         options = {"M": M, "sigma": sigma, "OPinv": inverse, "v0": start}
@@ -344,14 +346,14 @@ def _stationary(motions: SmallMotions, basis: FloatArray) -> FloatArray:
 def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
     """Return modes by Arnoldi steps on (x, s x) or, of small mechanisms, all at once.
 
-    Whatever D is, x has the eigenvalue zero if K x = 0: mechanisms are those without damping.
+    If K x = 0, s = 0 is an eigenvalue whatever D is: mechanisms come from the undamped problem.
     """
     of, is_small = motions.equations, 6 * motions.system.n_bodies <= _DENSE_SIZE
     all_at_once = is_small or 2 * n >= motions.n_freedoms - 2
     undamped = _undamped(motions, motions.n_freedoms if all_at_once else n, rate)
     rates = np.abs(undamped.eigenvalue)
     least = float(rates.min(initial=np.inf, where=rates > 0.0))
-    least = least if np.isfinite(least) else float(np.sqrt(_SHIFT * motions.largest_rate))
+    least = least if np.isfinite(least) else float(np.sqrt(_SHIFT * motions.largest_rate_squared))
     if all_at_once:
         eigenvalue, x = _all_damped(motions, undamped)
     else:
@@ -374,7 +376,7 @@ def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, C
 
     With x = X z, y = omega z of the modes X that are resisted, and v = s z of all,
 
-        s [y; v] = [0, omega; -omega, -X'D X] [y; v],
+        s [y; v] = [0, omega; -omega, -X'D X] [y; v]  (+omega below where x'K x < 0),
 
     the error is that of the largest rate omega, not of its square.
     """
@@ -399,7 +401,10 @@ def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexA
     solve = motions.factors(s)
 
     def step(z: ComplexArray) -> ComplexArray:
-        """(F - s E)^-1 z with v = x_1 + s x, -(K + s D + s^2 M) x = x_2 + (D + s M) x_1."""
+        """(F - s E)^-1 z = (x, v), F = [0, 1; -K, -D], E = [1, 0; 0, M], z = (z_1, z_2).
+
+        -(K + s D + s^2 M) x = z_2 + (D + s M) z_1, v = z_1 + s x.
+        """
         first, second = z[:size], z[size:]
         x = solve(-(second + of.damping @ first + s * (of.mass @ first)))
         return np.concatenate([x, first + s * x])
@@ -407,6 +412,7 @@ def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexA
     inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
     start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
     E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
+    # the first argument gives size and type only: OPinv stands for F
     eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
     return eigenvalue, vector[:size]
 
@@ -507,22 +513,23 @@ def buckling_loads(
     residual = static.evaluate(unloaded)
     matrix = static.matrix()
     loaded = replace(unloaded, parameter=1.0)
-    rate = static.evaluate(loaded) - residual
-    change = -scaled_solver(matrix, static.scale(matrix), _MOVES_FREELY)(rate).real
+    load_residual = static.evaluate(loaded) - residual
+    change = -scaled_solver(matrix, static.scale(matrix), _MOVES_FREELY)(load_residual).real
     size = len(static.mass)
     static.evaluate(replace(loaded, multiplier=loaded.multiplier + change[size:]))
     G = csc_array((static.matrix() - matrix)[:size, :size])
     K, rows = static.tangent_stiffness(matrix)
     few = min(size - rows.shape[0], size) - 2
     if size <= _DENSE_SIZE or n >= few:
-        flexibility, shape, perturbed = _all_flexibilities(static, K, rows, G)
+        inverse_factor, shape, perturbed = _all_inverse_factors(static, K, rows, G)
     else:
-        flexibility, shape, perturbed = _largest_flexibilities(static, K, rows, G, n)
-    change = np.abs(flexibility[:, None] - perturbed).min(axis=1, initial=np.inf)
-    least = _STIFFNESS_TOLERANCE * np.abs(flexibility).max(initial=0.0)
-    buckles = (flexibility.real > least) & (np.abs(flexibility.imag) <= 1e-9 * np.abs(flexibility))
-    buckles &= change <= _CERTAIN * np.abs(flexibility)
-    order = np.flatnonzero(buckles)[np.argsort(-flexibility[buckles].real)][:n]
+        inverse_factor, shape, perturbed = _largest_inverse_factors(static, K, rows, G, n)
+    change = np.abs(inverse_factor[:, None] - perturbed).min(axis=1, initial=np.inf)
+    magnitude = np.abs(inverse_factor)
+    least = _STIFFNESS_TOLERANCE * magnitude.max(initial=0.0)
+    buckles = (inverse_factor.real > least) & (np.abs(inverse_factor.imag) <= 1e-9 * magnitude)
+    buckles &= change <= _CERTAIN * magnitude
+    order = np.flatnonzero(buckles)[np.argsort(-inverse_factor[buckles].real)][:n]
     if len(order) < n:
         available = f"only {len(order)} of" if len(order) else "none of"
         raise SimulationError(
@@ -530,7 +537,7 @@ def buckling_loads(
         )
     shapes = shape.real.T[order]
     shapes = shapes / np.abs(shapes).max(axis=1, keepdims=True)
-    return Buckling(1.0 / flexibility[order].real, shapes.reshape(n, -1, 6))
+    return Buckling(1.0 / inverse_factor[order].real, shapes.reshape(n, -1, 6))
 
 
 _MOVES_FREELY = "the structure moves freely without the load: hold it"
@@ -551,7 +558,7 @@ def _perturbation(size: int) -> FloatArray:
     return np.asarray(_PERTURBATION**0.5 * w / np.linalg.norm(w))
 
 
-def _all_flexibilities(
+def _all_inverse_factors(
     static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return all 1 / p of (K + p G) x = 0, x, and 1 / p of perturbed loads, by a dense basis."""
@@ -567,14 +574,14 @@ def _all_flexibilities(
             else _MOVES_FREELY
         )
     if _is_symmetric(load):
-        flexibility, z = eigh((load + load.T) / 2.0, stiffness)
-        return flexibility, N @ z, flexibility
-    flexibility, z = eig(load, stiffness)
+        inverse_factor, z = eigh((load + load.T) / 2.0, stiffness)
+        return inverse_factor, N @ z, inverse_factor
+    inverse_factor, z = eig(load, stiffness)
     w = _perturbation(len(load))
-    return flexibility, N @ z, eig(load + np.outer(load @ w, w), stiffness, right=False)
+    return inverse_factor, N @ z, eig(load + np.outer(load @ w, w), stiffness, right=False)
 
 
-def _largest_flexibilities(
+def _largest_inverse_factors(
     static: StaticEquations, K: csc_array, rows: csc_array, G: csc_array, n: int
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return n of the largest 1 / p of (K + p G) x = 0, x, and 1 / p of perturbed loads."""

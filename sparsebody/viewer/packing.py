@@ -1,9 +1,10 @@
 """Arrays of a page: quantized, differenced in time, deflated and written in base64.
 
 A document is a JSON header and arrays in one stream of bytes: the length of the header (uint32),
-the header, then the arrays, little-endian. The header's "arrays" tell name, type, shape, first byte
-and coding of each. With coding "delta" an array (n, m) of uint16 is stored as differences along n,
-column by column, all high bytes before all low ones: what moves smoothly then deflates well.
+the header, then the arrays, little-endian. The header's "arrays" tell name, type, shape, first
+byte, counted from the end of the header, and coding of each. Header and arrays are padded to
+multiples of 8 bytes. With coding "delta" an array (n, m) of uint16 is stored as differences along
+n, column by column, all high bytes before all low ones: what moves smoothly then deflates well.
 """
 
 import base64
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 from sparsebody.arrays import FloatArray
 
 FORMAT = "sparsebody page 1"
-_LEVELS = 65535  # of 16 bits
-_COMPONENT_LEVELS = 32767  # of 15 bits, for the components of quaternions
+_LAST_LEVEL = 65535  # of 16 bits
+_LAST_COMPONENT_LEVEL = 32767  # of 15 bits, for the components of quaternions
 _TYPES = {"float32": "f4", "float64": "f8", "int32": "i4", "uint8": "u1", "uint16": "u2"}
 
 
@@ -34,7 +35,7 @@ class Quantized(NamedTuple):
 def quantized(values: FloatArray) -> Quantized:
     """Return (n, ...) numbers in 65536 levels between the least and the largest of each column."""
     low, high = values.min(axis=0), values.max(axis=0)
-    step = (high - low) / _LEVELS
+    step = (high - low) / _LAST_LEVEL
     level = (values - low) / np.where(step > 0.0, step, 1.0)
     return Quantized(np.rint(level).astype(np.uint16), low, step)
 
@@ -43,13 +44,15 @@ def packed_quaternions(quaternion: FloatArray) -> NDArray[np.uint16]:
     """Return (..., 3) words of unit quaternions (..., 4): the three smallest components.
 
     The largest one follows from the norm, its sign is made positive; its index is in the highest
-    bits of the first two words. The components lie in [-1, 1] / sqrt(2), in 15 bits.
+    bits: bit 0 in the first word, bit 1 in the second; the others follow in their order w x y z,
+    in [-1, 1] / sqrt(2), as 15 bits.
     """
     largest = np.abs(quaternion).argmax(axis=-1)[..., None]
     sign = np.where(np.take_along_axis(quaternion, largest, axis=-1) < 0.0, -1.0, 1.0)
     others = np.arange(3) + (np.arange(3) >= largest)
     small = np.take_along_axis(quaternion * sign, others, axis=-1) * np.sqrt(2.0)
-    words = np.rint((0.5 + 0.5 * np.clip(small, -1.0, 1.0)) * _COMPONENT_LEVELS).astype(np.uint16)
+    part = 0.5 + 0.5 * np.clip(small, -1.0, 1.0)
+    words = np.rint(part * _LAST_COMPONENT_LEVEL).astype(np.uint16)
     words[..., 0] |= ((largest[..., 0] & 1) << 15).astype(np.uint16)
     words[..., 1] |= ((largest[..., 0] >> 1) << 15).astype(np.uint16)
     return words
