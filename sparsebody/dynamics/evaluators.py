@@ -149,9 +149,10 @@ class Evaluator(ABC):
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
-        if not isinstance(self.symbolic, UnitSymbolic):
+        symbolic = self.symbolic
+        if not isinstance(symbolic, UnitSymbolic) or isinstance(symbolic, IterativeSymbolic):
             return np.nan, -1
-        sine, row = self.symbolic.factors.smallest_pivot(self.assembler.values)
+        sine, row = symbolic.factors.smallest_pivot(self.assembler.values)
         return sine, int(self.assembler.rows[row]) if row >= 0 else -1
 
     def _examine(self, status: int, time: float) -> None:

@@ -232,7 +232,7 @@ def _least_squares_pose(
     """
     structure = kkt_structure(moving.system, keep)
     norm = float(np.linalg.norm(moving.position_error[keep]))
-    damping = min(1e-2, norm * norm)
+    damping = min(1e-2, norm)
     for _ in range(_ITERATIONS):
         error = moving.position_error[keep]
         if np.abs(error).max() <= goal:
@@ -250,7 +250,7 @@ def _least_squares_pose(
         if np.isfinite(trial_norm) and trial_norm < norm:
             stalled = trial_norm > 0.999 * norm and damping < 1e-12
             moving, norm = trial, trial_norm
-            damping = 0.1 * damping
+            damping = min(0.1 * damping, norm)
             if stalled:
                 break
         elif damping > 1e6 or norm <= 100.0 * goal:

@@ -52,7 +52,7 @@ from sparsebody.simulation.options import (
     rest_of_step,
     simulation_options,
 )
-from sparsebody.simulation.simulate import Run, prepared_dynamics
+from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
 
@@ -190,9 +190,10 @@ def simulate_with_pullback(
 
     These are the gradients of the very steps of `simulate`, projections included: those of explicit
     steps agree with differences of its results to the rounding of these, but where a pose is so far
-    open that factors are made anew while it is closed. All of them together take four to seven
-    simulations of a large mechanism, and up to ten of one of a few bodies, however many variables
-    there are.
+    open that factors are made anew while it is closed. Explicit steps are those with all freedoms
+    of bodies on joints to the world, as by Solver(reduction="none"). All gradients together take
+    four to seven simulations of a large mechanism, and up to ten of one of a few bodies, however
+    many variables there are.
 
     Those of "radau-iia" and "generalized-alpha-2" leave out how the metric changes in which
     velocities or poses are closed: that is the one where Newton's factors were made, and these
@@ -294,6 +295,7 @@ def simulate_with_pullback(
     adjoint: Callable[..., Adjoint]
     interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
     if isinstance(INTEGRATORS[options.method], Integrator):
+        prepared = without_subgroups(prepared)  # of poses that are put back there is no adjoint
         run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape, system, function)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):

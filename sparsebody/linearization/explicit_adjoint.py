@@ -30,7 +30,6 @@ from sparsebody.linearization.state_gradients import (
     Displacement,
     LinearDynamics,
     StateGradient,
-    unretract,
 )
 from sparsebody.linearization.variational_adjoint import Motion, part_back
 from sparsebody.model.system import State, System
@@ -308,8 +307,6 @@ class ExplicitAdjoint(Adjoint):
                 is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None
                 by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
-            if not at.dynamics.is_planar:
-                unretract(at.dynamics, curves.end(k, times[k]), g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
 
@@ -348,7 +345,7 @@ class ExplicitAdjoint(Adjoint):
 
         Returns that by the pose of the stage before, whose factors closed this one if it is given.
         """
-        opened, by_before = at.dynamics.retracted(opened), np.zeros_like(g.twist)
+        by_before = np.zeros_like(g.twist)
         change, way = closed.velocity - opened.velocity, Displacement.between(opened, closed)
         factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
         distance = largest(way.twist) / self._length

@@ -26,7 +26,6 @@ from sparsebody.dynamics.evaluators import Evaluator, KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
 from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
@@ -386,19 +385,6 @@ def put_in_plane(dynamics: ForwardDynamics, motion: FloatArray) -> None:
         angular, linear = motion[:, :3], motion[:, 3:]
         angular[:] = normal * np.einsum("ni,ni->n", normal, angular)[:, None]
         linear -= normal * np.einsum("ni,ni->n", normal, linear)[:, None]
-
-
-def unretract(dynamics: ForwardDynamics, opened: State, g: StateGradient) -> None:
-    """Turn gradients by states within subgroups into those by the states they come from."""
-    fixed, projection = dynamics.evaluator.assembler.retraction
-    if len(fixed) == 0:
-        return
-    g.velocity[:] = np.einsum("nji,nj->ni", projection, g.velocity)
-    R, point, across = body_rotations(opened), fixed[:, 12:15], fixed[:, 18:27].reshape(-1, 3, 3)
-    world = np.einsum("nij,nj->ni", R, g.twist[:, 3:])
-    in_body = np.einsum("nji,nkj,nk->ni", R, across, world)
-    g.twist[:, 3:] -= in_body
-    g.twist[:, :3] -= np.cross(point, in_body)
 
 
 def momenta(system: System, velocity: FloatArray) -> FloatArray:

@@ -28,7 +28,6 @@ from sparsebody.linearization.state_gradients import (
     momenta,
     product,
     put_in_plane,
-    unretract,
 )
 from sparsebody.model.system import State
 from sparsebody.simulation.stabilization import largest
@@ -87,7 +86,6 @@ def part_back(
     adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
     put_in_plane(at.dynamics, by.twist)
     put_in_plane(at.dynamics, by.velocity)
-    unretract(at.dynamics, here, by)
     change = product(system.inverse_inertia, by.velocity)
     adjoint.add_inertial(change, here.velocity)
 

@@ -229,8 +229,7 @@ def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | 
                 f"the stabilization is {options.stabilization!r}, but {options.method!r} closes "
                 "the joints itself; leave 'projection'"
             )
-        if isinstance(prepared.evaluator.assembler, SubgroupAssembler):
-            prepared = prepared.unreduced  # free drifts leave subgroups about the world
+        prepared = without_subgroups(prepared)  # free drifts leave those
     explicit = AutoStepper if options.method == "auto" else Stepper
     if options.is_adaptive:
         return AdaptiveStepper(problem, lambda problem: explicit(problem, prepared))
@@ -251,6 +250,12 @@ def prepared_dynamics(problem: Problem) -> ForwardDynamics:
             formulation=Formulation(reduction=options.reduction),
             baumgarte=options.time_constant if uses_time_constant else None,
         )
+
+
+def without_subgroups(dynamics: ForwardDynamics) -> ForwardDynamics:
+    """Return dynamics in which bodies have all freedoms, not those of subgroups alone."""
+    in_subgroups = isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
+    return dynamics.unreduced if in_subgroups else dynamics
 
 
 def undamped_loss(system: System, trajectory: Trajectory) -> float:

@@ -157,3 +157,10 @@ def test_parts_may_have_many_motions(name, parameters):
     result = dynamics(system).acceleration(state)
     expected = dynamics(system, "multifrontal").acceleration(state)
     assert largest_difference(result, expected) < 1e-9
+
+
+def test_steps_by_iterations_are_those_by_factors():
+    system, times = sb.build("scissor", pairs=2).compile(), {"duration": 0.02, "step": 1e-3}
+    solver = sb.Solver(factorization="iterative")
+    run, other = (sb.simulate(system, **times, **by) for by in ({"dynamics": solver}, {}))
+    np.testing.assert_allclose(run.velocity[-1], other.velocity[-1], rtol=0.0, atol=1e-12)

@@ -212,6 +212,14 @@ def test_gradients_by_other_methods_are_differences(method, seed, step, toleranc
     check(case, tolerance)
 
 
+@pytest.mark.parametrize("method", ["semi-implicit-euler", "variational"])
+def test_gradients_of_long_steps_with_bodies_on_joints_to_the_world_are_differences(method):
+    system = build("slider-crank").compile()
+    case = Case(system, sb.consistent_state(system), 1e-2, 2, method=method)
+    case.options["dynamics"] = sb.Solver(reduction="none")
+    check(case, 1e-8, names=["mass", "gravity", "velocity", "position", "control"])
+
+
 @pytest.mark.parametrize("method", ADJOINT_METHODS)
 def test_gradients_are_the_same_bits_with_checkpoints(method):
     system, state, _ = random_motion(1)
