@@ -20,6 +20,7 @@ L'Excellent and Koster (2001), SIAM J. Matrix Anal. Appl. 23:15).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -100,7 +101,7 @@ def predict_cost(
     """
     check_name(method, COST_METHODS, "method")
     is_lattice = not isinstance(mechanism, System)
-    if ranks < 1 or ranks & (ranks - 1):
+    if not isinstance(ranks, int | np.integer) or ranks < 1 or ranks & (ranks - 1):
         raise ModelError(f"{ranks} ranks: give a power of two")
     if ranks > 1 and not (is_lattice and method == "direct"):
         raise ModelError(f"{ranks} ranks: only factors of lattices are predicted on several")
@@ -108,9 +109,14 @@ def predict_cost(
         if method == "iterative":
             raise ModelError("give rows, columns and layers: parts of lattices alone are predicted")
         return _of_elimination_tree(mechanism, ordering)
-    shape = tuple(int(n) for n in mechanism)
+    try:
+        shape = tuple(operator.index(n) for n in mechanism)
+    except TypeError:
+        shape = ()
     if len(shape) != 3 or min(shape) < 1:
-        raise ModelError(f"a lattice of {shape} bodies: give three numbers of one or more")
+        raise ModelError(
+            f"no costs of {mechanism!r}: give a compiled System, or three integers of one or more"
+        )
     return _iterative(shape) if method == "iterative" else _direct(shape, ranks)
 
 

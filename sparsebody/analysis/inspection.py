@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,17 +132,19 @@ def inspect_mechanism(
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system)
     begin()
-    dynamics = ForwardDynamics(
+    prepare = partial(
+        ForwardDynamics,
         system,
         state,
         ordering=ordering,
-        factorization=factorization,
         reactions="basic",
         formulation=Formulation(reduction=reduction),
     )
+    solver = prepare(factorization=factorization)
+    dynamics = prepare() if solver.is_krylov else solver  # which decides the rank
     counts = count_mobility(system, dynamics)
     begin()
-    solution, condition = dynamics(state), dynamics.condition(state)
+    solution, condition = solver(state), solver.condition(state)
     begin()
     reactions = determined_reactions(system, state, dynamics=dynamics)
     begin()
@@ -150,8 +153,9 @@ def inspect_mechanism(
     worst = int(np.argmax(gap)) if len(gap) else None
     redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
     of_counts = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows")
-    of_dynamics = ("reduced_bodies", "subgroups", "rank", "ordering", "factorization")
-    of_choices = ("redundancy_gap", "redundancy_method", "redundancy_doubt", "why")
+    of_dynamics = ("reduced_bodies", "subgroups", "rank")
+    of_choices = ("redundancy_gap", "redundancy_method", "redundancy_doubt")
+    chosen = solver.choice.explain()
     return Inspection(
         name=system.name,
         **{name: getattr(counts, name) for name in of_counts},
@@ -159,6 +163,9 @@ def inspect_mechanism(
         **{name: explained[name] for name in of_choices},
         joint_types=dict(Counter(joint_type.name for joint_type in system.joint_types)),
         prescribed=len(system.coordinates.prescribed),
+        ordering=solver.ordering,
+        factorization=solver.factorization,
+        why=str(chosen["why"]),
         planar=dynamics.is_planar,
         redundant_joints=dict(Counter(system.joint_names[j] for j in redundant)),
         generic=generic_mobility(system),
@@ -172,9 +179,9 @@ def inspect_mechanism(
         dropped_residual=float(solution.dropped_residual),
         condition_number=condition.kappa,
         forward_error=condition.forward_error,
-        predicted_seconds=float(explained["predicted_seconds"]),
-        predicted_megabytes=float(explained["predicted_megabytes"]),
-        orderings=ordering_lines(dynamics.choice),
+        predicted_seconds=cast(float, chosen["predicted_seconds"]),
+        predicted_megabytes=cast(float, chosen["predicted_megabytes"]),
+        orderings=ordering_lines(solver.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=reactions,
         megabytes=explained.get("megabytes", {}),

@@ -144,6 +144,8 @@ def _print_inspection(inspection: Inspection) -> None:
     n = inspection.prescribed
     prescribed = f"  (with {_counted(n, 'prescribed coordinate')})" if n else ""
     left_out = f", {inspection.dropped_residual:.1e} in the rows left out"
+    kappa = inspection.condition_number
+    number = "unknown" if kappa != kappa else f"{kappa:.2g}"  # of substructures
     facts = {
         "mechanism": inspection.name,
         "bodies": f"{inspection.bodies}",
@@ -159,7 +161,7 @@ def _print_inspection(inspection: Inspection) -> None:
         "error as given": f"{inspection.initial_error:.2g}{worst}",
         "reactions": str(inspection.reactions),
         "residual": f"{inspection.residual:.1e}{left_out if inspection.redundant_rows else ''}",
-        "condition number": f"{inspection.condition_number:.2g}; rounding moves accelerations by "
+        "condition number": f"{number}; rounding moves accelerations by "
         f"up to {inspection.forward_error:.0e} of the largest",
         "ordering": inspection.ordering,
         "factorization": f"{inspection.factorization}, "

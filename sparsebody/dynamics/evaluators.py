@@ -297,9 +297,9 @@ class KrylovEvaluator(Evaluator):
             )
             if not self.has_unique_multipliers:
                 raise SingularSystemError(
-                    f"{stalled}: parts of the mechanism are too soft to tell from rounding; use "
-                    "factorization='multifrontal', or leave dependent rows out "
-                    "(redundancy='remove')"
+                    f"{stalled}: parts of the mechanism are too soft to tell from rounding, or "
+                    "rows contradict each other, as at inconsistent states; use "
+                    "factorization='multifrontal', or make the state consistent"
                 )
             self._has_warned = True
             warn_user(
@@ -358,7 +358,8 @@ def checked(residual: float, time: float) -> float:
         raise _not_finite("the accelerations", time)
     raise SingularSystemError(
         f"the constraint rows are nearly dependent at t = {time:.6g} s "
-        f"(relative residual {residual:.1e}); analyze the redundancy at this pose again"
+        f"(relative residual {residual:.1e}); analyze the redundancy at this pose again, or keep "
+        "all rows: redundancy='krylov'"
     )
 
 

@@ -56,7 +56,8 @@ class ForwardDynamics:
         rows contradict each other, as dependent ones can by drift, Baumgarte's terms or velocities
         that they forbid, the kept ones hold exactly and the others are left with the residual
         (`dropped_residual`); with Krylov steps all rows, scaled to unit norm in the metric of the
-        inertias, have the least sum of squares.
+        inertias, have the least sum of squares. The factorization "iterative" keeps all rows and
+        takes Krylov steps whatever is given here, and refuses rows that contradict each other.
     reactions : {"minimum-norm", "basic"} or LeastEnergy
         Which multipliers, where rows are dependent and they are not unique: the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper), or those of

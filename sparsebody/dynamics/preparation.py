@@ -243,7 +243,8 @@ def _best(
         return {kind: predict_seconds(kind, pattern, case.order, case) for kind in backends}
 
     seconds = {name: predictions(case) for name, case in cases.items()}
-    check_memory({case: seconds[name] for name, case in cases.items()})
+    usable = () if isinstance(factorization, str) else PRECONDITIONERS  # of all rows
+    check_memory({case: seconds[name] for name, case in cases.items()}, usable)
     _, best, backend = min(
         (time, names.index(name), backend)
         for name, times in seconds.items()
@@ -296,6 +297,8 @@ def for_threads(preparation: Preparation) -> ThreadPreparation:
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
     """Decide at a state: with fewer freedoms where that is possible and pays."""
+    if options.redundancy == "krylov" or options.factorization == "iterative":
+        return prepared_for_krylov(system, state, options)
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
     if options.factorization not in IN_PLANE:
@@ -321,8 +324,6 @@ def prepared_unreduced(
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     threads = options.threads
-    if options.redundancy == "krylov":
-        return prepared_for_krylov(system, state, options)
     kind = options.redundancy, options.rank_tolerance
     decision = reductions.rank_decision(system, state, *kind, classes, threads)
     structure = kkt_structure(system, None if decision is None else decision.keep)

@@ -8,7 +8,7 @@ of MUMPS, halve, and the memory: both measured on cubes of 16 to 32 bodies a sid
 131,072. Amdahl (1967), AFIPS 30:483, on more of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -293,10 +293,13 @@ def _lacks_memory(name: str, size: float) -> bool:
     return any(ranks.communicator().allgather(lacks))
 
 
-def check_memory(predictions: Mapping[Case, Mapping[str, float]]) -> None:
+def check_memory(
+    predictions: Mapping[Case, Mapping[str, float]], usable: Sequence[str] = ()
+) -> None:
     """Raise MemoryLimitError where memory lacks in all orders for all backends by name.
 
-    Where no prediction is finite for another reason, their analyses tell it.
+    Backends that are `usable`, all by default, are the remedy. Where no prediction is finite for
+    another reason, their analyses tell it.
     """
     if all(np.isinf(time) for times in predictions.values() for time in times.values()):
         needed = min(
@@ -308,16 +311,17 @@ def check_memory(predictions: Mapping[Case, Mapping[str, float]]) -> None:
             available = mumps.available_megabytes() / 1e3
             raise MemoryLimitError(
                 f"factors need at least {needed / 1e9:.1f} GB, but {available:.1f} GB are "
-                f"available: {_remedy(list(predictions), 1e9 * available)}"
+                f"available: {_remedy(list(predictions), 1e9 * available, usable)}"
             )
 
 
 MOST_MACHINES = 1024  # that are thought of
 
 
-def _remedy(cases: list[Case], available: float) -> str:
+def _remedy(cases: list[Case], available: float, usable: Sequence[str]) -> str:
     """Say which backends do with the memory [bytes] of machines like this one, and how many."""
-    others = [name for name in FACTORIZATIONS if name != "mumps"]
+    others = [name for name in usable or FACTORIZATIONS if name != "mumps" and is_available(name)]
+    keep = "redundancy='keep', " if usable else ""  # MUMPS leaves dependent rows out by itself
     least = {name: min(predict(name, case).bytes for case in cases) for name in others}
     fits = [
         f"factorization={name!r}, which needs {size / 1e9:.1f} GB"
@@ -328,8 +332,8 @@ def _remedy(cases: list[Case], available: float) -> str:
         size = min(predict("mumps", case, n).bytes for case in cases)
         if size <= available:
             fits.append(
-                f"factorization='mumps' under mpiexec -n {n} on {n} machines like this one, which "
-                f"needs {size / 1e9:.1f} GB on each"
+                f"{keep}factorization='mumps' under mpiexec -n {n} on {n} machines like this one, "
+                f"which needs {size / 1e9:.1f} GB on each"
             )
             break
     return f"use {'; or '.join([*fits, 'a machine with more memory'])}"

@@ -527,5 +527,8 @@ def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -
             f"{system.name!r}"
         )
     if dynamics.is_krylov:
-        raise ModelError("the dynamics takes Krylov steps; give one with redundancy='remove'")
+        raise ModelError(
+            "the dynamics takes Krylov steps; give one with redundancy='remove' and a "
+            "factorization other than 'iterative'"
+        )
     return dynamics.unreduced

@@ -75,5 +75,6 @@ def test_wrong_questions_are_refused():
         sb.predict_cost(lattice, ranks=2)
     with pytest.raises(ModelError, match="give rows, columns and layers"):
         sb.predict_cost(lattice, method="iterative")
-    with pytest.raises(ModelError, match="three numbers"):
-        sb.predict_cost((2, 0, 2))
+    for shape in ((2, 0, 2), (2, 2.5, 2), (2, 2), sb.build("lattice", rows=2, columns=2), None):
+        with pytest.raises(ModelError, match="three integers"):
+            sb.predict_cost(shape)

@@ -85,7 +85,7 @@ def test_errors_are_about_as_large_as_estimated(name):
             assert error <= max(1e-10, 10.0 * result.kappa * MACHINE_EPSILON)
 
 
-@pytest.mark.parametrize("factorization", available_factorizations())
+@pytest.mark.parametrize("factorization", sorted(set(available_factorizations()) - {"iterative"}))
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [("scissor", {"pairs": 8}), ("ladder", {"rungs": 6}), ("bricard", {}), ("chain", {})],

@@ -97,6 +97,23 @@ def test_what_does_not_fit_into_memory_is_not_chosen_and_an_error_where_nothing_
             choose_solver(pattern, "auto", named)
 
 
+def test_where_memory_lacks_with_all_rows_the_remedies_are_those_that_keep_them(monkeypatch):
+    cube = sb.build("lattice", rows=6, columns=6, layers=6).compile()
+    iterative = sb.ForwardDynamics(cube, factorization="iterative").explain()["predicted_megabytes"]
+    monkeypatch.setattr(factorization, "LARGE_FACTORS", 0.0)
+
+    def refusal(megabytes, **options):
+        monkeypatch.setattr(factorization.mumps, "available_megabytes", lambda: megabytes)
+        with pytest.raises(MemoryLimitError) as refused:
+            sb.ForwardDynamics(cube, **options)
+        return str(refused.value)
+
+    named = {"redundancy": "krylov", "factorization": "multifrontal", "ordering": "random"}
+    assert "use factorization='iterative', which" in refusal(1.01 * iterative, **named)
+    none_fits = refusal(1.0, redundancy="krylov")
+    assert "use redundancy='keep', factorization='mumps' under mpiexec" in none_fits
+
+
 def test_ranks_that_share_work_take_mumps_where_the_memory_of_one_does_not_do(monkeypatch):
     pattern = pattern_of("lattice", rows=12, columns=12)
     case = factorization.Case(pattern, order(pattern, "nested-dissection"))

@@ -1,10 +1,13 @@
 """Substructures and their motions: what is solved, how nearly, and what is said where it is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sparsebody as sb
 from sparsebody._core import factorization as native
+from sparsebody.analysis.inspection import inspect_mechanism
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import substructures
 
@@ -54,6 +57,38 @@ def test_the_accelerations_are_the_same_bits_for_any_number_of_threads(cube):
     state = sb.consistent_state(cube)
     one, two = (dynamics(cube, threads=n).acceleration(state) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("redundancy", ["remove", "keep", "auto"])
+def test_all_rows_are_kept_whatever_is_asked_for(cube, redundancy):
+    state = sb.consistent_state(cube)
+    solver = sb.ForwardDynamics(cube, state, redundancy=redundancy, factorization="iterative")
+    assert solver.is_krylov
+    assert solver.rank == cube.n_rows
+    np.testing.assert_array_equal(solver.acceleration(state), dynamics(cube).acceleration(state))
+
+
+def test_explicit_steps_are_taken():
+    ladder = sb.build("ladder", rungs=3).compile()
+    ways = (sb.ForwardDynamics(ladder, factorization=name) for name in ("iterative", "auto"))
+    one, other = (sb.simulate(ladder, duration=0.01, dynamics=way).position[-1] for way in ways)
+    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
+
+
+def test_inspections_decide_the_rank_nevertheless():
+    lift = sb.build("scissor", pairs=3)
+    one, other = (inspect_mechanism(lift, factorization=name) for name in ("iterative", "auto"))
+    assert (one.mobility, one.redundant_rows) == (other.mobility, other.redundant_rows) == (1, 6)
+    assert one.factorization == "iterative"
+    assert one.forward_error < 1e-10
+
+
+def test_rows_that_contradict_each_other_are_refused():
+    cube = sb.build("lattice", rows=8, columns=8, layers=8).compile()
+    state = sb.consistent_state(cube)
+    velocity = np.random.default_rng(5).normal(size=state.velocity.shape)
+    with pytest.raises(SingularSystemError, match="or make the state consistent"):
+        dynamics(cube)(replace(state, velocity=velocity))
 
 
 def test_parts_without_motions_belong_to_the_world():
