@@ -140,6 +140,14 @@ class Mechanism:
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}: {self.n_bodies} bodies, {self.n_joints} joints)"
 
+    if not TYPE_CHECKING:  # type checkers tell of attributes that are not there
+
+        def __getattr__(self, name: str) -> None:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            given = f"mechanism {self.name!r} has no {name!r}: it is not compiled"
+            raise AttributeError(f"{given}; pass mechanism.compile(), a System")
+
     def _repr_html_(self) -> str:
         bodies, joints = self._bodies.columns(), self._joints.columns()
         count = np.bincount(joints.type_index, minlength=len(joints.types)).tolist()

@@ -191,6 +191,12 @@ def test_what_makes_no_mechanism_is_named_and_leaves_no_trace(action, message):
     assert mechanism.graph.number_of_edges() == mechanism.n_joints
 
 
+@pytest.mark.parametrize("function", [sb.forward_dynamics, sb.count_mobility, sb.consistent_state])
+def test_a_mechanism_in_place_of_a_system_is_told_to_compile(function):
+    with pytest.raises(AttributeError, match=r"'four-bar' has no .*; pass mechanism.compile\(\)"):
+        function(sb.build("four-bar"))
+
+
 def test_shapes_keep_plain_numbers():
     assert sb.Box(np.array([1, 2, 3])).sides == (1.0, 2.0, 3.0)
     points = sb.Polyline(np.eye(3, dtype=int)[:2]).points
