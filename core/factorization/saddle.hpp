@@ -158,7 +158,7 @@ inline Array<double, 2> residual_scales(const Saddle& K, Blocks inverse, Columns
   row_product(pattern, K.rows, free, [&](Index, Index k, double total) { enlarge(k, 1, total); });
   return scales;
 }
-// right - K (high + low) of a compressed matrix, accumulated in 31 digits and rounded once.
+// right - K (high + low), K in compressed sparse rows, accumulated in double-double (31 digits) and rounded once.
 inline Array<double> exact_residual(View<const Index> indptr, View<const Index> indices, View<const double> data,
                                     View<const double> right, View<const double> high, View<const double> low) {
   Array<double> residual(right.size());
@@ -287,7 +287,7 @@ inline void fill_saddle(const Saddle& K, View<const double> scale, double shift,
 
 // ---- Schur complement --------------------------------------------------------------------------------------------
 
-// (p, side of p, q, side of q) of all block products in the lower triangle of A D^-1 A', dual blocks at `place`.
+// (p, side of p, q, side of q) of all block products in the lower triangle of A D^-1 A', dual block p at position place[p].
 // incidence (k, 2): (dual block, side) at each primal block, in the ranges of indptr.
 inline Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> incidence,
                                       View<const Index> place) {
@@ -361,7 +361,7 @@ inline Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns
 // ---- dependence of rows ------------------------------------------------------------------------------------------
 
 // The smallest dual pivot over the squared norm of its row of A, and that row, where D is the identity: sin^2 of the
-// angle between the row and those before it if all bodies of these rows precede it as well, otherwise a lower bound.
+// angle between the row and those before it if all primal blocks of these rows precede it as well, otherwise a lower bound.
 struct SmallestPivot {
   View<double> squares;  // (n_rows,) of the sines of all rows, (0,) where they are not asked for
   double square = std::numeric_limits<double>::infinity();

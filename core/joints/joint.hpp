@@ -2,13 +2,13 @@
 //
 // A type is a struct with at most one number (a pitch, a length) and the members
 //   info                              its names and sizes
-//   pose(q)                           X_SP: E turns P axes into S axes, r is the origin of S in P coordinates
+//   pose(q)                           X_SP: E from P to S coordinates (E = R'), r is the origin of S in P coordinates
 //   coordinates(X, q)                 q of a pose, angles in (-pi, pi]
 //   motion_subspace(X)                S, in S coordinates at the origin of S, as are T, W and v_J
 //   constraint_force_subspace(X)      T with T' S = 0
 //   error(X, delta)                   one number a column of T, zero where the joint closes, of the rate T' v_J
 // and, where the defaults of joint_types.hpp do not hold,
-//   drift(X, v)                       c = (dS/dt) qd seen from S, for v = v_J = S qd; default: S is constant
+//   drift(X, v)                       bias c = (dS/dt) qd in S axes, not constraint drift; v = v_J = S qd; default: 0
 //   active_force_subspace(X)          W, W' S = identity where the joint is closed, so that qd = W' v_J; default: S
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
 // Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still, seen from S.
@@ -111,8 +111,8 @@ T angle_over_sine(const Vec3<T>& sine_vector, const T& versine) {
   return sum;
 }
 
-// --- Position errors: X = X_err X_J with X_err ~ 1 - d x. Angles are whole ones, not the sines of table 8.1, which
-// vanish for a joint put together backwards. ---
+// --- Position errors: X = X_err X_J with X_err ~ 1 - d x. Angles themselves, not their sines as in table 8.1,
+// which vanish for a joint put together backwards. ---
 
 // d1, d2: the z axes of P and S are not parallel; the rotation that takes z_P to z_S.
 template <class T>

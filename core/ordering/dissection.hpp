@@ -1,5 +1,5 @@
 // Nested dissection with separators of joints, cut along coordinates of the bodies.
-// George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1; Fiduccia and Mattheyses (1982) for the moves.
+// George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. Appl. 16:235; Fiduccia and Mattheyses (1982), gains.
 #pragma once
 
 #include <algorithm>
@@ -63,8 +63,8 @@ class Dissection {
       if (const Index other = bodies_.indices[entry]; other >= 0 && part_[other] == part_[body]) visit(other, entry);
   }
 
-  // The rows between a body and the other side, less those between it and its own.
-  Index rows_across(Index body) const {
+  // The gain of a move to the other side: rows of joints to that side, less those of joints to its own.
+  Index gain(Index body) const {
     Index rows = 0;
     for_neighbours(body, [&](Index other, Index entry) { rows += side_[other] != side_[body] ? rows_[entry] : -rows_[entry]; });
     return rows;
@@ -83,7 +83,7 @@ class Dissection {
       for (Index k = 0; k < n - 1; ++k) {
         const Index body = sequence[k];
         side_[body] = 0;
-        cut += rows_across(body);
+        cut += gain(body);
         const Index smaller = std::min(k + 1, n - 1 - k);
         if (double(smaller) < smallest_half * double(n)) continue;
         if (const double cost = cost_of_cut(cut, smaller, n); cost < least_cost) {
@@ -125,13 +125,14 @@ class Dissection {
     return sequence_;
   }
 
-  // Moves bodies to the other side where fewer rows are cut then; returns the size of the first.
+  // Greedy passes: a body moves where fewer rows are cut then, or as many and the halves are more even; no move loses.
+  // Returns the size of the first side.
   Index move_across(Index size) {
     const Index n = Index(best_.size());
     for (int pass = 0; pass < most_passes; ++pass) {
       bool has_changed = false;
       for (const Index body : best_) {
-        const Index gain = rows_across(body);
+        const Index gain = gain(body);
         const Index new_size = side_[body] == 1 ? size + 1 : size - 1;
         const Index new_smaller = std::min(new_size, n - new_size), smaller = std::min(size, n - size);
         if ((gain > 0 && double(new_smaller) >= smallest_half * double(n)) || (gain == 0 && new_smaller > smaller)) {

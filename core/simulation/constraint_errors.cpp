@@ -16,7 +16,7 @@ SB_INLINE Transform<Lanes> load(const double (&frame)[12][n_lanes]) {
   return {Mat3<Lanes>::load(numbers), Vec3<Lanes>::load(numbers + 9)};
 }
 
-// The motions of four bodies: poses, or all 18 numbers.
+// The motions of four bodies from their first n entries: 12 of the pose (R, x), or 18 with the velocity.
 template <int n>
 SB_INLINE BodyMotion<InSpace<Lanes>> gather(const double* const (&of)[n_lanes]) {
   Lanes numbers[18];

@@ -18,7 +18,7 @@ struct JointBatch {
 
   Index first, end;
   Index predecessor[4], successor[4];
-  double X_P[12][4], X_S[12][4];
+  double X_P[12][4], X_S[12][4];  // entries of E, then r, by lane
 };
 
 // The joints of a system, none of which has a prescribed coordinate, laid out for many evaluations.

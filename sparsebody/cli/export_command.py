@@ -89,13 +89,13 @@ def _tables(path: Path, table: str) -> list[str]:
     check_name(table, (*TABLES, "all"), "--table")
     if table != "all":
         return [table]
-    with open_trajectory(path) as file:
+    with open_trajectory(path) as file:  # joints need the mechanism's file, the source
         absent = {"reactions": "joint_wrench" not in file, "joints": not file["source"].asstr()[()]}
     return [name for name in TABLES if not absent.get(name, False)]
 
 
 def _files(output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
-    """Return where everything goes."""
+    """Return the paths of the files to write."""
     if not output.suffix or output.is_dir():
         names = [f"{stem}-{name}" for name in tables] or [stem]
         return [output / f"{name}{suffixes[0]}" for name in names]
@@ -112,8 +112,8 @@ def _files(output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[st
 def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: bool) -> None:
     from sparsebody.simulation.trajectory_reading import opened_blocks
 
-    with opened_blocks(path) as (n, _):
-        total = n * len(files)
+    with opened_blocks(path) as (n_records, _):
+        total = n_records * len(files)
     with out.progress_bar(total, quiet) as moved:
         chosen: Sequence[str | None] = tables or [None]
         for k, (file, table) in enumerate(zip(files, chosen, strict=True)):

@@ -63,7 +63,7 @@ Column = str | Callable[[Any], str]  # a format such as "{.name}", or a function
 
 
 def print_columns(columns: Mapping[str, Column], lines: Sequence[Any]) -> None:
-    """Print a table of lines, what a column shows of each by its header."""
+    """Print a table of a row for each of `lines`; `columns`: what to show of it, by header."""
     shown = [one.format if isinstance(one, str) else one for one in columns.values()]
     print_table(list(columns), [[text(line) for text in shown] for line in lines])
 
@@ -100,7 +100,7 @@ def print_orderings(lines: Sequence[OrderingLine]) -> None:
         "flops": "{.metrics.flops:.3g}",
         "nnz(L)": "{.metrics.nnz_l}",
         "band": "{.metrics.scalar_bandwidth}",
-        "blocks": "{.metrics.block_bandwidth}",
+        "block band": "{.metrics.block_bandwidth}",
         "height": "{.metrics.etree_height}",
         "front": "{.metrics.largest_front}",
         "with": "{.factorization}",
@@ -112,12 +112,12 @@ def print_orderings(lines: Sequence[OrderingLine]) -> None:
             click.echo(f"{line.name}: {line.remark}")
 
 
-Moved = Callable[[str, float], None]
+Update = Callable[[str, float], None]  # update(text, done): what is under way, how much is done
 
 
 @contextmanager
-def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iterator[Moved]:
-    """Yield moved(text, done), which shows how much of all is done, and the time left.
+def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iterator[Update]:
+    """Yield update(text, done), which shows how much of all is done, and the time left.
 
     On stderr if that is a terminal, unless quiet; `steady` as of `sparsebody.progress`.
     """

@@ -32,7 +32,7 @@ def energy(system: System, state: State) -> Energy:
 
 def potential_energy(system: System, state: State) -> float:
     """Return the energy of gravity and of all springs [J]; joints use `state.coordinate`."""
-    return _momentum(system, state)[1] + _spring_energy(system, state)
+    return _body_sums(system, state)[1] + _spring_energy(system, state)
 
 
 def _spring_energy(system: System, state: State) -> float:
@@ -52,7 +52,7 @@ def _spring_energy(system: System, state: State) -> float:
 
 def kinetic_energy(system: System, state: State) -> float:
     """Return sum(v' I v) / 2 [J]. Featherstone (2008), eq. (2.67)."""
-    return _momentum(system, state)[0]
+    return _body_sums(system, state)[0]
 
 
 def elastic_energy(system: System, state: State) -> float:
@@ -65,12 +65,12 @@ def total_momentum(system: System, state: State) -> FloatArray:
 
     Angular momentum first [kg m^2/s, kg m/s].
     """
-    return _momentum(system, state)[2]
+    return _body_sums(system, state)[2]
 
 
 def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArray]:
     """Return energy, and momentum (6,) about the world's origin, in one pass over the bodies."""
-    kinetic, gravity, momentum = _momentum(system, state)
+    kinetic, gravity, momentum = _body_sums(system, state)
     return Energy(kinetic, gravity + _spring_energy(system, state)), momentum
 
 
@@ -104,8 +104,8 @@ def _is_constant(function: object) -> bool:
     return coefficients is not None and not any(coefficients[1:])
 
 
-def _momentum(system: System, state: State) -> tuple[float, float, FloatArray]:
-    """Return kinetic energy, that of gravity, -sum(m g' c), and momentum of all bodies."""
+def _body_sums(system: System, state: State) -> tuple[float, float, FloatArray]:
+    """Return kinetic energy, potential energy of gravity, -sum(m g' c), and momentum (6,)."""
     bodies = system.mass, system.inertia, system.gravity
     return model.momentum(*bodies, *body_arrays(system, state))
 

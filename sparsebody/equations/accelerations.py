@@ -35,8 +35,8 @@ class Accelerations(BriefRepr):
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
     multiplier: FloatArray  # (n_rows,) lambda of every constraint row [N m, N]
     joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
-    residual: float  # relative residual of the kept rows and the bodies' equations
-    dropped_residual: float  # the left-out rows' largest violation, relative to free motion
+    residual: float  # relative; of the independent rows kept and the bodies' equations
+    dropped_residual: float  # largest, of dropped rows, relative to unconstrained motion
     solver: SolveReport | None = None  # of an iterative solve
 
     def _html_facts(self) -> Mapping[str, object]:
@@ -98,7 +98,7 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
 
     `rows`: A (n_rows, n_freedoms), dependent ones included; `multiplier` (n_rows,): any that exerts
     the right forces. These multipliers are returned, with a ConvergenceWarning, where A is so
-    ill-conditioned that the smallest ones cannot be computed, as on lifts of 10^4 pairs.
+    ill-conditioned that the smallest ones cannot be computed, as on scissor lifts of 10^4 pairs.
     """
     smallest = smallest_multipliers(rows, multiplier)
     if smallest is not None:

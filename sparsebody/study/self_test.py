@@ -99,9 +99,9 @@ def _problems(with_loops: bool) -> list[tuple[System, State, FloatArray]]:
     return [(*one, _accelerations(one, "superlu")) for one in problems]
 
 
-def _largest_difference(name: str, kinds: list[bool]) -> float:
+def _largest_difference(name: str, loops: list[bool]) -> float:
     """Return how far the accelerations by a factorization or a method are off, relative."""
-    problems = [one for with_loops in kinds for one in _problems(with_loops)]
+    problems = [one for with_loops in loops for one in _problems(with_loops)]
     return max(
         _difference(_accelerations((system, state), name), reference)
         for system, state, reference in problems
@@ -134,6 +134,7 @@ def _pendulum_error() -> float:
 
 
 def _wrong_entries(name: str) -> float:
+    """Return 0 if the order is a permutation of the blocks."""
     pattern = kkt_structure(build("lattice", rows=6, columns=6).compile()).pattern
     elimination_order = order(pattern, name)
     wrong = np.count_nonzero(np.sort(elimination_order) != np.arange(pattern.n_blocks))
