@@ -64,7 +64,7 @@ class Dissection {
   }
 
   // The gain of a move to the other side: rows of joints to that side, less those of joints to its own.
-  Index gain(Index body) const {
+  Index gain_of(Index body) const {
     Index rows = 0;
     for_neighbours(body, [&](Index other, Index entry) { rows += side_[other] != side_[body] ? rows_[entry] : -rows_[entry]; });
     return rows;
@@ -83,7 +83,7 @@ class Dissection {
       for (Index k = 0; k < n - 1; ++k) {
         const Index body = sequence[k];
         side_[body] = 0;
-        cut += gain(body);
+        cut += gain_of(body);
         const Index smaller = std::min(k + 1, n - 1 - k);
         if (double(smaller) < smallest_half * double(n)) continue;
         if (const double cost = cost_of_cut(cut, smaller, n); cost < least_cost) {
@@ -132,7 +132,7 @@ class Dissection {
     for (int pass = 0; pass < most_passes; ++pass) {
       bool has_changed = false;
       for (const Index body : best_) {
-        const Index gain = gain(body);
+        const Index gain = gain_of(body);
         const Index new_size = side_[body] == 1 ? size + 1 : size - 1;
         const Index new_smaller = std::min(new_size, n - new_size), smaller = std::min(size, n - size);
         if ((gain > 0 && double(new_smaller) >= smallest_half * double(n)) || (gain == 0 && new_smaller > smaller)) {
