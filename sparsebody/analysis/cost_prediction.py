@@ -97,7 +97,7 @@ def predict_cost(
         For another method or ordering.
     ModelError
         If a size is less than one, or ranks are not a power of two or asked for where only one is
-        predicted.
+        predicted, or a lattice of the method "iterative" has less than two bodies a side.
     """
     check_name(method, COST_METHODS, "method")
     is_lattice = not isinstance(mechanism, System)
@@ -117,6 +117,8 @@ def predict_cost(
         raise ModelError(
             f"no costs of {mechanism!r}: give a compiled System, or three integers of one or more"
         )
+    if method == "iterative" and min(shape) < 2:
+        raise ModelError(f"{shape}: parts of sheets and rods have too many motions; give a cube")
     return _iterative(shape) if method == "iterative" else _direct(shape, ranks)
 
 

@@ -101,15 +101,15 @@ class Part:
         """Find what A leaves: the range of the projection, by as many random vectors as needed."""
         n, nothing = self.primal.stop - self.primal.start, np.zeros(len(self.rows))
         random, projected = np.random.default_rng(0), np.zeros((0, n))
-        wanted = min(max(RIGID, n - len(self.rows)) + EXTRA_VECTORS, n)
+        n_vectors = min(max(RIGID, n - len(self.rows)) + EXTRA_VECTORS, n)
         while True:
-            more = random.normal(size=(wanted - len(projected), n))
+            more = random.normal(size=(n_vectors - len(projected), n))
             projected = np.vstack([projected, *(self.solve(v, nothing)[0] for v in more)])
             square, turn = np.linalg.eigh(projected @ projected.T)
             present = square > MOTION_TOLERANCE**2 * max(square[-1], 1.0)
-            if wanted == n or np.count_nonzero(present) < wanted:
+            if n_vectors == n or np.count_nonzero(present) < n_vectors:
                 break
-            wanted = min(2 * wanted, n)
+            n_vectors = min(2 * n_vectors, n)
         self.motions = projected.T @ (turn[:, present] / np.sqrt(square[present]))
 
 

@@ -22,7 +22,7 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.linearization.implicit_adjoint import StepTape, SweptSteps
-from sparsebody.linearization.node_equations import NodeEquations, Weights
+from sparsebody.linearization.node_equations import NodeEquations, NodeGradients, Weights
 from sparsebody.linearization.state_gradients import StateGradient, transported
 from sparsebody.model.system import State
 from sparsebody.simulation.callbacks import Control
@@ -91,19 +91,14 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
             flat = (np.ascontiguousarray(array).reshape(-1, 6) for array in (Y, *arrays))
             return kernel(*flat).reshape(Y.shape)
 
-        def corrected(
-            by_twist: FloatArray,
-            by_velocity: FloatArray,
-            by_acceleration: FloatArray,
-            by_multiplier: FloatArray,
-        ) -> Weights:
-            by_velocity = by_velocity + each_node(rates.T, by_acceleration)
-            by_displacement = apply(simulation.tangent_forces, by_twist)
+        def corrected(by: NodeGradients) -> Weights:
+            by_velocity = by.velocity + each_node(rates.T, by.acceleration)
+            by_displacement = apply(simulation.tangent_forces, by.twist)
             by_displacement += apply(simulation.tangent_gradients, y_rate, by_velocity)
             of_rate = apply(simulation.tangent_forces, by_velocity)
             by_displacement += each_node(rates.T, of_rate)
             change = apply(simulation.inverse_tangent_forces, by_displacement)
-            return method.transposed_correction(change, by_multiplier, by_velocity)
+            return method.transposed_correction(change, by.multiplier, by_velocity)
 
         of_twist, of_velocity, none = np.zeros((3, *Y.shape))
         of_twist[-1], of_velocity[-1] = g.twist, g.velocity

@@ -1,13 +1,14 @@
 """Transposed equations of implicit steps whose rigid joints close in positions and velocities.
 
 At each of its nodes, such a step meets F(q, v, a, lambda) = 0, delta(q) = 0 and A v = k. Gradients
-turn into weights (w, u, s) of these, by the transpose of their rates: transposed steps of Newton's
+turn into weights (w, u, s) of these, by the transposed Jacobian: transposed steps of Newton's
 method, that is its factors, make it nearly 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,18 @@ from sparsebody.model.system import State
 Weights = tuple[FloatArray, FloatArray, FloatArray]
 """w (s, n_bodies, 6), u and s (s, n_rows) of F, delta and A v at s nodes."""
 
-Correct = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Weights]
-"""Weights, nearly, of gradients by twists, velocities, accelerations and multipliers."""
+
+class NodeGradients(NamedTuple):
+    """Gradients (s, n_bodies, 6) and, by multipliers, (s, n_rows) at s nodes."""
+
+    twist: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    multiplier: FloatArray
+
+
+Correct = Callable[[NodeGradients], Weights]
+"""Weights, nearly, of gradients."""
 
 
 class NodeEquations:
@@ -70,7 +81,7 @@ class NodeEquations:
             by_multiplier = np.zeros_like(u)
             for rows, weight, row in zip(self._rows, w, by_multiplier, strict=True):
                 rows.native.row_products(weight, row)
-            return joined(corrected(*self.gradients(w, u, v), by_multiplier))
+            return joined(corrected(NodeGradients(*self.gradients(w, u, v), by_multiplier)))
 
         def effect(z: FloatArray) -> FloatArray:
             """Weights of rows by their forces, as those of dependent ones are not unique."""
@@ -82,7 +93,7 @@ class NodeEquations:
             return np.append(z[: by_twist.size], forces)
 
         none = np.zeros((s, len(self._no_rows)))
-        right = joined(corrected(*by_nodes, none))
+        right = joined(corrected(NodeGradients(*by_nodes, none)))
         return split(solve_near_identity(product, right, effect))
 
     def gradients(

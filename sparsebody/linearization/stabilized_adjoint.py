@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody._core import simulation
-from sparsebody.arrays import FloatArray
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitStep
-from sparsebody.linearization.node_equations import NodeEquations, Weights
+from sparsebody.linearization.node_equations import NodeEquations, NodeGradients, Weights
 from sparsebody.linearization.state_gradients import StateGradient, transported
 
 
@@ -31,15 +30,10 @@ class StabilizedAdjoint(ImplicitAdjoint):
         node = NodeEquations(self, [end.state], end.acceleration[None], end.multiplier[None])
         by_end = g.twist[None], g.velocity[None], g.acceleration[None]
 
-        def corrected(
-            by_twist: FloatArray,
-            by_velocity: FloatArray,
-            by_acceleration: FloatArray,
-            by_multiplier: FloatArray,
-        ) -> Weights:
-            change = by_twist + c * by_velocity + b * by_acceleration
-            w, row = self._tape.corrections(change[0], by_multiplier[0])
-            u = self._tape.corrections(by_twist[0], np.zeros_like(row))[1]
+        def corrected(by: NodeGradients) -> Weights:
+            change = by.twist + c * by.velocity + b * by.acceleration
+            w, row = self._tape.corrections(change[0], by.multiplier[0])
+            u = self._tape.corrections(by.twist[0], np.zeros_like(row))[1]
             return -w[None], -u[None], (u - row)[None] / c
 
         weights = node.weights(by_end, c, corrected)
