@@ -97,11 +97,11 @@ inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2>
   }
 }
 
-// The twists (w, u) (n, 6) from poses to others, x += R u and q <- q exp(w), and B' (n, 6, 6), B the rates of the other
-// poses by them.
+// The twists (w, u) (n, 6) from poses to others, x += R u and q <- q exp(w), and B' (n, 6, 6), B the Jacobian of the
+// other poses by them.
 struct Displacements {
   Array<double, 2> twist;
-  Array<double, 3> transposed_rate;
+  Array<double, 3> transposed_jacobian;
 };
 
 inline Displacements displacements(const Poses& start, const Poses& end) {
@@ -120,8 +120,8 @@ inline Displacements displacements(const Poses& start, const Poses& end) {
       (a == 0 ? unit.x : a == 1 ? unit.y : unit.z) = 1.0;
       const Vec3<double> column = tangent(Motion<double>{-w, {}}, Motion<double>{unit, {}}).angular;
       for (int b = 0; b < 3; ++b) {
-        out.transposed_rate(i, b, a) = b == 0 ? column.x : b == 1 ? column.y : column.z;
-        out.transposed_rate(i, 3 + b, 3 + a) = turned.m[3 * b + a];
+        out.transposed_jacobian(i, b, a) = b == 0 ? column.x : b == 1 ? column.y : column.z;
+        out.transposed_jacobian(i, 3 + b, 3 + a) = turned.m[3 * b + a];
       }
     }
   }

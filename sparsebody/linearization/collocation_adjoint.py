@@ -5,7 +5,7 @@ With the rates W = (h tableau)^-1, Newton's method solves at each node, q = q_0 
     F(q_i, V_i, A_i, lambda_i) = 0,  delta(q_i) = 0,  A V_i = k,
     V_i = T(y_i) sum_j W_ij y_j + x_i,  A_i = sum_j W_ij (V_j - v_0),  J x_i + A_f' mu_i = 0,
 
-J and A_f being those of its factors. The transpose of the rates of all this by (y, lambda, x) turns
+J and A_f being those of its factors. The transposed Jacobian of all this by (y, lambda, x) turns
 gradients by the last node into weights (w, u, s) of F, delta and A V. Transposed steps of Newton's
 method, that is its factors, make it nearly 1; changes of J and A_f are left out, for x is as small
 as the error of the step. Hairer and Wanner (1996), sec. IV.8.

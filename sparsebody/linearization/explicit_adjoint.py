@@ -7,8 +7,8 @@ make, closed where the step closes it, with its acceleration:
 
 A' is that of the factors: of the open pose, or of the closed one of the stage before at the same
 time, by which a stage is closed too; `Adjoint.closing` turns gradients by x and d into weights p,
-and those of the changes of these equations are p nu' and p mu'. Left out are new factors on the way
-to a closed pose, made where it is far.
+and those of the changes of these equations are p nu' and p mu'. Left out are factors that are made
+anew before a pose is closed, where it is far.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _singular(time: float) -> SimulationError:
 
 
 class _EulerCurve:
-    """The way from the start of a step of semi-implicit Euler to its end, and the gradients."""
+    """A step of semi-implicit Euler from its start to its end, and the gradients."""
 
     node = np.ones(1)
 
@@ -317,18 +317,20 @@ class ExplicitAdjoint(Adjoint):
         first, at, h = start.state, self._at(dynamics), time - start.state.time
         nodes = np.cumsum(scheme.parts)[:-1]
         times = np.repeat([*(first.time + nodes * h).tolist(), time], 2).tolist()
-        way = [Motion(first, start.acceleration, stages.multiplier[0])]
+        motions = [Motion(first, start.acceleration, stages.multiplier[0])]
         for values, multiplier, at_time in zip(
             stages.values, stages.multiplier, times, strict=True
         ):
             acceleration = np.ascontiguousarray(values[:, 13:])
-            way.append(Motion(_state(values, at_time, first), acceleration, multiplier))
-        at.move_to(way[-1].state)
-        self.accelerated(at, way[-1].state, g, (way[-1].acceleration, way[-1].multiplier))
+            motions.append(Motion(_state(values, at_time, first), acceleration, multiplier))
+        at.move_to(motions[-1].state)
+        self.accelerated(
+            at, motions[-1].state, g, (motions[-1].acceleration, motions[-1].multiplier)
+        )
         by_wrench = np.zeros_like(g.twist)
         for k in reversed(range(len(scheme.parts))):
-            pair = way[max(2 * k - 1, 0)], way[2 * k].state
-            ends = way[2 * k + 1], way[2 * k + 2].state
+            pair = motions[max(2 * k - 1, 0)], motions[2 * k].state
+            ends = motions[2 * k + 1], motions[2 * k + 2].state
             g, by_wrench = part_back(self, at, *pair, *ends, h * scheme.parts[k], g, by_wrench)
         self.add_wrench(first.velocity, start.acceleration, by_wrench, g)
         return g
@@ -346,9 +348,9 @@ class ExplicitAdjoint(Adjoint):
         Returns that by the pose of the stage before, whose factors closed this one if it is given.
         """
         by_before = np.zeros_like(g.twist)
-        change, way = closed.velocity - opened.velocity, Displacement.between(opened, closed)
+        change, moved = closed.velocity - opened.velocity, Displacement.between(opened, closed)
         factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
-        distance = largest(way.twist) / self._length
+        distance = largest(moved.twist) / self._length
         tilt = largest(Displacement.between(factors, closed).twist) / self._length
         if tilt * max(largest(change) / speed, distance) <= _ROUNDED_TILT:
             factors = closed
@@ -359,16 +361,16 @@ class ExplicitAdjoint(Adjoint):
             across = at, factors, rows, none
             by_velocity, g.velocity[:], pi = self.closing(*across, inverse, g.velocity, 1.0)
             g.twist[:] += self.rows_vjp(rows, -pi)
-            back = inverse @ way.transposed_rate
+            back = inverse @ moved.transposed_jacobian
             by_pose, g.twist[:], pi = self.closing(*across, back, g.twist, 1.0)
             self.errors_vjp(rows, -pi)
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
-            g.twist[:] = way.of_start(g.twist)
+            g.twist[:] = moved.of_start(g.twist)
         by_factors = by_before if factors is before else g.twist
         at.move_to(factors)
         if is_moved:
-            by_factors += self.of_factors(at, factors, way.twist, by_pose)
+            by_factors += self.of_factors(at, factors, moved.twist, by_pose)
         if largest(change) > _ROUNDED_CORRECTION * speed:
             by_factors += self.of_factors(at, factors, change, by_velocity)
         return by_before

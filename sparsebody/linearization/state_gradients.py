@@ -9,7 +9,7 @@ With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a
 
 A pose at a displacement t with f = A_f' mu, t a function of f, that closes its joints, delta = 0,
 has gradients g by its twist that become p = (dt/df)' B' (g - E' kappa) by f, with A_f p = 0, for
-dq = Ad^-1 dq_o + B dt and E the rates of delta.
+dq = Ad^-1 dq_o + B dt and E the Jacobian of delta.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Displacement(NamedTuple):
     start: State
     end: State
     twist: FloatArray  # (n_bodies, 6)
-    transposed_rate: FloatArray  # (n_bodies, 6, 6) B', B the rates of the end by them
+    transposed_jacobian: FloatArray  # (n_bodies, 6, 6) B', B the Jacobian of the end by them
 
     @classmethod
     def between(cls, start: State, end: State) -> Displacement:
@@ -71,12 +71,12 @@ class Displacement(NamedTuple):
 
     def to_start(self, force: FloatArray) -> FloatArray:
         """Return moments and forces (n_bodies, 6) in the axes of the start."""
-        turn = self.transposed_rate[:, 3:, 3:]
+        turn = self.transposed_jacobian[:, 3:, 3:]
         return (force.reshape(-1, 2, 3) @ np.swapaxes(turn, 1, 2)).reshape(-1, 6)
 
     def to_end(self, force: FloatArray) -> FloatArray:
         """Return moments and forces (n_bodies, 6) in the axes of the end."""
-        return (force.reshape(-1, 2, 3) @ self.transposed_rate[:, 3:, 3:]).reshape(-1, 6)
+        return (force.reshape(-1, 2, 3) @ self.transposed_jacobian[:, 3:, 3:]).reshape(-1, 6)
 
 
 class LinearDynamics:

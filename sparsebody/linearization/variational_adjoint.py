@@ -65,47 +65,47 @@ def part_back(
     It begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end` v_1.
     """
     system, here = adjoint.system, predicted.state
-    way = Displacement.between(first, here)
-    slopes = native.discrete_rotation_slopes(np.ascontiguousarray(system.inertia), way.twist)
-    push, next_push = wrenches(adjoint, before), wrenches(adjoint, predicted)
-    p = np.hstack([slopes[0], system.mass[:, None] * way.twist[:, 3:]]) / h
-    p_end, push_end = way.to_end(p), way.to_end(push)
+    moved = Displacement.between(first, here)
+    slopes = native.discrete_rotation_slopes(np.ascontiguousarray(system.inertia), moved.twist)
+    wrench, next_wrench = wrenches(adjoint, before), wrenches(adjoint, predicted)
+    p = np.hstack([slopes[0], system.mass[:, None] * moved.twist[:, 3:]]) / h
+    p_end, wrench_end = moved.to_end(p), moved.to_end(wrench)
 
     at.move_to(here)
     weight, pi = at.solve(g.velocity, adjoint.size)
-    left = momenta(system, end.velocity) - p_end - 0.5 * h * next_push
-    nu = at.solve(left, largest(left))[1]
+    remaining = momenta(system, end.velocity) - p_end - 0.5 * h * next_wrench
+    nu = at.solve(remaining, largest(remaining))[1]
     rows = adjoint.rows_at(here, end.velocity)
     g.twist[:] += adjoint.of_rows(here, nu, weight)
     g.twist[:] += adjoint.rows_vjp(rows, -pi)
     adjoint.add_inertial(weight, end.velocity)
 
-    of_push = by_wrench + 0.5 * h * weight
+    by_next_wrench = by_wrench + 0.5 * h * weight
     by = StateGradient(g.twist, *np.zeros((2, *weight.shape)))
-    adjoint.add_wrench(predicted.state.velocity, predicted.acceleration, of_push, by)
+    adjoint.add_wrench(predicted.state.velocity, predicted.acceleration, by_next_wrench, by)
     adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
     put_in_plane(at.dynamics, by.twist)
     put_in_plane(at.dynamics, by.velocity)
     change = product(system.inverse_inertia, by.velocity)
     adjoint.add_inertial(change, here.velocity)
 
-    by_p, by_push = weight + change, 0.5 * h * change
-    turn = force_cross(by_p, p_end) + force_cross(by_push, push_end)  # of axes
+    by_p, by_first_wrench = weight + change, 0.5 * h * change
+    turn = force_cross(by_p, p_end) + force_cross(by_first_wrench, wrench_end)  # of axes
     turn[:, 3:] = 0.0
-    back = way.transposed_rate.copy()
+    back = moved.transposed_jacobian.copy()
     back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
     back[:, 3:, 3:] /= system.mass[:, None, None]
-    constant = way.to_start(by_p) + h * product(back, turn)
+    constant = moved.to_start(by_p) + h * product(back, turn)
     weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
     adjoint.errors_vjp(rows, -kappa)
     by_displacement = product(back, turn + by_end)
     by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]
-    adjoint.add_inertial(by_displacement, way.twist)
+    adjoint.add_inertial(by_displacement, moved.twist)
 
     at.move_to(first)
-    impulse = p - momenta(system, first.velocity) - 0.5 * h * push
+    impulse = p - momenta(system, first.velocity) - 0.5 * h * wrench
     mu = at.solve(impulse, largest(impulse))[1]
     adjoint.add_inertial(-weight, first.velocity)
-    twist = way.of_start(by_end) + adjoint.of_rows(first, mu, weight)
+    twist = moved.of_start(by_end) + adjoint.of_rows(first, mu, weight)
     start = StateGradient(twist, momenta(system, weight), np.zeros_like(weight))
-    return start, way.to_start(by_push) + 0.5 * h * weight
+    return start, moved.to_start(by_first_wrench) + 0.5 * h * weight
