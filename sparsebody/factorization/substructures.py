@@ -3,15 +3,16 @@
 Bodies are cut into parts of some hundred freedoms. In each part the joints inside (I) are
 eliminated by LDL'; what remains for the joints between parts (J) is F = A_J P A_J', where P
 projects on the motions that the joints inside leave to a part: those of a floating rigid body, and
-its mobility. With an orthonormal basis N of them P = N N', so that F = G G' with G = A_J N is the
+its mobility. With delta P = 1 / (1 + A_I' A_I / delta) = N N', N of orthogonal columns, whose sizes
+tell how little the joints hold these motions; so F = G G' with G = A_J N is the
 system of a smaller mechanism, which has a body for each part, with as many freedoms as the part has
 motions, and a joint for each pair of parts. It is cut into parts again, until one is left. So the
 memory is O(n) where parts have few motions, as in cubes, in which a separator is much larger.
 
     (A A')^-1 = [1 -S^-1 A_I A_J'; 0 1] [S^-1 0; 0 F^-1] [1 0; -A_J A_I' S^-1 1],   S = A_I A_I'
 
-Motions are found by projecting random vectors. Where they are in doubt, as near singular poses, F
-is approximate, and each of these costs a conjugate gradient step or two.
+Motions are found by projecting random vectors. Those that are left out make F approximate, which
+costs conjugate gradient steps.
 
 Farhat and Roux (1991), Int. J. Numer. Meth. Engng 32:1205, on floating substructures; Smith,
 Bjorstad and Gropp (1996), Domain Decomposition, ch. 4; Halko, Martinsson and Tropp (2011), SIAM
@@ -47,7 +48,7 @@ from sparsebody.sparse.pattern import BlockPattern, check_order, positions
 
 MOST_FREEDOMS = 500  # of a part
 RIGID, EXTRA_VECTORS = 6, 6  # motions of a part at least expected, and random ones beyond them
-MOTION_TOLERANCE = 1e-6  # of what is left of a random vector, relative to the largest
+MOTION_TOLERANCE = 1e-10  # of what A leaves of a random vector, relative to the largest
 RANGE_TOLERANCE = 1e-7  # relative, of rows of G
 SHIFTED_REDUCTION = 1e-10  # of the residual, where delta is no rounding
 MOST_SHIFTED_STEPS = 500
@@ -85,7 +86,7 @@ class Part:
     position: int  # the last of its blocks in the order
     factor: MultifrontalSymbolic
     rows: FloatArray = field(init=False)
-    motions: FloatArray = field(init=False)  # (n_primal_rows, k), orthonormal
+    motions: FloatArray = field(init=False)  # (n_primal_rows, k) N, orthogonal
 
     def eliminate(self, rows: FloatArray, delta: float) -> None:
         """Factorize [1 A'; A -delta]."""
@@ -98,19 +99,30 @@ class Part:
         return xy[: len(f)], xy[len(f) :]
 
     def find_motions(self) -> None:
-        """Find what A leaves: the range of the projection, by as many random vectors as needed."""
+        """Find N with P = N N', by as many random vectors as its range needs.
+
+        Motions that the rows hardly hold count by how little: P is 1 / (1 + A' A / delta).
+        """
         n, nothing = self.primal.stop - self.primal.start, np.zeros(len(self.rows))
-        random, projected = np.random.default_rng(0), np.zeros((0, n))
+        random, projected = np.random.default_rng(0), np.zeros((n, 0))
         n_vectors = min(max(RIGID, n - len(self.rows)) + EXTRA_VECTORS, n)
+
+        def project(vectors: FloatArray) -> FloatArray:
+            columns = [self.solve(v, nothing)[0] for v in vectors.T]
+            return np.array(columns).reshape(-1, n).T
+
         while True:
-            more = random.normal(size=(n_vectors - len(projected), n))
-            projected = np.vstack([projected, *(self.solve(v, nothing)[0] for v in more)])
-            square, turn = np.linalg.eigh(projected @ projected.T)
-            present = square > MOTION_TOLERANCE**2 * max(square[-1], 1.0)
+            more = random.normal(size=(n, n_vectors - projected.shape[1]))
+            projected = np.hstack([projected, project(more)])
+            basis, size, _ = np.linalg.svd(projected, full_matrices=False)
+            present = size > MOTION_TOLERANCE * max(size.max(initial=0.0), 1.0)
             if n_vectors == n or np.count_nonzero(present) < n_vectors:
                 break
             n_vectors = min(2 * n_vectors, n)
-        self.motions = projected.T @ (turn[:, present] / np.sqrt(square[present]))
+        basis = basis[:, present]
+        share, turn = np.linalg.eigh(basis.T @ project(basis))
+        is_left = share > MOTION_TOLERANCE
+        self.motions = basis @ (turn[:, is_left] * np.sqrt(share[is_left]))
 
 
 @dataclass(eq=False)
