@@ -49,6 +49,7 @@ from sparsebody.sparse.pattern import BlockPattern, check_order, positions
 MOST_FREEDOMS = 500  # of a part
 RIGID, EXTRA_VECTORS = 6, 6  # motions of a part at least expected, and random ones beyond them
 MOTION_TOLERANCE = 1e-10  # of what A leaves of a random vector, relative to the largest
+_ROUNDING = 1e-13  # of products with P
 RANGE_TOLERANCE = 1e-7  # relative, of rows of G
 SHIFTED_REDUCTION = 1e-10  # of the residual, where delta is no rounding
 MOST_SHIFTED_STEPS = 500
@@ -101,28 +102,26 @@ class Part:
     def find_motions(self) -> None:
         """Find N with P = N N', by as many random vectors as its range needs.
 
-        Motions that the rows hardly hold count by how little: P is 1 / (1 + A' A / delta).
+        Motions that the rows hardly hold count by how little: P is 1 / (1 + A' A / delta), and
+        P V (V' P V)^-1 V' P, of random V with as many columns as its rank, is P (Nystrom's way).
         """
         n, nothing = self.primal.stop - self.primal.start, np.zeros(len(self.rows))
-        random, projected = np.random.default_rng(0), np.zeros((n, 0))
+        random = np.random.default_rng(0)
+        vectors, projected = np.zeros((2, 0, n))
         n_vectors = min(max(RIGID, n - len(self.rows)) + EXTRA_VECTORS, n)
-
-        def project(vectors: FloatArray) -> FloatArray:
-            columns = [self.solve(v, nothing)[0] for v in vectors.T]
-            return np.array(columns).reshape(-1, n).T
-
         while True:
-            more = random.normal(size=(n, n_vectors - projected.shape[1]))
-            projected = np.hstack([projected, project(more)])
-            basis, size, _ = np.linalg.svd(projected, full_matrices=False)
-            present = size > MOTION_TOLERANCE * max(size.max(initial=0.0), 1.0)
+            more = random.normal(size=(n_vectors - len(vectors), n))
+            vectors = np.vstack([vectors, more])
+            projected = np.vstack([projected, *(self.solve(v, nothing)[0] for v in more)])
+            square, turn = np.linalg.eigh(vectors @ projected.T)
+            is_positive = square > _ROUNDING * max(square[-1], 1.0)
+            root = projected.T @ (turn[:, is_positive] / np.sqrt(square[is_positive]))
+            basis, size, _ = np.linalg.svd(root, full_matrices=False)
+            present = size**2 > MOTION_TOLERANCE
             if n_vectors == n or np.count_nonzero(present) < n_vectors:
                 break
             n_vectors = min(2 * n_vectors, n)
-        basis = basis[:, present]
-        share, turn = np.linalg.eigh(basis.T @ project(basis))
-        is_left = share > MOTION_TOLERANCE
-        self.motions = basis @ (turn[:, is_left] * np.sqrt(share[is_left]))
+        self.motions = basis[:, present] * size[present]
 
 
 @dataclass(eq=False)
