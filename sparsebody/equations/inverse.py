@@ -403,7 +403,7 @@ class InverseMethod(ABC):
         multiplier, system = balance.multiplier, self.system
         if not balance.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(desired.constraint)
-            multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
+            multiplier = minimum_norm(matrix, multiplier)
         wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]

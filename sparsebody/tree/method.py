@@ -25,7 +25,6 @@ from sparsebody.equations.system_motion import (
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
-from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
 from sparsebody.tree.recursions import checked_coordinates
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -221,7 +220,7 @@ def accelerations_of(
     residual = _residual(problem, bodies, tau, transmitted)
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
-        multiplier = accelerations.minimum_norm(constraint_matrix(matrix), multiplier)
+        multiplier = accelerations.minimum_norm(matrix, multiplier)
     wrenches = accelerations.joint_reactions(system, problem.state, subspace, multiplier)
     return Accelerations(bodies, multiplier, wrenches, residual, solution.dropped_residual)
 
