@@ -25,12 +25,9 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced, joint_motion
-from sparsebody.model.bodies import Frames
+from sparsebody.model import Frames, JointType, Mechanism, State, System
 from sparsebody.model.connections import distinct_types
 from sparsebody.model.forces import JointForce
-from sparsebody.model.joints import JointType
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation
 from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
 

@@ -8,8 +8,7 @@ from sparsebody._core import joints, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, prescribed_motion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix
 
 
 @dataclass(frozen=True, eq=False)

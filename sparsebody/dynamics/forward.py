@@ -18,17 +18,15 @@ from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estima
 from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
 from sparsebody.dynamics.preparation import AUTO, Formulation, SolverChoice, SolverOptions
 from sparsebody.dynamics.reductions import PlanarAssembler
-from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
-from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations import Accelerations, SystemMotion, consistent_state
+from sparsebody.equations.accelerations import joint_reactions, minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
-from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.subgroups import Subgroup, describe, loop_classes, redundant_subgroups
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse import RankDecision, constraint_matrix
 from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]

@@ -10,16 +10,13 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.dynamics.reductions import independent_rows
-from sparsebody.equations import inverse
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion, Freedom
-from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
+from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse
+from sparsebody.equations.inverse import ActuatorRows, Balance, DesiredMotion, Freedom
+from sparsebody.equations.system_motion import checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix
 from sparsebody.tolerances import MOTION_TOLERANCE
 
 PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias

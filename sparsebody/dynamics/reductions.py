@@ -35,16 +35,13 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.factorization.unit_factors import safe_order
-from sparsebody.model.joints import PointOnPlane
+from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import THROUGH_POINT
 from sparsebody.model.subgroups.ground_motion import KEEP_DIRECTIONS, GroundMotion
-from sparsebody.model.system import State, System
-from sparsebody.sparse import rank
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank
 from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
-from sparsebody.sparse.saddle import SaddleMatrix, largest_eigenvalue
+from sparsebody.sparse.saddle import largest_eigenvalue
 from sparsebody.spatial import rotation_from_quaternion
 
 

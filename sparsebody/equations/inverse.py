@@ -20,8 +20,7 @@ from sparsebody.errors import ModelError, MotionError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import MOTION_TOLERANCE
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates

@@ -15,9 +15,7 @@ from sparsebody import tolerances
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
-from sparsebody.sparse import saddle
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix, saddle
 from sparsebody.tolerances import DEPENDENCE_TOLERANCE, LARGEST_INVERSE
 
 REMEDY = (

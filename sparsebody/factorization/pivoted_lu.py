@@ -12,9 +12,8 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import backend, layouts
-from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern, check_order
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix, ordering_metrics
+from sparsebody.sparse.pattern import check_order
 
 MOST_ROWS = 16_000  # of a dense matrix: 2 GB
 LARGEST_BAND = 2e9  # bytes

@@ -19,8 +19,6 @@ Bjorstad and Gropp (1996), Domain Decomposition, ch. 4; Halko, Martinsson and Tr
 Review 53:217, on random ranges.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

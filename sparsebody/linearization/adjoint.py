@@ -32,20 +32,12 @@ from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitT
 from sparsebody.linearization.stabilized_adjoint import StabilizedAdjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.implicit.step_equations import n_rows
-from sparsebody.simulation.integrators import (
-    INTEGRATORS,
-    Collocation,
-    Composition,
-    Integrator,
-    Tableau,
-)
+from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
 from sparsebody.simulation.options import (
     EVERY_STEP,
-    Method,
-    Recording,
-    Solver,
     check_dynamics,
     check_positive,
     n_whole_steps,
@@ -54,7 +46,7 @@ from sparsebody.simulation.options import (
 )
 from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
 from sparsebody.simulation.stabilization import check_is_closed
-from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
+from sparsebody.simulation.trajectory import Header, MemoryRecorder
 
 ADJOINT_METHODS = (
     "rk4",

@@ -11,8 +11,6 @@ method, that is its factors, make it nearly 1; changes of J and A_f are left out
 as the error of the step. Hairer and Wanner (1996), sec. IV.8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ and those of the changes of these equations are p nu' and p mu'. Left out are fa
 anew before a pose is closed, where it is far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple

@@ -13,8 +13,6 @@ solutions are refined with products by J'. Of starting values, changes of K / b 
 multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar

@@ -25,14 +25,9 @@ from scipy.sparse import coo_array, csc_array, hstack, vstack
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.dynamics import Formulation, ForwardDynamics
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations import SystemMotion, consistent_state
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.joint_motion import (
-    JointMotion,
-    body_rotations,
-    joint_motion,
-)
+from sparsebody.kinematics.joint_motion import JointMotion, body_rotations, joint_motion
 from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations

@@ -5,8 +5,6 @@ turn into weights (w, u, s) of these, by the transposed Jacobian: transposed ste
 method, that is its factors, make it nearly 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ d(dv_1/dt) = b d; x, which is as small as the error of a step, adds to twists al
 and A_f are left out. Arnold, Brüls and Cardona (2015), Numer. Math. 129:149.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody._core import simulation

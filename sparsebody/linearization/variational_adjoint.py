@@ -11,8 +11,6 @@ part before. Gradients by p are those of `Adjoint.closing`. Hairer, Lubich, Wann
 VII.1.4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -13,15 +13,8 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations import accelerations
-from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.system_motion import (
-    SystemMotion,
-    checked_vectors,
-    joint_ends,
-    model_loads,
-    padded,
-)
+from sparsebody.equations import Accelerations, SystemMotion, accelerations
+from sparsebody.equations.system_motion import checked_vectors, joint_ends, model_loads, padded
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state

@@ -12,8 +12,7 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError, check_name
-from sparsebody.model.joints import Free
-from sparsebody.model.system import System
+from sparsebody.model import Free, System
 from sparsebody.tree.fronts import least_fronts
 from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, SpanningTree
 
