@@ -5,18 +5,19 @@ y of [1 0; -J 1] [x; y] = [dx; 0], and J' w likewise of the transposed matrix.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
+from sparsebody.errors import ModelError, ShapeError, required_package
 from sparsebody.linearization.vector_functions import (
     FIRST_ORDER_ONLY,
     AccelerationFunction,
     SimulationFunction,
     VectorFunction,
+    by_keywords,
     simulation_times,
     size_of,
     split,
@@ -56,7 +57,8 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
     UnknownNameError
         At a call, for a name that is none.
     """
-    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+    on_arrays = partial(_on_arrays, _jax())
+    return by_keywords(on_arrays, lambda names: AccelerationFunction(system, state, names))
 
 
 def jax_simulation(
@@ -89,30 +91,18 @@ def jax_simulation(
     MissingDependencyError, ShapeError, UnknownNameError
         As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    times = simulation_times(duration, step, options)
-    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
-
-
-def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
-    """Return f(**values), built by make(sorted names) and cached per set of names."""
-    _jax()
-    function_of = cache(lambda names: _on_arrays(make(names)))
-    return lambda **values: function_of(tuple(sorted(values)))(values)
+    options |= simulation_times(duration, step, options)
+    on_arrays = partial(_on_arrays, _jax())
+    return by_keywords(on_arrays, lambda names: SimulationFunction(system, state, names, **options))
 
 
 def _jax() -> Any:
-    try:
-        import jax
-    except ImportError as error:
-        raise MissingDependencyError(
-            "functions of JAX arrays need JAX; install it with: pip install 'sparsebody[jax]'"
-        ) from error
-    return jax
+    return required_package("jax", "functions of JAX arrays need JAX", "jax")
 
 
-def _on_arrays(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+def _on_arrays(jax: Any, function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     """Return the function of a dictionary of arrays."""
-    jax, vector_function = _jax(), _on_vectors(function)
+    vector_function = _on_vectors(jax, function)
 
     def on_arrays(values: dict[str, Any]) -> tuple[Any, ...]:
         if not jax.config.jax_enable_x64:
@@ -128,9 +118,9 @@ def _on_arrays(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any
     return on_arrays
 
 
-def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
+def _on_vectors(jax: Any, function: VectorFunction) -> Callable[[Any], Any]:
     """Return the function of a vector, with its derivatives."""
-    jax, n, m = _jax(), size_of(function.inputs), size_of(function.outputs)
+    n, m = size_of(function.inputs), size_of(function.outputs)
 
     def call(method: Callable[..., FloatArray], size: int, *vectors: Any) -> Any:
         def on_parts(*parts: Any) -> FloatArray:

@@ -1,18 +1,19 @@
 """Accelerations and simulations as functions of PyTorch tensors, with derivatives."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
+from sparsebody.errors import ModelError, ShapeError, required_package
 from sparsebody.linearization.vector_functions import (
     FIRST_ORDER_ONLY,
     AccelerationFunction,
     SimulationFunction,
     VectorFunction,
+    by_keywords,
     simulation_times,
     split,
 )
@@ -50,7 +51,8 @@ def torch_accelerations(
     UnknownNameError
         At a call, for a name that is none.
     """
-    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+    on_arrays = partial(_on_tensors, _torch())
+    return by_keywords(on_arrays, lambda names: AccelerationFunction(system, state, names))
 
 
 def torch_simulation(
@@ -83,30 +85,21 @@ def torch_simulation(
     MissingDependencyError, ShapeError, UnknownNameError
         As of `torch_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    times = simulation_times(duration, step, options)
-    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
-
-
-def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
-    """Return functions that are made of the names of their variables, as one of keywords."""
-    _torch()
-    of = cache(lambda names: _on_tensors(make(names)))
-    return lambda **values: of(tuple(sorted(values)))(values)
+    options |= simulation_times(duration, step, options)
+    on_arrays = partial(_on_tensors, _torch())
+    return by_keywords(on_arrays, lambda names: SimulationFunction(system, state, names, **options))
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "functions of tensors need PyTorch; install it with: pip install 'sparsebody[torch]'"
-        ) from error
-    return torch
+    return required_package("torch", "functions of tensors need PyTorch", "torch")
 
 
-def _on_tensors(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+def _on_tensors(
+    torch: Any, function: VectorFunction
+) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     """Return the function of a dictionary of tensors."""
-    torch, vector_function = _torch(), _on_vectors(function)
+    products = _operation(torch, function.vjp), _operation(torch, function.jvp)
+    vector_function = _operation(torch, function.value, *products)
 
     def on_tensors(values: dict[str, Any]) -> tuple[Any, ...]:
         values = {name: torch.as_tensor(value) for name, value in values.items()}
@@ -121,25 +114,19 @@ def _on_tensors(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[An
     return on_tensors
 
 
-def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
-    """Return the function of a vector, with its derivatives."""
-    products = _operation(function.vjp), _operation(function.jvp)
-    return _operation(function.value, *products)
-
-
 def _first_order_only(*_: Any) -> Any:
     raise ModelError(FIRST_ORDER_ONLY)
 
 
 def _operation(
+    torch: Any,
     method: Callable[..., FloatArray],
     vjp: Callable[..., Any] = _first_order_only,
     jvp: Callable[..., Any] = _first_order_only,
 ) -> Callable[..., Any]:
     """Return a method on NumPy's vectors as an operation on tensors."""
-    torch = _torch()
 
-    class Operation(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class Operation(torch.autograd.Function):  # type: ignore[misc]
         """y = f(x), with J' w and J dx."""
 
         @staticmethod

@@ -6,8 +6,9 @@ f takes q / |q|: dq turns a body by w = 2 Im(q^-1 dq) in body axes, so that a gr
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,15 @@ class VectorFunction(ABC):
         for name, shape in self.inputs.items():
             if np.shape(values[name]) != shape:
                 raise ShapeError(f"{name} has shape {np.shape(values[name])}, not {shape}")
+
+
+def by_keywords(
+    on_arrays: Callable[[VectorFunction], Callable[[dict[str, Any]], Any]],
+    of_names: Callable[[tuple[str, ...]], VectorFunction],
+) -> Callable[..., Any]:
+    """Return a function of keywords, made once for each set of names, by that of vectors."""
+    function_of = cache(lambda names: on_arrays(of_names(names)))
+    return lambda **values: function_of(tuple(sorted(values)))(values)
 
 
 def size_of(shapes: Shapes) -> int:
