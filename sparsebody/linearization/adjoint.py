@@ -26,10 +26,13 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization.checkpoints import interval_of
-from sparsebody.linearization.collocation_adjoint import CollocationAdjoint, CollocationTape
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
-from sparsebody.linearization.stabilized_adjoint import StabilizedAdjoint
+from sparsebody.linearization.node_adjoints import (
+    CollocationAdjoint,
+    CollocationTape,
+    StabilizedAdjoint,
+)
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
@@ -289,14 +292,14 @@ def simulate_with_pullback(
     if isinstance(INTEGRATORS[options.method], Integrator):
         prepared = without_subgroups(prepared)  # of poses that are put back there is no adjoint
         run.stepper = tape = Tape(run.problem, prepared, interval)
-        adjoint = partial(ExplicitAdjoint, tape, system, function)
+        adjoint = partial(ExplicitAdjoint, tape)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
         run.stepper = nodes_tape = CollocationTape(run.problem, interval)
-        adjoint = partial(CollocationAdjoint, nodes_tape, run.problem, prepared, function)
+        adjoint = partial(CollocationAdjoint, nodes_tape, prepared)
     else:
         run.stepper = implicit = ImplicitTape(run.problem, interval)
         of_method = StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
-        adjoint = partial(of_method, implicit, prepared, function)
+        adjoint = partial(of_method, implicit, prepared)
     return Pullback(run.to(duration, False), adjoint, nodes)
 
 

@@ -335,18 +335,14 @@ class Derivatives(BriefRepr):
         return self.evaluation.system
 
     @cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return shapes_of(self.system)
-
-    @cached_property
     def _residuals(self) -> Residuals:
         at = self.evaluation.state, self.acceleration, self.multiplier
         return Residuals(self.system, *at, with_geometry=True)
 
     def shape(self, variable: str) -> tuple[int, ...]:
         """Return the shape of a variable; UnknownNameError if it is none."""
-        check_name(variable, tuple(self._shapes), "variable")
-        return self._shapes[variable]
+        check_name(variable, tuple(self._residuals.shapes), "variable")
+        return self._residuals.shapes[variable]
 
     def jvp(self, **directions: FloatArray) -> Tangent:
         """Return the changes along directions of the variables given by name.
@@ -356,7 +352,9 @@ class Derivatives(BriefRepr):
         ModelError for a number that is not finite.
         """
         if not directions:
-            raise ShapeError(f"no direction: give one or more of {', '.join(self._shapes)}")
+            raise ShapeError(
+                f"no direction: give one or more of {', '.join(self._residuals.shapes)}"
+            )
         along: dict[str, FloatArray] = {}
         tail = None
         for name, direction in directions.items():
@@ -396,7 +394,9 @@ class Derivatives(BriefRepr):
         ]
         if not tail:
             return self._gradients(*full)
-        gradients = {name: np.empty((*shape, *tail)) for name, shape in self._shapes.items()}
+        gradients = {
+            name: np.empty((*shape, *tail)) for name, shape in self._residuals.shapes.items()
+        }
         for i in range(tail[0]):
             for name, gradient in self._gradients(*(weight[..., i] for weight in full)).items():
                 gradients[name][..., i] = gradient

@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
 from scipy.signal import StateSpace
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.dynamics import Formulation, ForwardDynamics
 from sparsebody.equations import SystemMotion, consistent_state
@@ -94,7 +94,9 @@ class Linearization:
         n, m = 6 * system.n_bodies, system.n_rows
         control = None if body_force is None else lambda time, state: body_force
         constant, k, w = springs_as_stretches(system, state)
-        equations = StepEquations(constant, _no_compliance(system), control)
+        first_entry = offsets(np.diff(system.first_row) ** 2)
+        rigid = Compliance(np.zeros(first_entry[-1]), first_entry, np.zeros(m))
+        equations = StepEquations(constant, rigid, control)
         equations.begin(state)
         equations.acceleration[:], equations.multiplier[:m] = acceleration, -multiplier
         equations.evaluate()
@@ -252,13 +254,6 @@ class Linearization:
     def applied(self) -> FloatArray:
         """(n_bodies, 6) all loads of the motion, weights included, in body coordinates."""
         return SystemMotion(self.system, self.state).applied
-
-
-def _no_compliance(system: System) -> Compliance:
-    first_entry = np.concatenate([[0], np.cumsum(np.diff(system.first_row) ** 2)])
-    return Compliance(
-        np.zeros(first_entry[-1]), first_entry.astype(np.intp), np.zeros(system.n_rows)
-    )
 
 
 def linearize(

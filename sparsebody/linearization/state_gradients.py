@@ -28,8 +28,8 @@ from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
 from sparsebody.model.system import State, System
-from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.stabilization import largest
+from sparsebody.simulation.stepping import Problem
 
 _NOTHING = np.zeros(0)
 # Residuals of iterations, relative: sought, rounding if they no longer shrink, and too large
@@ -54,8 +54,6 @@ class StateGradient(NamedTuple):
 class Displacement(NamedTuple):
     """The twists t = (w, u) from poses to others, x += R u and q <- q exp(w)."""
 
-    start: State
-    end: State
     twist: FloatArray  # (n_bodies, 6)
     transposed_jacobian: FloatArray  # (n_bodies, 6, 6) B', B the Jacobian of the end by them
 
@@ -63,11 +61,7 @@ class Displacement(NamedTuple):
     def between(cls, start: State, end: State) -> Displacement:
         """Return that between the poses of states."""
         poses = ((state.position, state.orientation) for state in (start, end))
-        return cls(start, end, *native.displacements(*poses))
-
-    def of_start(self, by_end: FloatArray) -> FloatArray:
-        """Return the gradient (n_bodies, 6) by the start, with t as it is, of that by the end."""
-        return transported(self.start, self.end, by_end)
+        return cls(*native.displacements(*poses))
 
     def to_start(self, force: FloatArray) -> FloatArray:
         """Return moments and forces (n_bodies, 6) in the axes of the start."""
@@ -155,10 +149,9 @@ class Adjoint:
     of what it turns back.
     """
 
-    def __init__(
-        self, system: System, control: Control | None, with_geometry: bool = False
-    ) -> None:
-        self.system, self.control, self.with_geometry = system, control, with_geometry
+    def __init__(self, problem: Problem, with_geometry: bool = False) -> None:
+        system = self.system = problem.system
+        self.control, self.with_geometry = problem.control, with_geometry
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
         missing = () if with_geometry else GEOMETRY
@@ -234,7 +227,8 @@ class Adjoint:
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
         g.velocity[:] = momenta(self.system, by_velocity)
         by_pose, pi = at.solve(g.twist, self.size)
-        self.add_errors(state, -pi)
+        if self.with_geometry:
+            self.errors_vjp(self.rows_at(state, np.zeros_like(by_pose)), -pi)
         g.twist[:] = momenta(self.system, by_pose)
         return by_velocity, by_pose
 
@@ -316,13 +310,8 @@ class Adjoint:
         self._add_geometry(by)
         return by["position"]
 
-    def add_errors(self, state: State, multiplier: FloatArray) -> None:
-        """Add the gradients by geometry of multiplier' delta, of closed joints."""
-        if self.with_geometry:
-            self.errors_vjp(self.rows_at(state, np.zeros_like(state.velocity)), multiplier)
-
     def errors_vjp(self, rows: Residuals, multiplier: FloatArray) -> None:
-        """Add the same, of `rows_at` a state."""
+        """Add the gradients by geometry of multiplier' delta, of closed joints, of `rows_at`."""
         if self.with_geometry:
             self._add_geometry(rows.error_vjp(multiplier))
 
