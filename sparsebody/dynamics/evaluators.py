@@ -82,9 +82,15 @@ class Evaluator(ABC):
             assembler.assemble(state, body_force, stabilization)
             return self.solve_assembled(state, acceleration, multiplier)
         outputs = acceleration, multiplier
-        return self.accept(
-            assembler.call(self.fused, state, body_force, stabilization, outputs), state
-        )
+        outcome = assembler.call(self.fused, state, body_force, stabilization, outputs)
+        status, residual, correction = outcome
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._factorized = assembler.assembly
+            return checked(residual, state.time)
+        if status != REGULAR:
+            assembler.check(status, state)
+            self._examine(status, state.time)
+        raise inaccurate(state.time)
 
     def solve_assembled(
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
@@ -102,17 +108,6 @@ class Evaluator(ABC):
     def accept_assembled(self) -> None:
         """Note that the native factors are those of the newest assembly."""
         self._factorized = self.assembler.assembly
-
-    def accept(self, outcome: tuple[int, float, float], state: State) -> float:
-        """Return the relative residual of what `fused` has returned; errors as in `solve`."""
-        status, residual, correction = outcome
-        if status == REGULAR and not correction > ROUGH_CORRECTION:
-            self._factorized = self.assembler.assembly
-            return checked(residual, state.time)
-        if status != REGULAR:
-            self.assembler.check(status, state)
-            self._examine(status, state.time)
-        raise inaccurate(state.time)
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma; return the relative residual.

@@ -206,27 +206,6 @@ def reduction_pays(reduced: BlockPattern, unreduced: BlockPattern, ordering: str
     return less + CHANGE_OF_BASIS * reduced.n_primal < more
 
 
-def choose_quasi_definite(
-    pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
-) -> SolverChoice:
-    """Return the pair for all rows; UnknownNameError if the factorization needs a rank decision."""
-    if factorization not in ("auto", *PRECONDITIONERS):
-        raise UnknownNameError(
-            f"factorization is {factorization!r}, which needs independent rows; without a decision "
-            f"on the rank give one of auto, {', '.join(PRECONDITIONERS)}"
-        )
-    # parts by positions have the fewest motions; factors of all rows of cubes, the fewest entries
-    by_positions = "geometric-dissection" if ordering == "auto" else ordering
-    names = [factorization] if factorization != "auto" else [*filter(is_available, PRECONDITIONERS)]
-    choice = choose_solver(pattern, by_positions, names, positions)
-    if ordering != "auto" or factorization == "iterative":
-        return choice
-    direct = [name for name in names if name != "iterative"]  # whose times depend on the order
-    if choice.predicted > LONG:
-        return choice
-    return min(choice, choose_solver(pattern, ordering, direct), key=lambda c: c.predicted)
-
-
 def _best(
     pattern: BlockPattern,
     names: list[str],
@@ -336,12 +315,24 @@ def prepared_unreduced(
 
 
 def prepared_for_krylov(system: System, state: State, options: SolverOptions) -> Preparation:
-    """Keep all rows, without any decision on them."""
-    structure, factorization = kkt_structure(system), options.factorization
+    """Keep all rows, without any decision; UnknownNameError if the factorization needs one."""
+    structure, ordering = kkt_structure(system), options.ordering
+    pattern, factorization = structure.pattern, options.factorization
     if options.redundancy == "auto" and factorization not in PRECONDITIONERS:
         factorization = "auto"
-    names = options.ordering, factorization
-    choice = choose_quasi_definite(structure.pattern, *names, state.position)
+    if factorization not in ("auto", *PRECONDITIONERS):
+        raise UnknownNameError(
+            f"factorization is {factorization!r}, which needs independent rows; without a decision "
+            f"on the rank give one of auto, {', '.join(PRECONDITIONERS)}"
+        )
+    # parts by positions have the fewest motions; factors of all rows of cubes, the fewest entries
+    by_positions = "geometric-dissection" if ordering == "auto" else ordering
+    names = [factorization] if factorization != "auto" else [*filter(is_available, PRECONDITIONERS)]
+    choice = choose_solver(pattern, by_positions, names, state.position)
+    if ordering == "auto" and factorization != "iterative" and choice.predicted <= LONG:
+        direct = [name for name in names if name != "iterative"]  # whose times depend on the order
+        other = choose_solver(pattern, ordering, direct)
+        choice = min(choice, other, key=lambda c: c.predicted)
     assembler = SpatialAssembler(system, structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
 

@@ -137,7 +137,10 @@ class PlanarAssembler(Assembler):
         system, n = structure.system, structure.system.n_bodies
         planar = PlanarRows(system, normals, solver.threads)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
-        bodies = _by_first_dual(structure.pattern.ends[duals], n)
+        ends = structure.pattern.ends[duals].ravel()
+        first = np.full(n + 1, ends.size)  # dual block of each primal one; the last is the world's
+        first[ends[::-1]] = np.arange(ends.size)[::-1]
+        bodies = np.argsort(first[:n], kind="stable")  # in the order in which dual ones meet them
         super().__init__(system, structure, bodies, duals, planar.terms)
         self.reaction_tree = tree
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
@@ -166,13 +169,6 @@ class PlanarAssembler(Assembler):
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
         return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
-
-
-def _by_first_dual(ends: IntArray, n: int) -> IntArray:
-    """Return the primal blocks in the order in which the dual ones meet them."""
-    first = np.full(n + 1, ends.size)  # the last entry is the world's
-    first[ends.ravel()[::-1]] = np.arange(ends.size)[::-1]
-    return np.argsort(first[:n], kind="stable")
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
@@ -332,15 +328,6 @@ def reduction(
     return Reduction(structure, decision, assembler, bodies)
 
 
-def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:
-    """Return an order with the joints of bodies with less than six freedoms after both bodies."""
-    n = pattern.n_primal
-    has_less = np.append(freedoms < 6, False)[pattern.ends].any(axis=1)
-    sizes = pattern.block_sizes.copy()
-    sizes[n:] += 6 * has_less  # more than a body has
-    return safe_order(BlockPattern(sizes, pattern.ends), order)
-
-
 def _on_the_world(pattern: BlockPattern, is_held: BoolArray) -> BlockPattern:
     """Return a pattern with one more row of nothing, to the world, for bodies of fewer freedoms."""
     bodies = np.flatnonzero(is_held)
@@ -453,7 +440,11 @@ class SubgroupAssembler(SpatialAssembler):
         tree: ReactionTree,
         solver: Solver,
     ) -> None:
-        order = _order_with_freedoms(structure.pattern, solver.order, subgroups.freedoms)
+        pattern, n = structure.pattern, structure.pattern.n_primal
+        has_less = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)
+        sizes = pattern.block_sizes.copy()
+        sizes[n:] += 6 * has_less  # more than a body has: these joints come after both bodies
+        order = safe_order(BlockPattern(sizes, pattern.ends), solver.order)
         super().__init__(structure.system, structure, solver._replace(order=order), left_out)
         self._arguments = subgroups, structure, left_out, tree, solver
         self.reaction_tree, fixed = tree, subgroups.fixed

@@ -355,12 +355,7 @@ class InverseMethod(ABC):
         violation = desired.check_constraints(self.tolerance)
         rows = actuator_rows(system, self.actuators, desired.joints)
         balance = self.solve(desired, rows)
-        residual = self._check_balance(desired, rows, balance)
-        return self._forces(desired, balance, residual, violation)
-
-    def _check_balance(self, desired: DesiredMotion, rows: ActuatorRows, balance: Balance) -> float:
-        """Return the residual; raise MotionError where a body's forces do not balance."""
-        system, n = self.system, self.system.n_bodies
+        n = system.n_bodies
         A = body_matrix(system, system.row_joint, desired.constraint.rows)
         B = body_matrix(system, self.actuators.joint, rows.rows)
         exerted = (A.T @ balance.multiplier).reshape(n, 6), (B.T @ balance.force).reshape(n, 6)
@@ -371,7 +366,7 @@ class InverseMethod(ABC):
         residual = float(np.abs(unbalanced).max(initial=0.0)) / size
         if not residual <= self.tolerance:
             raise self._unbalanced(desired, balance.actuation, unbalanced / scale, residual)
-        return residual
+        return self._forces(desired, balance, residual, violation)
 
     def _unbalanced(
         self, desired: DesiredMotion, actuation: Actuation, unbalanced: FloatArray, residual: float

@@ -38,16 +38,11 @@ def joint_table(system: System) -> Any:
 
 def system_tables(system: System) -> Any:
     """Return joints, coordinates, springs, elastic elements and loads as kernels see them."""
-    tables = _TABLES.get(system)
-    if tables is None:
-        tables = _TABLES[system] = _system_tables(system)
-    return tables
-
-
-def _system_tables(system: System) -> Any:
+    if system in _TABLES:
+        return _TABLES[system]
     tracked, springs = system.coordinates, system.joint_forces
     forces, (frames, *elastic) = system.external_forces, system.elastic.arrays
-    return (
+    tables = _TABLES[system] = (
         joint_table(system),
         _plain(
             *(tracked.joint, tracked.index, tracked.row, tracked.is_angle), *system.coordinate_types
@@ -57,6 +52,7 @@ def _system_tables(system: System) -> Any:
         (_plain(*frames), *_plain(*elastic)),
         _plain(forces.body, forces.wrench, forces.point, forces.in_world),
     )
+    return tables
 
 
 class LoadsAndRows:
@@ -150,10 +146,9 @@ def applied_forces(system: System, state: State) -> FloatArray:
 
 def joint_errors(system: System) -> simulation.JointErrors:
     """Return the joints as time loops see them, in views of the system's arrays."""
-    errors = _JOINT_ERRORS.get(system)
-    if errors is None:
-        errors = _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
-    return errors
+    if system not in _JOINT_ERRORS:
+        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
+    return _JOINT_ERRORS[system]
 
 
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:

@@ -333,18 +333,6 @@ def analyze(pattern: BlockPattern, order: IntArray) -> MumpsSymbolic:
     """
     check_order(pattern, order)
     order = unit_factors.safe_order(pattern, order)
-    check_same(pattern, order)
-    layout, columns = layouts.saddle_columns(
-        pattern, order, lower=True, part=part_of_order(pattern, order)
-    )
-    column = np.repeat(np.arange(pattern.n_rows, dtype=np.int32), np.diff(columns.indptr))
-    stored = np.flatnonzero(columns.indices >= column)
-    factor = MumpsFactor(pattern.n_rows, columns.indices[stored] + 1, column[stored] + 1)
-    return MumpsSymbolic(pattern, pattern.scalar_order(order), layout, stored, factor)
-
-
-def check_same(pattern: BlockPattern, order: IntArray) -> None:
-    """Raise SparsebodyError on all ranks unless they have the same pattern and order."""
     checksum = 0
     for array in (pattern.block_sizes, pattern.ends, order):
         checksum = zlib.crc32(array.tobytes(), checksum)
@@ -353,3 +341,10 @@ def check_same(pattern: BlockPattern, order: IntArray) -> None:
             "the ranks analyze different matrices: under mpiexec all of them must run the same "
             "program with the same arguments"
         )
+    layout, columns = layouts.saddle_columns(
+        pattern, order, lower=True, part=part_of_order(pattern, order)
+    )
+    column = np.repeat(np.arange(pattern.n_rows, dtype=np.int32), np.diff(columns.indptr))
+    stored = np.flatnonzero(columns.indices >= column)
+    factor = MumpsFactor(pattern.n_rows, columns.indices[stored] + 1, column[stored] + 1)
+    return MumpsSymbolic(pattern, pattern.scalar_order(order), layout, stored, factor)

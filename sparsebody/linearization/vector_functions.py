@@ -115,7 +115,15 @@ class _OfVariables(VectorFunction):
         values = split(x, self.inputs)
         parts = {name: values.pop(name) for name in _STATE if name in values}
         if "orientation" in parts:
-            parts["orientation"] = _normalized(self._system, parts["orientation"])
+            norm = np.linalg.norm(parts["orientation"], axis=1)
+            bad = ~((norm > 0.0) & np.isfinite(norm))
+            if bad.any():
+                i = int(np.argmax(bad))
+                raise ModelError(
+                    f"orientation of body {self._system.body_names[i]!r} is "
+                    f"{parts['orientation'][i]}; give a quaternion of finite length above zero"
+                )
+            parts["orientation"] = parts["orientation"] / norm[:, None]
         return self._state.with_(**parts), values
 
     def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
@@ -189,19 +197,6 @@ class AccelerationFunction(_OfVariables):
             last = ForwardDynamics(system, self._state, reactions="basic", **options)
             self._dynamics = here, last
         return last
-
-
-def _normalized(system: System, quaternions: FloatArray) -> FloatArray:
-    """Return unit quaternions; ModelError for one that is zero or not finite."""
-    norm = np.linalg.norm(quaternions, axis=1)
-    bad = ~((norm > 0.0) & np.isfinite(norm))
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ModelError(
-            f"orientation of body {system.body_names[i]!r} is {quaternions[i]}; give a quaternion "
-            "of finite length above zero"
-        )
-    return np.asarray(quaternions / norm[:, None])
 
 
 def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -> dict[str, float]:
@@ -294,10 +289,18 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
 
     Raises ModelError for a number that is not finite, or a mass or moment that is not positive.
     """
-    _check_parameters(system, values)
+    for name, value in values.items():
+        finite = np.isfinite(value.reshape(len(value), -1)).all(axis=1)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise ModelError(f"{name}{_owner(system, name, k)} is {value[k]}; it must be finite")
+    if "mass" in values:
+        _check_positive(system, "mass", values["mass"])
     changes: dict[str, Any] = {name: values[name] for name in ("mass", "gravity") if name in values}
     if "inertia" in values:
-        changes["inertia"] = values["inertia"][:, _SYMMETRIC]
+        changes["inertia"] = inertia = values["inertia"][:, _SYMMETRIC]
+        least = np.asarray(np.linalg.eigvalsh(inertia)[:, 0], dtype=float)
+        _check_positive(system, "the least principal moment", least)
     changes["joint_forces"] = _with_numbers(system.joint_forces, values, "")
     changes["point_forces"] = _with_numbers(system.point_forces, values, "point_")
     if "prescribed_acceleration" in values:
@@ -319,20 +322,6 @@ def _with_numbers(springs: AnySprings, values: Mapping[str, FloatArray], prefix:
     if prefix == "point_":
         numbers |= {name: values[name] for name in POINT_VARIABLES if name in values}
     return replace(springs, **numbers)
-
-
-def _check_parameters(system: System, values: Mapping[str, FloatArray]) -> None:
-    """Raise ModelError for a number that is not finite, or a body that cannot be."""
-    for name, value in values.items():
-        finite = np.isfinite(value.reshape(len(value), -1)).all(axis=1)
-        if not finite.all():
-            k = int(np.argmin(finite))
-            raise ModelError(f"{name}{_owner(system, name, k)} is {value[k]}; it must be finite")
-    if "mass" in values:
-        _check_positive(system, "mass", values["mass"])
-    if "inertia" in values:
-        least = np.linalg.eigvalsh(values["inertia"][:, _SYMMETRIC])[:, 0]
-        _check_positive(system, "the least principal moment", np.asarray(least, dtype=float))
 
 
 def _check_positive(system: System, what: str, value: FloatArray) -> None:
