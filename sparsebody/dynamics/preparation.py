@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 from sparsebody import ranks
 from sparsebody.arrays import FloatArray, IntArray
@@ -146,11 +147,11 @@ class SolverChoice:
         }
 
 
+Names: TypeAlias = str | Sequence[str]  # of factorizations: "auto", one, or some to choose from
+
+
 def choose_solver(
-    pattern: BlockPattern,
-    ordering: str,
-    factorization: str | Sequence[str],
-    positions: FloatArray | None = None,
+    pattern: BlockPattern, ordering: str, factorization: Names, positions: FloatArray | None = None
 ) -> SolverChoice:
     """Return ordering and factorization, "auto" standing for the least predicted time.
 
@@ -171,9 +172,7 @@ def choose_solver(
     return choice
 
 
-def _quick_choice(
-    pattern: BlockPattern, names: list[str], factorization: str | Sequence[str]
-) -> SolverChoice:
+def _quick_choice(pattern: BlockPattern, names: list[str], factorization: Names) -> SolverChoice:
     """Return the best pair of some orderings; of large mechanisms, by samples."""
     if pattern.n_primal < LARGE:
         return _best(pattern, names, factorization)
@@ -209,7 +208,7 @@ def reduction_pays(reduced: BlockPattern, unreduced: BlockPattern, ordering: str
 def _best(
     pattern: BlockPattern,
     names: list[str],
-    factorization: str | Sequence[str],
+    factorization: Names,
     positions: FloatArray | None = None,
 ) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings, the first of equals."""
@@ -310,7 +309,7 @@ def prepared_unreduced(
     choice = choose_solver(structure.pattern, *names, state.position)
     accepts = options.redundancy == "keep"
     solver = choice.solver(threads)._replace(accepts_dependent_rows=accepts)
-    assembler = SpatialAssembler(system, structure, solver)
+    assembler = SpatialAssembler(structure, solver)
     return Preparation(evaluators.direct_evaluator(assembler), choice, structure, decision)
 
 
@@ -333,7 +332,7 @@ def prepared_for_krylov(system: System, state: State, options: SolverOptions) ->
         direct = [name for name in names if name != "iterative"]  # whose times depend on the order
         other = choose_solver(pattern, ordering, direct)
         choice = min(choice, other, key=lambda c: c.predicted)
-    assembler = SpatialAssembler(system, structure, choice.solver(options.threads))
+    assembler = SpatialAssembler(structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
 
 
