@@ -211,7 +211,8 @@ def driven_accelerations(
     x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
-    gap, scale = inverse.row_gaps(moving, acceleration, joint, rows, gamma)
+    motion = DesiredMotion(system, state, body_force, acceleration)
+    gap, scale = motion.row_gaps(joint, rows, gamma)
     if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(

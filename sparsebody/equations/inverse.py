@@ -164,11 +164,22 @@ class DesiredMotion(SystemMotion):
         """(n_bodies, 6) what actuators and constraints must exert on each body."""
         return self.inertial + self.bias - self.applied
 
+    def row_gaps(
+        self, joint: IntArray, rows: FloatArray, gamma: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return A a - gamma (m,) of rows at joints, and the size that it is measured against."""
+        if len(rows) == 0:
+            return np.zeros(0), 1.0
+        terms = rows * padded(self.acceleration)[joint_ends(self.system, joint)]
+        fall = self.applied / freedom_inertia(self.system)  # in a rigid loop at rest
+        free = max(np.abs(self.acceleration).max(), np.abs(fall).max())
+        sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free
+        return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(max(*sizes, LEAST_DIVISOR))
+
     def check_constraints(self, tolerance: float) -> float:
         """Return the violation; raise MotionError that names the worst joint if it is too large."""
         rows, system = self.constraint, self.system
-        on_bodies = system.row_joint, rows.rows
-        gap, scale = row_gaps(self, self.acceleration, *on_bodies, rows.acceleration)
+        gap, scale = self.row_gaps(system.row_joint, rows.rows, rows.acceleration)
         if len(gap) == 0:
             return 0.0
         k = int(np.argmax(np.abs(gap)))
@@ -186,23 +197,6 @@ class DesiredMotion(SystemMotion):
             f"{tolerance:.1e} is allowed; ask for accelerations that all joints allow, as "
             "driven_accelerations returns"
         )
-
-
-def row_gaps(
-    moving: SystemMotion,
-    acceleration: FloatArray,
-    joint: IntArray,
-    rows: FloatArray,
-    gamma: FloatArray,
-) -> tuple[FloatArray, float]:
-    """Return A a - gamma (m,), and the size that it is measured against."""
-    if len(rows) == 0:
-        return np.zeros(0), 1.0
-    terms = rows * padded(acceleration)[joint_ends(moving.system, joint)]
-    fall = moving.applied / freedom_inertia(moving.system)  # in a rigid loop at rest
-    free = max(np.abs(acceleration).max(), np.abs(fall).max())
-    scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, LEAST_DIVISOR)
-    return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(scale)
 
 
 def body_matrix(system: System, joint: IntArray, rows: FloatArray) -> csr_array:

@@ -136,7 +136,7 @@ GRADIENT_REDUCTION = 1e-12  # of the error in the energy norm
 
 
 def refined_solve(
-    numeric: Numeric, matrix: saddle.SaddleMatrix, rhs: FloatArray, steps: int = 4
+    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, steps: int = 4
 ) -> tuple[FloatArray, float]:
     """Solve, then add corrections as long as the error needs it and they or the residual shrink.
 
@@ -172,7 +172,7 @@ def refined_solve(
     return x, best
 
 
-def corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, residual: FloatArray) -> FloatArray:
+def corrections(numeric: Numeric, matrix: SaddleMatrix, residual: FloatArray) -> FloatArray:
     """Return what conjugate gradients make of every column of a residual."""
     columns = residual.reshape(len(residual), -1).T
     solutions = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
@@ -187,10 +187,7 @@ def _relative_size(correction: FloatArray, x: FloatArray) -> float:
 
 
 def conjugate_gradient_solve(
-    numeric: Numeric,
-    matrix: saddle.SaddleMatrix,
-    rhs: FloatArray,
-    reduction: float = GRADIENT_REDUCTION,
+    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, reduction: float = GRADIENT_REDUCTION
 ) -> FloatArray:
     """Return x with [D A'; A 0] x nearly rhs (n_rows,), exact in its primal rows but for rounding.
 

@@ -29,9 +29,7 @@ from sparsebody.linearization.state_gradients import (
     LinearDynamics,
     StateGradient,
     force_cross,
-    momenta,
     product,
-    put_in_plane,
     transported,
 )
 from sparsebody.model.system import State, System
@@ -407,8 +405,8 @@ class Motion:
 def wrenches(adjoint: Adjoint, at: Motion) -> FloatArray:
     """Return W = M a + v x* M v (n_bodies, 6)."""
     velocity = at.state.velocity
-    momentum = momenta(adjoint.system, velocity)
-    return momenta(adjoint.system, at.acceleration) + force_cross(velocity, momentum)
+    momentum = adjoint.momenta(velocity)
+    return adjoint.momenta(at.acceleration) + force_cross(velocity, momentum)
 
 
 def part_back(
@@ -435,7 +433,7 @@ def part_back(
 
     at.move_to(here)
     weight, pi = at.solve(g.velocity, adjoint.size)
-    remaining = momenta(system, end.velocity) - p_end - 0.5 * h * next_wrench
+    remaining = adjoint.momenta(end.velocity) - p_end - 0.5 * h * next_wrench
     nu = at.solve(remaining, largest(remaining))[1]
     rows = adjoint.rows_at(here, end.velocity)
     g.twist[:] += adjoint.of_rows(here, nu, weight)
@@ -446,8 +444,8 @@ def part_back(
     by = StateGradient(g.twist, *np.zeros((2, *weight.shape)))
     adjoint.add_wrench(predicted.state.velocity, predicted.acceleration, by_next_wrench, by)
     adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
-    put_in_plane(at.dynamics, by.twist)
-    put_in_plane(at.dynamics, by.velocity)
+    at.put_in_plane(by.twist)
+    at.put_in_plane(by.velocity)
     change = product(system.inverse_inertia, by.velocity)
     adjoint.add_inertial(change, here.velocity)
 
@@ -465,9 +463,9 @@ def part_back(
     adjoint.add_inertial(by_displacement, moved.twist)
 
     at.move_to(first)
-    impulse = p - momenta(system, first.velocity) - 0.5 * h * wrench
+    impulse = p - adjoint.momenta(first.velocity) - 0.5 * h * wrench
     mu = at.solve(impulse, largest(impulse))[1]
     adjoint.add_inertial(-weight, first.velocity)
     twist = transported(first, here, by_end) + adjoint.of_rows(first, mu, weight)
-    start = StateGradient(twist, momenta(system, weight), np.zeros_like(weight))
+    start = StateGradient(twist, adjoint.momenta(weight), np.zeros_like(weight))
     return start, moved.to_start(by_first_wrench) + 0.5 * h * weight

@@ -30,7 +30,6 @@ from sparsebody.linearization.state_gradients import (
     Adjoint,
     StateGradient,
     force_cross,
-    momenta,
     transported,
 )
 from sparsebody.model.system import State
@@ -404,7 +403,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         w, u = transposed.solve(g.twist + transposed.carried(by_end) / (h * h * beta))
         by, by_twist = transposed.gradients(w, u)
         by_pose, by_velocity = g.twist - by_twist, g.velocity - by["velocity"]
-        by_rate = g.acceleration - momenta(self.system, w)
+        by_rate = g.acceleration - self.momenta(w)
         self.add_parameters(end.state.time, {name: -by[name] for name in self.by_parameters})
         by_end = by_mean + h * gamma * by_velocity + share * by_rate
         by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end

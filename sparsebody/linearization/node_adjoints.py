@@ -37,7 +37,6 @@ from sparsebody.linearization.implicit_adjoint import (
 from sparsebody.linearization.state_gradients import (
     Adjoint,
     StateGradient,
-    momenta,
     solve_near_identity,
     transported,
 )
@@ -51,6 +50,8 @@ from sparsebody.simulation.implicit.collocation import (
 Kernel = Callable[..., FloatArray]
 Weights = tuple[FloatArray, FloatArray, FloatArray]
 """w (s, n_bodies, 6), u and s (s, n_rows) of F, delta and A v at s nodes."""
+Gradients = tuple[FloatArray, FloatArray, FloatArray]
+"""By twists, velocities and accelerations, all (s, n_bodies, 6)."""
 
 
 class NodeGradients(NamedTuple):
@@ -84,12 +85,7 @@ class NodeEquations:
         ]
         self._rows = [adjoint.rows_at(state, state.velocity) for state in states]
 
-    def weights(
-        self,
-        by_nodes: tuple[FloatArray, FloatArray, FloatArray],
-        rate: float,
-        corrected: Correct,
-    ) -> Weights:
+    def weights(self, by_nodes: Gradients, rate: float, corrected: Correct) -> Weights:
         """Return the weights of gradients (s, n_bodies, 6) by twists, velocities, accelerations.
 
         Velocities are about `rate` times twists.
@@ -129,9 +125,7 @@ class NodeEquations:
         right = joined(corrected(NodeGradients(*by_nodes, none)))
         return split(solve_near_identity(product, right, effect))
 
-    def gradients(
-        self, w: FloatArray, u: FloatArray, v: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def gradients(self, w: FloatArray, u: FloatArray, v: FloatArray) -> Gradients:
         """Return those of w . F + u . delta + v . A v by twists, velocities and accelerations."""
         by_twist, by_velocity = np.empty_like(w), np.empty_like(w)
         for k, (of, rows) in enumerate(zip(self._residuals, self._rows, strict=True)):
@@ -140,7 +134,7 @@ class NodeEquations:
             rows.native.add_row_forces(v[k], by_velocity[k])
             by_twist[k] = by["position"] + rows.vjp(self._still, v[k])["position"]
             rows.native.add_row_forces(u[k], by_twist[k])
-        return by_twist, by_velocity, np.array([momenta(self._adjoint.system, k) for k in w])
+        return by_twist, by_velocity, np.array([self._adjoint.momenta(k) for k in w])
 
     def add_parameters(self, w: FloatArray, u: FloatArray, v: FloatArray) -> None:
         """Add gradients of -(w . F + u . delta + v . A v) by parameters."""

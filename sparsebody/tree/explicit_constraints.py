@@ -26,6 +26,7 @@ from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.spanning_tree import SpanningTree
 
+Equations: TypeAlias = tuple[FloatArray, FloatArray]  # matrix and right-hand side
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
 
 
@@ -158,17 +159,13 @@ class LoopClosure:
         return state
 
 
-def implicit_system(
-    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def implicit_system(H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray) -> Equations:
     """Return matrix and right-hand side of (3.17), whose solution is [qdd; -lambda]."""
     m = len(K)
     return np.block([[H, K.T], [K, np.zeros((m, m))]]), np.concatenate([right, k])
 
 
-def explicit_system(
-    H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def explicit_system(H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray) -> Equations:
     """Return matrix and right-hand side of (3.18), whose solution is [qdd; tau_c; ydd]."""
     n, m = G.shape
     one, none = np.eye(n), np.zeros((n, m))
@@ -178,9 +175,7 @@ def explicit_system(
     return matrix, np.concatenate([right, -g, np.zeros(m)])
 
 
-def dual_system(
-    H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def dual_system(H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray) -> Equations:
     """Return matrix and right-hand side of (3.19), whose solution is [tau_c; -ydd].
 
     The dual of (3.17), motions and forces having changed places, symmetric with qdd = G ydd + g.
@@ -191,9 +186,7 @@ def dual_system(
     return matrix, np.concatenate([g - cho_solve(factor, right), np.zeros(m)])
 
 
-def projected_system(
-    H: FloatArray, C: FloatArray, G: FloatArray, g: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def projected_system(H: FloatArray, C: FloatArray, G: FloatArray, g: FloatArray) -> Equations:
     """Return H_G = G' H G and C_G = G' (C + H g) of H_G ydd + C_G = u = G' tau. (3.20), (3.21).
 
     The projection method: G' takes the constraint forces away. H_G is positive definite, the

@@ -6,7 +6,7 @@ Featherstone (2008), secs. 3.1, 5.3, 8.3 and 8.12.
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
@@ -99,6 +99,10 @@ class StateSpace:
         return x[:n], x[n:]
 
 
+Forces: TypeAlias = tuple[FloatArray, FloatArray, Actuation]
+"""Of actuators (p,), multipliers (n_rows,) of loop rows, and the classification."""
+
+
 class TreeInverseMethod(inverse.InverseMethod):
     """Inverse dynamics by a spanning tree, of TREE_CHOICES; parameters as in InverseMethod.
 
@@ -131,10 +135,8 @@ class TreeInverseMethod(inverse.InverseMethod):
         return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)
 
     @abstractmethod
-    def forces(
-        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
-    ) -> tuple[FloatArray, FloatArray, Actuation]:
-        """Return u, multipliers (n_rows,) of loop rows, and the classification, from tau_ID."""
+    def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
+        """Return the forces of actuators and loops, from tau_ID."""
 
 
 class RecursiveNewtonEuler(TreeInverseMethod):
@@ -143,9 +145,7 @@ class RecursiveNewtonEuler(TreeInverseMethod):
     name = "rnea"
     takes_loops = False
 
-    def forces(
-        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
-    ) -> tuple[FloatArray, FloatArray, Actuation]:
+    def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
         """Pick the actuated coordinates; what the others would need stays unbalanced."""
         tree, p = self.tree, len(self.actuators)
         first = tree.first_velocity[tree.tree_index[self.actuators.joint]]
@@ -159,9 +159,7 @@ class ProjectedInverse(TreeInverseMethod):
     name = "loops-projection"
     takes_loops = True
 
-    def forces(
-        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
-    ) -> tuple[FloatArray, FloatArray, Actuation]:
+    def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
         explicit, tree = explicit_at(problem), problem.tree
         H = recursions.dense_inertia(tree, problem.motion)

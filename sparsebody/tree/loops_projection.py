@@ -21,7 +21,7 @@ from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import RANK_TOLERANCE
 from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations, loop_equations
-from sparsebody.tree.loop_methods import LoopDynamics
+from sparsebody.tree.loop_methods import LoopDynamics, Solution
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import joint_space_inertia, symmetric
 from sparsebody.tree.spanning_tree import BranchPattern, SpanningTree
@@ -246,11 +246,9 @@ class LoopsProjection(LoopDynamics):
         problem = self.problem(state)
         return self.explicit(self.equations(problem), free_equations(problem)[0])
 
-    def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x = G y + g, lambda, and which rows are kept."""
-        explicit = self.explicit(equations, H)
+        explicit = self.explicit(loops, H)
         x, Hx = self._accelerations(explicit, H, right)
         return x, explicit.multipliers(Hx - right), explicit.keep
 
