@@ -29,7 +29,7 @@ _COMPLIANT_CLOSINGS = 2  # of poses, as the second one makes up for finite rotat
 
 @dataclass(frozen=True, eq=False)
 class _Corrections:
-    """Corrections of poses and velocities that leave bodies fixed and weigh the inertias of others."""
+    """Corrections of states that leave some bodies fixed, and weigh the inertias of others."""
 
     is_fixed: BoolArray  # (n_bodies,)
     weight: FloatArray  # (n_bodies,)
