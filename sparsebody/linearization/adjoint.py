@@ -25,14 +25,10 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.linearization import node_adjoints
 from sparsebody.linearization.checkpoints import interval_of
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
-from sparsebody.linearization.node_adjoints import (
-    CollocationAdjoint,
-    CollocationTape,
-    StabilizedAdjoint,
-)
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
@@ -294,11 +290,11 @@ def simulate_with_pullback(
         run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
-        run.stepper = nodes_tape = CollocationTape(run.problem, interval)
-        adjoint = partial(CollocationAdjoint, nodes_tape, prepared)
+        run.stepper = nodes_tape = node_adjoints.CollocationTape(run.problem, interval)
+        adjoint = partial(node_adjoints.CollocationAdjoint, nodes_tape, prepared)
     else:
         run.stepper = implicit = ImplicitTape(run.problem, interval)
-        of_method = StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
+        of_method = node_adjoints.StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
         adjoint = partial(of_method, implicit, prepared)
     return Pullback(run.to(duration, False), adjoint, nodes)
 

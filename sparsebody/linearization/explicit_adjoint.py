@@ -33,14 +33,9 @@ from sparsebody.linearization.state_gradients import (
     transported,
 )
 from sparsebody.model.system import State, System
+from sparsebody.simulation import integrators
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import (
-    Composition,
-    ExplicitScheme,
-    Tableau,
-    moved,
-    pose_derivatives,
-)
+from sparsebody.simulation.integrators import Composition, Tableau
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
@@ -118,7 +113,7 @@ class Tape(Stepper):
         return steps
 
     @property
-    def scheme(self) -> ExplicitScheme:
+    def scheme(self) -> integrators.ExplicitScheme:
         """The method of its steps."""
         assert self._integrator.scheme is not None
         return self._integrator.scheme
@@ -158,13 +153,15 @@ class _EulerCurve:
     def __init__(self, start: Solved, h: float) -> None:
         first, self._h = start.state, h
         self._faster = first.with_(velocity=first.velocity + h * start.acceleration)
-        self._rate, self._still = pose_derivatives(self._faster, 0.0 * start.acceleration)
+        self._rate, self._still = integrators.pose_derivatives(
+            self._faster, 0.0 * start.acceleration
+        )
         self._still[:] = 0.0
 
     def end(self, k: int, time: float) -> State:
         """Return the end before its joints were closed."""
         del k
-        end = moved(self._faster, self._rate, self._still, self._still, self._h)
+        end = integrators.moved(self._faster, self._rate, self._still, self._still, self._h)
         return replace(end, velocity=self._faster.velocity, time=time)
 
     def move_back(self, k: int, g: StateGradient) -> None:
@@ -194,7 +191,7 @@ class _Curves:
         parts = np.split(values[:-1].reshape(-1, 19), [3, 7, 13], axis=1)[1:]
         self._stages = [np.ascontiguousarray(part).reshape(s - 1, n, -1) for part in parts]
         state = start.state
-        self._rate, first = pose_derivatives(state, start.acceleration)
+        self._rate, first = integrators.pose_derivatives(state, start.acceleration)
         flat = (part.reshape(-1, part.shape[2]) for part in self._stages)
         others = simulation.pose_derivatives(*flat)[1].reshape(s - 1, n, 7)
         curvatures = np.concatenate([first[None], others])

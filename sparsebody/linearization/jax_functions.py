@@ -12,16 +12,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, ShapeError, required_package
-from sparsebody.linearization.vector_functions import (
-    FIRST_ORDER_ONLY,
-    AccelerationFunction,
-    SimulationFunction,
-    VectorFunction,
-    by_keywords,
-    simulation_times,
-    size_of,
-    split,
-)
+from sparsebody.linearization import vector_functions as functions
 from sparsebody.model.system import State, System
 
 _PART = 8192  # numbers: JAX copies larger arrays asynchronously; callbacks that wait can deadlock
@@ -58,7 +49,7 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
         At a call, for a name that is none.
     """
     on_arrays = partial(_on_arrays, _jax())
-    return by_keywords(on_arrays, lambda names: AccelerationFunction(system, state, names))
+    return functions.by_keywords(on_arrays, functions.AccelerationFunction, system, state)
 
 
 def jax_simulation(
@@ -91,16 +82,16 @@ def jax_simulation(
     MissingDependencyError, ShapeError, UnknownNameError
         As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    options |= simulation_times(duration, step, options)
+    options |= functions.simulation_times(duration, step, options)
     on_arrays = partial(_on_arrays, _jax())
-    return by_keywords(on_arrays, lambda names: SimulationFunction(system, state, names, **options))
+    return functions.by_keywords(on_arrays, functions.SimulationFunction, system, state, **options)
 
 
 def _jax() -> Any:
     return required_package("jax", "functions of JAX arrays need JAX", "jax")
 
 
-def _on_arrays(jax: Any, function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+def _on_arrays(jax: Any, function: functions.VectorFunction) -> Callable[[dict[str, Any]], Any]:
     """Return the function of a dictionary of arrays."""
     vector_function = _on_vectors(jax, function)
 
@@ -113,14 +104,14 @@ def _on_arrays(jax: Any, function: VectorFunction) -> Callable[[dict[str, Any]],
         function.check(values)
         parts = [jax.numpy.asarray(values[name], float).ravel() for name in function.inputs]
         y = vector_function(jax.numpy.concatenate(parts))
-        return tuple(split(y, function.outputs).values())
+        return tuple(functions.split(y, function.outputs).values())
 
     return on_arrays
 
 
-def _on_vectors(jax: Any, function: VectorFunction) -> Callable[[Any], Any]:
+def _on_vectors(jax: Any, function: functions.VectorFunction) -> Callable[[Any], Any]:
     """Return the function of a vector, with its derivatives."""
-    n, m = size_of(function.inputs), size_of(function.outputs)
+    n, m = functions.size_of(function.inputs), functions.size_of(function.outputs)
 
     def call(method: Callable[..., FloatArray], size: int, *vectors: Any) -> Any:
         def on_parts(*parts: Any) -> FloatArray:
@@ -131,7 +122,7 @@ def _on_vectors(jax: Any, function: VectorFunction) -> Callable[[Any], Any]:
         return jax.pure_callback(on_parts, result, *parts, vmap_method="sequential")
 
     def refused(*_: Any) -> Any:
-        raise ModelError(FIRST_ORDER_ONLY)
+        raise ModelError(functions.FIRST_ORDER_ONLY)
 
     def changes(at: tuple[Any], along: tuple[Any]) -> tuple[Any, Any]:
         x, (direction,) = first_order(*at), along

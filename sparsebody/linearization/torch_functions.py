@@ -8,15 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, ShapeError, required_package
-from sparsebody.linearization.vector_functions import (
-    FIRST_ORDER_ONLY,
-    AccelerationFunction,
-    SimulationFunction,
-    VectorFunction,
-    by_keywords,
-    simulation_times,
-    split,
-)
+from sparsebody.linearization import vector_functions as functions
 from sparsebody.model.system import State, System
 
 
@@ -52,7 +44,7 @@ def torch_accelerations(
         At a call, for a name that is none.
     """
     on_arrays = partial(_on_tensors, _torch())
-    return by_keywords(on_arrays, lambda names: AccelerationFunction(system, state, names))
+    return functions.by_keywords(on_arrays, functions.AccelerationFunction, system, state)
 
 
 def torch_simulation(
@@ -85,18 +77,16 @@ def torch_simulation(
     MissingDependencyError, ShapeError, UnknownNameError
         As of `torch_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    options |= simulation_times(duration, step, options)
+    options |= functions.simulation_times(duration, step, options)
     on_arrays = partial(_on_tensors, _torch())
-    return by_keywords(on_arrays, lambda names: SimulationFunction(system, state, names, **options))
+    return functions.by_keywords(on_arrays, functions.SimulationFunction, system, state, **options)
 
 
 def _torch() -> Any:
     return required_package("torch", "functions of tensors need PyTorch", "torch")
 
 
-def _on_tensors(
-    torch: Any, function: VectorFunction
-) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+def _on_tensors(torch: Any, function: functions.VectorFunction) -> Callable[[dict[str, Any]], Any]:
     """Return the function of a dictionary of tensors."""
     products = _operation(torch, function.vjp), _operation(torch, function.jvp)
     vector_function = _operation(torch, function.value, *products)
@@ -109,13 +99,13 @@ def _on_tensors(
                 raise ShapeError(f"{name} is {kind}; give torch.float64 on the CPU")
         function.check(values)
         y = vector_function(torch.cat([values[name].reshape(-1) for name in function.inputs]))
-        return tuple(split(y, function.outputs).values())
+        return tuple(functions.split(y, function.outputs).values())
 
     return on_tensors
 
 
 def _first_order_only(*_: Any) -> Any:
-    raise ModelError(FIRST_ORDER_ONLY)
+    raise ModelError(functions.FIRST_ORDER_ONLY)
 
 
 def _operation(

@@ -69,11 +69,10 @@ class VectorFunction(ABC):
 
 
 def by_keywords(
-    on_arrays: Callable[[VectorFunction], Callable[[dict[str, Any]], Any]],
-    of_names: Callable[[tuple[str, ...]], VectorFunction],
+    on_arrays: Callable[[VectorFunction], Any], kind: Callable[..., Any], *of: Any, **options: Any
 ) -> Callable[..., Any]:
-    """Return a function of keywords, made once for each set of names, by that of vectors."""
-    function_of = cache(lambda names: on_arrays(of_names(names)))
+    """Return a function of keywords; that of vectors is made once for each set of names."""
+    function_of = cache(lambda names: on_arrays(kind(*of, names, **options)))
     return lambda **values: function_of(tuple(sorted(values)))(values)
 
 

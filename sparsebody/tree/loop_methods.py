@@ -17,14 +17,8 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, check_name, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
-from sparsebody.tree.loop_constraints import (
-    COORDINATES,
-    LoopClusters,
-    LoopEquations,
-    loop_clusters,
-    loop_equations,
-    members,
-)
+from sparsebody.tree import loop_constraints
+from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -45,17 +39,17 @@ class LoopDynamics(TreeDynamics):
         coordinates: str = "link",
         **options: Any,
     ) -> None:
-        check_name(coordinates, COORDINATES, "coordinates")
+        check_name(coordinates, loop_constraints.COORDINATES, "coordinates")
         self.coordinates = coordinates
         super().__init__(system, tree, **options)
 
     def prepare(self) -> None:
         """Find the loop clusters."""
-        self.clusters = loop_clusters(self.tree)
+        self.clusters = loop_constraints.loop_clusters(self.tree)
 
     def equations(self, problem: TreeProblem) -> LoopEquations:
         """Return K and k at a state."""
-        return loop_equations(problem, self.clusters, self.coordinates)
+        return loop_constraints.loop_equations(problem, self.clusters, self.coordinates)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers of independent loop rows."""
@@ -76,7 +70,7 @@ class LoopDynamics(TreeDynamics):
         return {
             **super().explain(),
             "loop_rows": clusters.n_rows,
-            "loop_clusters": clusters.n_clusters,
+            "loop_constraints.loop_clusters": clusters.n_clusters,
             "loop_matrix_entries": int(clusters.start[-1]),
         }
 
@@ -190,7 +184,7 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     first_row = np.searchsorted(row_group, np.arange(n_groups + 1)).astype(np.intp)
     local = np.arange(len(row)) - first_row[row_group]
     owner, low, high = native.coordinate_groups(tree.expanded_parent, last[row], row_group, local)
-    coordinate, first_coordinate, row_of_x = members(owner, n_groups)
+    coordinate, first_coordinate, row_of_x = loop_constraints.members(owner, n_groups)
     n_rows = np.diff(first_row)
     start, start_product = offsets(np.diff(first_coordinate) * n_rows), offsets(n_rows**2)
     if max(start[-1], start_product[-1]) > MOST_ENTRIES:
