@@ -142,11 +142,24 @@ class MumpsFactor:
 
         To find all null pivots, the last front must not be ScaLAPACK's: it needs more memory then.
         """
+        from mpi4py import MPI
+
         with _one_at_a_time:
             self._context.set_icntl(13, int(finds_null_pivots))
             self._run(ANALYZE)
         self._keep_megabytes("predicted", 15)
-        self._check_memory()
+        everybody = ranks.communicator()
+        machine = everybody.Split_type(MPI.COMM_TYPE_SHARED)
+        needed = machine.allreduce(self.megabytes["predicted"][everybody.rank])
+        machine.Free()
+        machines = everybody.allgather((needed, available_megabytes()))
+        needed, available = max(machines, key=lambda pair: pair[0] - pair[1])
+        if needed > available:
+            raise MemoryLimitError(
+                f"MUMPS needs {needed} MB on one machine, of {sum(self.megabytes['predicted'])} MB "
+                f"on {everybody.size} ranks, but {available:.0f} MB are available there: "
+                f"{REMEDIES[MEMORY]}"
+            )
 
     def _run(self, job: int) -> None:
         """Do a job; where it lacks room, once more with more."""
@@ -175,23 +188,6 @@ class MumpsFactor:
                 for what, n in zip(("predicted", "used"), entries, strict=True)
             },
         }
-
-    def _check_memory(self) -> None:
-        """Raise MemoryLimitError on all ranks if a machine has less memory than is predicted."""
-        from mpi4py import MPI
-
-        everybody = ranks.communicator()
-        machine = everybody.Split_type(MPI.COMM_TYPE_SHARED)
-        needed = machine.allreduce(self.megabytes["predicted"][everybody.rank])
-        machine.Free()
-        machines = everybody.allgather((needed, available_megabytes()))
-        needed, available = max(machines, key=lambda pair: pair[0] - pair[1])
-        if needed > available:
-            raise MemoryLimitError(
-                f"MUMPS needs {needed} MB on one machine, of {sum(self.megabytes['predicted'])} MB "
-                f"on {everybody.size} ranks, but {available:.0f} MB are available there: "
-                f"{REMEDIES[MEMORY]}"
-            )
 
     def refactorize(self, null_pivot: float) -> int:
         """Factorize the values; return the serial number of this factorization.

@@ -26,7 +26,6 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.linearization import node_adjoints
-from sparsebody.linearization.checkpoints import interval_of
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
@@ -284,7 +283,9 @@ def simulate_with_pullback(
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[..., Adjoint]
-    interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
+    n_steps = math.ceil(duration / step)
+    fits = n_steps * step_size(system, options.method) <= memory
+    interval = 1 if fits else math.isqrt(n_steps - 1) + 1  # of checkpoints
     if isinstance(INTEGRATORS[options.method], Integrator):
         prepared = without_subgroups(prepared)  # of poses that are put back there is no adjoint
         run.stepper = tape = Tape(run.problem, prepared, interval)

@@ -20,7 +20,8 @@ from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray, check_finite, numbers
 from sparsebody.assembly.constraint import rows_on_bodies
-from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
+from sparsebody.dynamics import Evaluation, ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
@@ -422,19 +423,14 @@ class Derivatives(BriefRepr):
         by_q, by_qd = np.zeros((2, n, n))
         if self.system.has_loads:
             J, v_q = of.body_rates(problem)
-            loads = self._loads
+            # F of no masses, accelerations and multipliers: forces besides weights, negative
+            nothing = {name: np.zeros_like(getattr(self.system, name)) for name in _INERTIAS}
+            at_rest = np.zeros_like(self.acceleration), np.zeros_like(self.multiplier)
+            loads = Residuals(replace(self.system, **nothing), at.state, *at_rest)
             for k in range(n):
                 by_q[:, k] = np.tensordot(J, loads.jvp({"position": J[k], "velocity": v_q[k]})[0])
                 by_qd[:, k] = np.tensordot(J, loads.jvp({"velocity": J[k]})[0])
         return of.with_loads(problem, by_q, by_qd)
-
-    @cached_property
-    def _loads(self) -> Residuals:
-        """F of no masses, accelerations and multipliers: the forces besides weights, negative."""
-        nothing = {name: np.zeros_like(getattr(self.system, name)) for name in _INERTIAS}
-        loads, at_rest = replace(self.system, **nothing), np.zeros_like(self.acceleration)
-        state, no_rows = self.evaluation.state, np.zeros_like(self.multiplier)
-        return Residuals(loads, state, at_rest, no_rows)
 
     @property
     def _solution(self) -> tuple[FloatArray, FloatArray]:
@@ -510,17 +506,8 @@ def derivatives(
         If the state is none of the system, or the dynamics is of another or takes Krylov steps.
     """
     at = consistent_state(system) if state is None else state
-    evaluation = _unreduced(system, at, dynamics).evaluate(at, body_force=body_force)
-    multiplier = np.zeros(system.n_rows)
-    acceleration, _ = evaluation._solution(multiplier)
-    return Derivatives(acceleration, multiplier, evaluation)
-
-
-def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -> ForwardDynamics:
-    """Return the dynamics, or new one, of bodies with six freedoms without stabilization."""
     if dynamics is None:
-        spatial = Formulation(reduction="none")
-        return ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+        dynamics = ForwardDynamics(system, at, reactions="basic", formulation=SPATIAL)
     if dynamics.system is not system:
         raise ModelError(
             f"dynamics was prepared for another system, {dynamics.system.name!r}; prepare it for "
@@ -531,4 +518,8 @@ def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -
             "the dynamics takes Krylov steps; give one with redundancy='remove' and a "
             "factorization other than 'iterative'"
         )
-    return dynamics.unreduced
+    # of bodies with six freedoms, without stabilization
+    evaluation = dynamics.unreduced.evaluate(at, body_force=body_force)
+    multiplier = np.zeros(system.n_rows)
+    acceleration, _ = evaluation._solution(multiplier)
+    return Derivatives(acceleration, multiplier, evaluation)

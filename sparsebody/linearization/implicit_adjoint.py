@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
+from scipy.sparse import block_diag, bsr_array, eye_array
 
 from sparsebody._core import linearization, simulation
 from sparsebody.arrays import FloatArray
@@ -197,15 +197,6 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
         self._matrix.solve()
         return self._matrix.twist.copy(), self._matrix.multiplier.copy()
 
-    def whole_transpose(self, displacement: FloatArray, b: float, c: float) -> csc_array:
-        """Return J' at the point of the newest factors, with elastic elements as rows."""
-        K, D, M = self._equations.parts(exact_rows=True)
-        tangent = _inverse_tangents(displacement)
-        n, n_rows = len(tangent), K.shape[0] - 6 * len(tangent)
-        bodies = bsr_array((tangent, np.arange(n), np.arange(n + 1)))
-        S = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
-        return S.T.tocsc()
-
 
 class TransposedStep:
     """[J' E'; A -C] at the end of a step, with the rows of its joints; elements are forces.
@@ -236,10 +227,6 @@ class TransposedStep:
         self._residuals = self._residuals_of(*at)
         self._tape.factorize(end, b, c)
 
-    def carried(self, gradient: FloatArray) -> FloatArray:
-        """Return T^-1' of gradients (n_bodies, 6) by displacements."""
-        return simulation.inverse_tangent_forces(self._displacement, gradient)
-
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
         by = self._residuals.vjp(w, self._no_rows)
@@ -263,11 +250,17 @@ class TransposedStep:
         return self._displacement, self._b, self._c
 
     def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        matrix = self._tape.whole_transpose(*self._end)
-        rhs = np.append(force.ravel(), np.zeros(matrix.shape[0] - force.size))
-        x = np.asarray(scaled_lu(matrix, force.size)(rhs), dtype=float)
-        n = force.size
-        return x[:n].reshape(force.shape), x[n : n + self._n_rows]
+        """Solve by J' with nothing left out and elastic elements as rows, T(y)^-1 among it."""
+        K, D, M = self._tape.equations.parts(exact_rows=True)
+        (y, b, c), n, size = self._end, len(force), force.size
+        units = np.broadcast_to(np.eye(6)[:, None], (6, *y.shape))
+        columns = [simulation.inverse_tangent_products(y, np.ascontiguousarray(m)) for m in units]
+        bodies = bsr_array((np.stack(columns, axis=2), np.arange(n), np.arange(n + 1)))
+        n_rows = K.shape[0] - size
+        J = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
+        rhs = np.append(force.ravel(), np.zeros(n_rows))
+        x = np.asarray(scaled_lu(J.T.tocsc(), size)(rhs), dtype=float)
+        return x[:size].reshape(force.shape), x[size : size + self._n_rows]
 
 
 class SweptSteps(Adjoint, Generic[Part]):
@@ -400,7 +393,8 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         transposed.begin(end, y, *method.of_newton(h))
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
         by_end = by_mean + h * gamma * g.velocity + share * g.acceleration
-        w, u = transposed.solve(g.twist + transposed.carried(by_end) / (h * h * beta))
+        carried = simulation.inverse_tangent_forces(y, by_end)  # T^-1' of gradients
+        w, u = transposed.solve(g.twist + carried / (h * h * beta))
         by, by_twist = transposed.gradients(w, u)
         by_pose, by_velocity = g.twist - by_twist, g.velocity - by["velocity"]
         by_rate = g.acceleration - self.momenta(w)
@@ -413,10 +407,3 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         twist = transported(start.state, end.state, by_pose)
         self._by_mean = step.ratio * by_start
         return StateGradient(twist, velocity, acceleration)
-
-
-def _inverse_tangents(y: FloatArray) -> FloatArray:
-    """Return T(y)^-1 (n, 6, 6)."""
-    units = np.broadcast_to(np.eye(6)[:, None], (6, *y.shape))
-    columns = [simulation.inverse_tangent_products(y, np.ascontiguousarray(m)) for m in units]
-    return np.stack(columns, axis=2)

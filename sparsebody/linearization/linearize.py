@@ -24,7 +24,8 @@ from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.dynamics import Formulation, ForwardDynamics
+from sparsebody.dynamics import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations import SystemMotion, consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import JointMotion, body_rotations, joint_motion
@@ -86,8 +87,7 @@ class Linearization:
         cls, system: System, state: State, body_force: FloatArray | None = None
     ) -> "Linearization":
         """Return that at a state; `body_force` (n_bodies, 6) are wrenches in body axes."""
-        spatial = Formulation(reduction="none")
-        dynamics = ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+        dynamics = ForwardDynamics(system, state, reactions="basic", formulation=SPATIAL)
         solution = dynamics(state, body_force=body_force)
         acceleration, multiplier = solution.acceleration, solution.multiplier
         independent_rows = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)

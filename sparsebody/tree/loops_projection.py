@@ -234,8 +234,20 @@ class LoopsProjection(LoopDynamics):
     ) -> None:
         super().__init__(system, tree, **options)
         self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
-        for name in independent:
-            self.is_given[_coordinates(self.tree, name)] = True
+        for joint in independent:
+            name, *one = [joint] if isinstance(joint, str) else joint
+            i = int(self.tree.tree_index[system.joint(str(name))])
+            if i < 0:
+                raise ModelError(
+                    f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
+                    "joints=... to spanning_tree to have it in the tree"
+                )
+            own = np.arange(self.tree.n_velocities)[self.tree.velocities(i)]
+            if one and one[0] not in range(len(own)):
+                raise ModelError(
+                    f"joint {name!r} has {len(own)} velocity coordinates; there is no {one[0]}"
+                )
+            self.is_given[own[int(one[0])] if one else own] = True
 
     def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
         """Return G and g of x = qdd - prescribed_qdd, given the packed H."""
@@ -279,20 +291,3 @@ class LoopsProjection(LoopDynamics):
             x = explicit.accelerations(y)
             native.multiply(pattern, H, x, Hx)
         return x, Hx
-
-
-def _coordinates(tree: SpanningTree, joint: str | tuple[str, int]) -> slice | int:
-    """Return the velocity coordinates of a tree joint, or one of them."""
-    name, *one = [joint] if isinstance(joint, str) else joint
-    i = int(tree.tree_index[tree.system.joint(str(name))])
-    if i < 0:
-        raise ModelError(
-            f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
-            "joints=... to spanning_tree to have it in the tree"
-        )
-    n, first = int(tree.freedoms[i]), int(tree.first_velocity[i])
-    if not one:
-        return slice(first, first + n)
-    if one[0] not in range(n):
-        raise ModelError(f"joint {name!r} has {n} velocity coordinates; there is no {one[0]}")
-    return first + int(one[0])
