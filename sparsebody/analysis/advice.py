@@ -160,7 +160,7 @@ def _violation(
     That is what `acceleration` contributes, or those `free` of constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
-    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
+    ends = system.ends[system.row_joint]
     is_body = (ends >= 0)[:, :, None]
     terms, of_free = (  # (n_rows, 2, 6) the products that A a sums
         constraint.rows * np.where(is_body, a[ends], 0.0) for a in (acceleration, free)

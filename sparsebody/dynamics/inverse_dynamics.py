@@ -12,7 +12,7 @@ from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.dynamics.reductions import independent_rows
 from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse
 from sparsebody.equations.inverse import ActuatorRows, Balance, DesiredMotion, Freedom
-from sparsebody.equations.system_motion import checked_vectors, joint_ends
+from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
@@ -151,7 +151,7 @@ def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
     """Return the pattern of all constraint rows, then one row for each of the joints (m,)."""
     n_rows = np.diff(system.first_row)
     constrained = np.flatnonzero(n_rows)
-    ends = np.concatenate([joint_ends(system, constrained), joint_ends(system, joint)])
+    ends = np.concatenate([system.ends[constrained], system.ends[joint]])
     ones = np.ones(len(joint), dtype=np.intp)
     sizes = np.concatenate([[6] * system.n_bodies, n_rows[constrained], ones]).astype(np.intp)
     return BlockPattern(sizes, ends)

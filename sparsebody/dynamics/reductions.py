@@ -303,8 +303,8 @@ def reduction(
     keep, n_dropped = dynamics.locally_independent_rows(
         system.first_row, is_within, rows, size, is_prescribed
     )
-    ends = np.stack([system.predecessor, system.successor], axis=1)
-    tree = _tree(system, dynamics.reaction_tree(ends, freedoms, n_dropped), is_prescribed)
+    branches = dynamics.reaction_tree(system.ends, freedoms, n_dropped)
+    tree = _tree(system, branches, is_prescribed)
     if len(tree.bodies) < np.count_nonzero(freedoms < 6):
         return None  # too few joints hold bodies
     if motion.classes is not None:
@@ -421,10 +421,9 @@ class Subgroups:
         The norms of rows without any part on the freedoms are zero.
         """
         rows = SystemMotion(system, state).constraint.rows
-        ends = np.stack([system.predecessor, system.successor], axis=1)
         to_freedoms, on_freedoms = self.inverse_root @ self.basis, np.zeros(rows.shape)
         size = dynamics.rows_on_freedoms(
-            system.row_joint, ends, rows, to_freedoms, self.inverse_root, on_freedoms
+            system.row_joint, system.ends, rows, to_freedoms, self.inverse_root, on_freedoms
         )
         return on_freedoms, size
 

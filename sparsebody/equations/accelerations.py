@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import block_array, csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
-from sparsebody._core import model
 from sparsebody.arrays import BriefRepr, FloatArray
-from sparsebody.assembly.body_forces import elastic_motion
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ConvergenceWarning, ModelError
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.html_tables import largest_norm
@@ -63,34 +62,12 @@ def check_baumgarte(time_constant: float | None) -> None:
         raise ModelError(f"the Baumgarte time constant is {time_constant}; it must be positive")
 
 
-def joint_wrenches(
-    system: System, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
-) -> FloatArray:
-    """Return T lambda (n_joints, 6): the constraint wrench on the successor, in S coordinates.
-
-    Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
-    """
-    return model.joint_wrenches(system.first_row, subspace, multiplier, threads)
-
-
 def joint_reactions(
     system: System, state: State, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
 ) -> FloatArray:
-    """Return the wrenches (n_joints, 6) on successors: T lambda, and those of compliant rows.
-
-    The wrenches are in S coordinates.
-    """
-    wrench = joint_wrenches(system, subspace, multiplier, threads)
-    elastic = system.elastic
-    if (elastic.joint >= 0).any():
-        motion = elastic_motion(system, state)
-        on_body = -np.einsum("ni,nia->na", motion.force, motion.rows[:, :, 1])
-        moment = on_body[:, :3] - np.cross(elastic.successor_point, on_body[:, 3:])
-        in_body = np.stack([moment, on_body[:, 3:]], axis=1)
-        in_joint = np.einsum("nij,nsi->nsj", elastic.successor_rotation, in_body).reshape(-1, 6)
-        own = elastic.joint >= 0
-        np.add.at(wrench, elastic.joint[own], in_joint[own])
-    return wrench
+    """Return those of `SystemMotion.joint_reactions`."""
+    del subspace, threads
+    return SystemMotion(system, state).joint_reactions(multiplier)
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
-from sparsebody.equations.accelerations import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
+from sparsebody.equations.accelerations import REACTIONS, minimum_norm
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
@@ -170,7 +170,7 @@ class DesiredMotion(SystemMotion):
         """Return A a - gamma (m,) of rows at joints, and the size that it is measured against."""
         if len(rows) == 0:
             return np.zeros(0), 1.0
-        terms = rows * padded(self.acceleration)[joint_ends(self.system, joint)]
+        terms = rows * padded(self.acceleration)[self.system.ends[joint]]
         fall = self.applied / freedom_inertia(self.system)  # in a rigid loop at rest
         free = max(np.abs(self.acceleration).max(), np.abs(fall).max())
         sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free
@@ -202,7 +202,7 @@ class DesiredMotion(SystemMotion):
 def body_matrix(system: System, joint: IntArray, rows: FloatArray) -> csr_array:
     """Return rows (m, 2, 6) on the bodies of their joints as a matrix (m, 6 n_bodies)."""
     sizes = np.repeat([6, 1], [system.n_bodies, len(joint)]).astype(np.intp)
-    pattern = BlockPattern(sizes, joint_ends(system, joint))
+    pattern = BlockPattern(sizes, system.ends[joint])
     return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).tocsr()
 
 
@@ -215,7 +215,7 @@ def freedom_inertia(system: System) -> FloatArray:
 def freed_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray:
     """Return (m,) norms of rows on their two bodies in units of the bodies' inertias."""
     light = padded(1.0 / freedom_inertia(system))
-    return np.sqrt(np.einsum("mea,mea->m", rows**2, light[joint_ends(system, joint)]))
+    return np.sqrt(np.einsum("mea,mea->m", rows**2, light[system.ends[joint]]))
 
 
 @dataclass(frozen=True)
@@ -376,7 +376,7 @@ class InverseMethod(ABC):
         )
         everything = actuators_of(system)
         rows = actuator_rows(system, everything, desired.joints)
-        ends = padded(acceleration)[joint_ends(system, everything.joint)]
+        ends = padded(acceleration)[system.ends[everything.joint]]
         missing = np.abs(np.einsum("mea,mea->m", rows.rows, ends))
         missing[np.isin(everything.numbers, self.actuators.numbers)] = 0.0
         if actuation.is_underactuated and missing.any():
@@ -392,7 +392,7 @@ class InverseMethod(ABC):
         if not balance.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(desired.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-        wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
+        wrench = desired.joint_wrenches(multiplier)
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])

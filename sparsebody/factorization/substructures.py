@@ -317,7 +317,7 @@ class Substructures:
 
 @dataclass(eq=False)
 class IterativeSymbolic(unit_factors.UnitSymbolic):
-    """Substructures of a pattern; see unit_factors.UnitSymbolic."""
+    """Substructures of a pattern; see UnitSymbolic."""
 
     substructures: Substructures
 

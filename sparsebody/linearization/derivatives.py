@@ -211,7 +211,7 @@ class Residuals:
         moving = SystemMotion(system, self._state)
         motion, rows = moving.joints, system.first_row[joint] + row
         on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
-        ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+        ends = system.ends[joint]
         of_ends = np.where(ends[:, :, None] >= 0, self._acceleration[ends], 0.0)
         change = np.einsum("jsa,jsa->j", on_ends, of_ends) - right
         travel = motion.translation[joint, 2] - moving.position_error[rows]

@@ -70,7 +70,7 @@ class LoopDynamics(TreeDynamics):
         return {
             **super().explain(),
             "loop_rows": clusters.n_rows,
-            "loop_constraints.loop_clusters": clusters.n_clusters,
+            "loop_clusters": clusters.n_clusters,
             "loop_matrix_entries": int(clusters.start[-1]),
         }
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.system_motion import LoadsAndRows, joint_ends
+from sparsebody.equations.system_motion import LoadsAndRows
 from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State, body_arrays, with_joints
 from sparsebody.tree import fronts, recursions
@@ -93,7 +93,7 @@ class LoopsArticulatedBody(TreeDynamics):
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         problem = self.problem(system.initial_state)  # A I^-1 A' of every loop row, of its bodies
-        at_ends = tree.loop_rows, joint_ends(system, system.row_joint[tree.loop_rows])
+        at_ends = tree.loop_rows, system.ends[system.row_joint[tree.loop_rows]]
         lengths = problem.constraint.rows, *at_ends, system.inverse_inertia
         self._compliance = native.free_lengths(*lengths) ** 2
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance

@@ -14,7 +14,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations import Accelerations, SystemMotion, accelerations
-from sparsebody.equations.system_motion import checked_vectors, joint_ends, model_loads, padded
+from sparsebody.equations.system_motion import checked_vectors, model_loads, padded
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
@@ -201,7 +201,7 @@ def accelerations_of(
     multiplier[tree.loop_rows] = solution.multiplier[tree.loop_rows]
     subspace, force = problem.subspace, problem.force
     if tree.n_loops:
-        wrench = accelerations.joint_wrenches(system, subspace, multiplier)[tree.loop_joint]
+        wrench = problem.joint_wrenches(multiplier)[tree.loop_joint]
         load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
         add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
         force = recursions.link_forces(tree, motion, load)
@@ -215,7 +215,7 @@ def accelerations_of(
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
         multiplier = accelerations.minimum_norm(constraint_matrix(matrix), multiplier)
-    wrenches = accelerations.joint_reactions(system, problem.state, subspace, multiplier)
+    wrenches = problem.joint_reactions(multiplier)
     return Accelerations(bodies, multiplier, wrenches, residual, solution.dropped_residual)
 
 
@@ -243,7 +243,7 @@ def _residual(
     rows = tree.loop_rows
     if len(rows):
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
-        terms = A * padded(bodies)[joint_ends(system, system.row_joint[rows])]
+        terms = A * padded(bodies)[system.ends[system.row_joint[rows]]]
         free = max(np.abs(bodies).max(), weight)  # a rigid loop rests
         size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, LEAST_DIVISOR)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)

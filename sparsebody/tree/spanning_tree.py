@@ -14,7 +14,6 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
-from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import INFO
 from sparsebody.model.system import System
@@ -188,7 +187,7 @@ class SpanningTree:
 
     def ends(self, joint: IntArray) -> IntArray:
         """Return the links (m, 2) of predecessor and successor of the system's joints (m,)."""
-        return self.index[joint_ends(self.system, joint)]
+        return self.index[self.system.ends[joint]]
 
     def velocities(self, i: int) -> slice:
         """Return the velocity coordinates of tree joint i."""
