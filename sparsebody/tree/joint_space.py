@@ -23,7 +23,7 @@ from sparsebody.tree import recursions
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.loops_projection import explicit_at
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.tree.spanning_tree import AnyTree, SpanningTree, loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 
 
@@ -47,9 +47,7 @@ class JointSpace:
         return [self.tree.velocity_name(k) for k in range(self.tree.n_velocities)]
 
 
-def joint_space(
-    system: System, state: State, tree: SpanningTree | str = "minimum-nonzeros"
-) -> JointSpace:
+def joint_space(system: System, state: State, tree: AnyTree = "minimum-nonzeros") -> JointSpace:
     """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
     At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H, which is

@@ -21,7 +21,7 @@ from sparsebody.tree import loop_constraints
 from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 
 Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
 
@@ -32,12 +32,7 @@ class LoopDynamics(TreeDynamics):
     takes_loops = True
 
     def __init__(
-        self,
-        system: System,
-        tree: SpanningTree | str = "auto",
-        *,
-        coordinates: str = "link",
-        **options: Any,
+        self, system: System, tree: AnyTree = "auto", *, coordinates: str = "link", **options: Any
     ) -> None:
         check_name(coordinates, loop_constraints.COORDINATES, "coordinates")
         self.coordinates = coordinates

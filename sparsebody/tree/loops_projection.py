@@ -17,6 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.equations.inverse import Freedom
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import RANK_TOLERANCE
@@ -24,7 +25,7 @@ from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations, loop_e
 from sparsebody.tree.loop_methods import LoopDynamics, Solution
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import joint_space_inertia, symmetric
-from sparsebody.tree.spanning_tree import BranchPattern, SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree, BranchPattern, SpanningTree
 
 SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
@@ -227,9 +228,9 @@ class LoopsProjection(LoopDynamics):
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "auto",
+        tree: AnyTree = "auto",
         *,
-        independent: Iterable[str | tuple[str, int]] = (),
+        independent: Iterable[Freedom] = (),
         **options: Any,
     ) -> None:
         super().__init__(system, tree, **options)

@@ -21,7 +21,7 @@ from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
 from sparsebody.tree.recursions import checked_coordinates
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 from sparsebody.tree.tree_choice import tree_of
 
 LEAST_DIVISOR = 1e-300
@@ -138,7 +138,7 @@ class TreeDynamics(ABC):
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "auto",
+        tree: AnyTree = "auto",
         *,
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,

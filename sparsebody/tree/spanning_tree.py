@@ -8,7 +8,7 @@ on the parent, is called near.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -208,6 +208,10 @@ class SpanningTree:
         if j < 0:
             return f"the free motion of body {system.body_names[int(self.body[i])]!r}"
         return f"coordinate {k - int(self.first_velocity[i])} of joint {system.joint_names[j]!r}"
+
+
+AnyTree: TypeAlias = SpanningTree | str
+"""A tree, or what `spanning_tree` is to choose it by."""
 
 
 def _links(tree: SpanningTree) -> Links:

@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError, check_name
 from sparsebody.model import Free, System
 from sparsebody.tree.fronts import least_fronts
-from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, SpanningTree
+from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, AnyTree, SpanningTree
 
 BREADTH_FIRST, DEPTH_FIRST, LEAST_DEPTH = 0, 1, 2
 VIRTUAL = -1  # the joint of a body that no joint leads to
@@ -27,7 +27,7 @@ TREE_CHOICES = {
 MEDIAN_SIZE = 2000  # bodies among which the best root is looked for by trying all
 
 
-def tree_of(system: System, tree: SpanningTree | str) -> SpanningTree:
+def tree_of(system: System, tree: AnyTree) -> SpanningTree:
     """Return a tree that is chosen or given; ModelError for one of another system."""
     if isinstance(tree, str):
         return spanning_tree(system, tree)
