@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ConvergenceWarning, ModelError
-from sparsebody.factorization.krylov import least_norm
+from sparsebody.factorization.krylov import Operator, least_norm
 from sparsebody.html_tables import largest_norm
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
@@ -103,7 +103,7 @@ def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray 
     force = rows.T @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
     noise = MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
-    for method in (_by_proximal_steps, lambda A, f: least_norm(_Transposed(A), f, largest).x):
+    for method in (_by_proximal_steps, lambda A, f: least_norm(_transposed(A), f, largest).x):
         smallest = method(rows, force)
         residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
         if residual <= FORCE_TOLERANCE * largest + noise:
@@ -130,21 +130,12 @@ def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
     return smallest
 
 
-class _Transposed:
-    """The operator A' of `least_norm`, and (A'A + mu)^-1 by factors of [1 A; A' -mu]."""
+def _transposed(rows: csc_array) -> Operator:
+    """Return the operator A' of `least_norm`, and (A'A + mu)^-1 by factors of [1 A; A' -mu]."""
+    n, shift = rows.shape[0], _KRYLOV_TERM * eye_array(rows.shape[1])
+    factor = splu(block_array([[eye_array(n), rows], [rows.T, -shift]], format="csc"))
 
-    def __init__(self, rows: csc_array) -> None:
-        self._rows, self._columns = rows.tocsr(), rows.T.tocsr()
-        ones = eye_array(rows.shape[0], format="csc")
-        shift = _KRYLOV_TERM * eye_array(rows.shape[1], format="csc")
-        self._factor = splu(block_array([[ones, rows], [rows.T, -shift]], format="csc"))
+    def precondition(gap: FloatArray) -> FloatArray:
+        return np.asarray(-factor.solve(np.concatenate([np.zeros(n), gap]))[n:])
 
-    def product(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self._columns @ x)
-
-    def transposed(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self._rows @ y)
-
-    def precondition(self, gap: FloatArray) -> FloatArray:
-        n = self._rows.shape[0]
-        return np.asarray(-self._factor.solve(np.concatenate([np.zeros(n), gap]))[n:])
+    return Operator(rows.T.tocsr().dot, rows.tocsr().dot, precondition)
