@@ -43,39 +43,6 @@ _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
 
 
-class VectorFunction(ABC):
-    """A function of named arrays with derivatives, on vectors that hold them one after another."""
-
-    inputs: Shapes
-    outputs: Shapes
-
-    @abstractmethod
-    def value(self, x: FloatArray) -> FloatArray:
-        """Return y."""
-
-    @abstractmethod
-    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
-        """Return J dx."""
-
-    @abstractmethod
-    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return J' w."""
-
-    def check(self, values: Mapping[str, Any]) -> None:
-        """Raise ShapeError unless each value has the shape of its input."""
-        for name, shape in self.inputs.items():
-            if np.shape(values[name]) != shape:
-                raise ShapeError(f"{name} has shape {np.shape(values[name])}, not {shape}")
-
-
-def by_keywords(
-    on_arrays: Callable[[VectorFunction], Any], kind: Callable[..., Any], *of: Any, **options: Any
-) -> Callable[..., Any]:
-    """Return a function of keywords; that of vectors is made once for each set of names."""
-    function_of = cache(lambda names: on_arrays(kind(*of, names, **options)))
-    return lambda **values: function_of(tuple(sorted(values)))(values)
-
-
 def size_of(shapes: Shapes) -> int:
     """Return the number of entries of all arrays."""
     return sum(int(np.prod(shape)) for shape in shapes.values())
@@ -95,8 +62,14 @@ def joined(arrays: Iterable[FloatArray]) -> FloatArray:
     return np.concatenate([np.ravel(array) for array in arrays])
 
 
-class _OfVariables(VectorFunction):
-    """A function of variables of a mechanism; the others are those of a system and a state."""
+class VectorFunction(ABC):
+    """A function of named arrays with derivatives, on vectors that hold them one after another.
+
+    The arrays are variables of a mechanism; the others are those of a system and a state.
+    """
+
+    inputs: Shapes
+    outputs: Shapes
 
     def __init__(self, system: System, state: State, shapes: Shapes, names: Sequence[str]) -> None:
         n = system.n_bodies
@@ -145,8 +118,26 @@ class _OfVariables(VectorFunction):
             by[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
         return joined(by[name] for name in self.inputs)
 
+    @abstractmethod
+    def value(self, x: FloatArray) -> FloatArray:
+        """Return y."""
 
-class AccelerationFunction(_OfVariables):
+    @abstractmethod
+    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
+        """Return J dx."""
+
+    @abstractmethod
+    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return J' w."""
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ShapeError unless each value has the shape of its input."""
+        for name, shape in self.inputs.items():
+            if np.shape(values[name]) != shape:
+                raise ShapeError(f"{name} has shape {np.shape(values[name])}, not {shape}")
+
+
+class AccelerationFunction(VectorFunction):
     """Accelerations (n_bodies, 6) and multipliers (n_rows,) by variables of some names.
 
     The last derivatives are kept for products at the same x, and the last dynamics for the same
@@ -209,7 +200,7 @@ def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -
     return {"duration": duration, "step": step}
 
 
-class SimulationFunction(_OfVariables):
+class SimulationFunction(VectorFunction):
     """The state at the end of a simulation, by variables of some names and "control".
 
     It begins at the nearest consistent state; gradients are those at consistent ones. "force" are
@@ -261,6 +252,14 @@ class SimulationFunction(_OfVariables):
             last = simulate_with_pullback(system, consistent_state(system, state), **options)
             self._last = x.tobytes(), last
         return last
+
+
+def by_keywords(
+    on_arrays: Callable[[VectorFunction], Any], kind: Callable[..., Any], *of: Any, **options: Any
+) -> Callable[..., Any]:
+    """Return a function of keywords; that of vectors is made once for each set of names."""
+    function_of = cache(lambda names: on_arrays(kind(*of, names, **options)))
+    return lambda **values: function_of(tuple(sorted(values)))(values)
 
 
 def variables(system: System, state: State) -> dict[str, FloatArray]:
