@@ -33,7 +33,6 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
-from sparsebody.factorization.unit_factors import safe_order
 from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import THROUGH_POINT
@@ -436,7 +435,7 @@ class SubgroupAssembler(SpatialAssembler):
         has_less = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)
         sizes = pattern.block_sizes.copy()
         sizes[n:] += 6 * has_less  # more than a body has: these joints come after both bodies
-        order = safe_order(BlockPattern(sizes, pattern.ends), solver.order)
+        order = unit_factors.safe_order(BlockPattern(sizes, pattern.ends), solver.order)
         super().__init__(kept.structure, solver._replace(order=order), kept.left_out)
         self._arguments = subgroups, kept, solver
         self.reaction_tree, fixed = kept.tree, subgroups.fixed

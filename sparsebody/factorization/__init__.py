@@ -23,7 +23,6 @@ from sparsebody.factorization import cholmod, mumps, pivoted_lu, substructures, 
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
 from sparsebody.sparse import elimination_tree as trees
-from sparsebody.sparse.elimination_tree import Elimination, OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
@@ -70,12 +69,12 @@ class Case:
         self.order = order
 
     @cached_property
-    def elimination(self) -> Elimination:
+    def elimination(self) -> trees.Elimination:
         """Adjacency and elimination tree in the given order."""
         return trees.elimination(self.pattern, self.order)
 
     @cached_property
-    def metrics(self) -> OrderingMetrics:
+    def metrics(self) -> trees.OrderingMetrics:
         """The predicted cost in the given order."""
         return trees.elimination_metrics(self.elimination, self.pattern.block_sizes[self.order])
 

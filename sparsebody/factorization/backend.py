@@ -16,7 +16,6 @@ from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
 from sparsebody.sparse import BlockPattern, SaddleMatrix, saddle
-from sparsebody.tolerances import DEPENDENCE_TOLERANCE, LARGEST_INVERSE
 
 REMEDY = (
     "a constraint row depends on the others; leave dependent rows out "
@@ -91,7 +90,7 @@ def probe_vector(n: int) -> FloatArray:
 def check_regular(solve: Callable[[FloatArray], FloatArray], n: int) -> None:
     """Raise SingularSystemError if a solution (n,), by a unit diagonal, is too large."""
     growth = largest(solve(probe_vector(n)))
-    if not growth < LARGEST_INVERSE:  # catches NaN as well
+    if not growth < tolerances.LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
 
 
@@ -126,7 +125,7 @@ def is_dependent(
             return True
         y /= size
         product, terms = factorization.cancellation((pattern.offsets, pattern.ends), rows, y)
-        if product <= DEPENDENCE_TOLERANCE * terms:
+        if product <= tolerances.DEPENDENCE_TOLERANCE * terms:
             return True
     return False
 

@@ -23,7 +23,6 @@ from sparsebody.model.system import State
 from sparsebody.tolerances import FUNCTION_CLOSURE
 from sparsebody.tree import recursions
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.spanning_tree import SpanningTree
 
 Equations: TypeAlias = tuple[FloatArray, FloatArray]  # matrix and right-hand side
@@ -84,7 +83,7 @@ class LoopClosure:
     def position(self, y: FloatArray) -> FloatArray:
         """Return q = gamma(y)."""
         q = self._in_order(self.gamma(np.asarray(y, dtype=float))).astype(float)
-        return checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
+        return recursions.checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
 
     def _in_order(self, values: Numbers, columns: int = 1) -> Any:
         """What belongs to the joints, in the order of the tree."""
@@ -133,11 +132,14 @@ class LoopClosure:
                 f"the loop-closure function cannot be differentiated ({error}); write it with "
                 "NumPy's functions instead of those of math, or give jacobian and bias"
             ) from error
-        q = checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
-        qd, g = velocities_of_rates(tree, q, slope @ rate, second)
+        q = recursions.checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
+        qd, g = recursions.velocities_of_rates(tree, q, slope @ rate, second)
         columns = slope @ own
         still = np.zeros(tree.n_positions)
-        G = [velocities_of_rates(tree, q, columns[:, k].copy(), still)[0] for k in range(m)]
+        G = [
+            recursions.velocities_of_rates(tree, q, columns[:, k].copy(), still)[0]
+            for k in range(m)
+        ]
         return ExplicitMotion(q, np.stack(G, axis=1), g, qd)
 
     def state(self, y: FloatArray, v: FloatArray, *, time: float = 0.0) -> State:
@@ -147,7 +149,7 @@ class LoopClosure:
     def closed_state(self, motion: ExplicitMotion, time: float = 0.0) -> State:
         """Return poses and velocities at q and qd; raise ModelError where a loop stays open."""
         tree, system = self.tree, self.tree.system
-        state = tree_state(tree, motion.q, motion.qd, time=time)
+        state = recursions.tree_state(tree, motion.q, motion.qd, time=time)
         error = SystemMotion(system, state).position_error
         size = 1.0 + np.abs(state.position).max(initial=0.0)
         if np.abs(error).max(initial=0.0) > FUNCTION_CLOSURE * size:
@@ -240,7 +242,7 @@ class ExplicitDynamics:
         C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
         inertia, bias = projected_system(H, C, motion.G, motion.g)
         tau = np.zeros(tree.n_velocities) if tau is None else tau
-        tau = checked_coordinates(tree, tau, "tau", tree.n_velocities)
+        tau = recursions.checked_coordinates(tree, tau, "tau", tree.n_velocities)
         return ProjectedEquations(inertia, bias, motion.G.T @ tau, motion, problem)
 
     def acceleration(self, y: FloatArray, v: FloatArray, **at: Any) -> FloatArray:

@@ -20,7 +20,6 @@ from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
-from sparsebody.tree.recursions import checked_coordinates
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 from sparsebody.tree.tree_choice import tree_of
 
@@ -295,9 +294,9 @@ class ArticulatedBody(TreeDynamics):
     def joint_acceleration(self, q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:
         """Return qdd at q (n_positions,) and qd (n_velocities,) under tau [N m, N] and gravity."""
         tree, n_v = self.tree, self.tree.n_velocities
-        q = checked_coordinates(tree, q, "q", tree.n_positions)
-        qd = checked_coordinates(tree, qd, "qd", n_v)
-        tau = checked_coordinates(tree, tau, "tau", n_v)
+        q = recursions.checked_coordinates(tree, q, "q", tree.n_positions)
+        qd = recursions.checked_coordinates(tree, qd, "qd", n_v)
+        tau = recursions.checked_coordinates(tree, tau, "tau", n_v)
         qdd = np.empty(n_v)
         native.accelerations_at_coordinates(tree.links, q, qd, tau, self._motion, self._work, qdd)
         return qdd
@@ -332,7 +331,7 @@ class CompositeRigidBody(TreeDynamics):
         The next call fills it anew. Raises SingularSystemError if H is not positive definite.
         """
         tree = self.tree
-        q = checked_coordinates(tree, q, "q", tree.n_positions)
+        q = recursions.checked_coordinates(tree, q, "q", tree.n_positions)
         if len(self._values) == 0:
             self._values = recursions.empty_inertia(tree)
         work = self._motion, self._composite, self._values
