@@ -3,6 +3,8 @@
 import sys
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 
 class SparsebodyError(Exception):
@@ -96,6 +98,15 @@ def check_name(name: str, known: Iterable[str], what: str) -> None:
     """Raise UnknownNameError, which lists the known names of `what`, unless this is one of them."""
     if not isinstance(name, str) or name not in known:
         raise UnknownNameError(f"{what} is {name!r}; give one of {', '.join(known)}")
+
+
+def required_package(name: str, needs: str, extra: str) -> Any:
+    """Return an optional package; MissingDependencyError, in words what `needs` it, without it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        message = f"{needs}; install it with: pip install 'sparsebody[{extra}]'"
+        raise MissingDependencyError(message) from error
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

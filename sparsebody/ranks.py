@@ -13,7 +13,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
-from sparsebody.errors import MissingDependencyError
+from sparsebody.errors import required_package
 
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # set by mpiexec, srun
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
@@ -63,13 +63,7 @@ def communicator() -> Any:
     """
     if n_ranks() == 1:  # no daemon of MPI's is needed
         os.environ.setdefault("OMPI_MCA_ess_singleton_isolated", "1")
-    try:
-        from mpi4py import MPI
-    except ImportError as error:
-        raise MissingDependencyError(
-            "ranks that share work need mpi4py: pip install 'sparsebody[mpi]'"
-        ) from error
-
+    MPI = required_package("mpi4py.MPI", "ranks that share work need mpi4py", "mpi")
     if n_ranks() == 1:
         return MPI.COMM_SELF
     _of_failures()

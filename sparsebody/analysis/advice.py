@@ -25,12 +25,9 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced, joint_motion
-from sparsebody.model.bodies import Frames
+from sparsebody.model import Frames, JointType, Mechanism, State, System
 from sparsebody.model.connections import distinct_types
 from sparsebody.model.forces import JointForce
-from sparsebody.model.joints import JointType
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation
 from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
 
@@ -163,7 +160,7 @@ def _violation(
     That is what `acceleration` contributes, or those `free` of constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
-    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
+    ends = system.ends[system.row_joint]
     is_body = (ends >= 0)[:, :, None]
     terms, of_free = (  # (n_rows, 2, 6) the products that A a sums
         constraint.rows * np.where(is_body, a[ends], 0.0) for a in (acceleration, free)

@@ -28,8 +28,7 @@ from sparsebody.analysis.determined_reactions import (
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
-from sparsebody.model.joints import JOINT_TYPES, JointType
-from sparsebody.model.system import State, System
+from sparsebody.model import JOINT_TYPES, JointType, State, System
 from sparsebody.spatial import orthogonal_complement, plucker_parts, plucker_transform
 from sparsebody.tolerances import RELAXATION_TOLERANCE
 
@@ -252,7 +251,8 @@ def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = Non
     subspace = dynamics.evaluate(state).constraint.subspace
     axes, origin = successor_frames(system, state)
     motion = joint_motion(system, state)
-    return Pose(dynamics, state, motion, axes, origin, circulations(system, state, subspace))
+    circulating = circulations(system, state, subspace)
+    return Pose(dynamics, state, motion, axes, origin, circulating)
 
 
 def clearness(work: FloatArray) -> float:

@@ -34,6 +34,7 @@ from sparsebody.factorization import BYTES, FACTORIZATIONS, Case, Work, parts_wo
 from sparsebody.factorization.substructures import EXTRA_VECTORS, MOST_FREEDOMS, RIGID
 from sparsebody.model.system import System
 from sparsebody.ordering import order
+from sparsebody.sparse.elimination_tree import pivot_flops
 
 COST_METHODS = ("direct", "iterative")
 PANEL = 32  # pivots that are sent together
@@ -108,7 +109,11 @@ def predict_cost(
     if isinstance(mechanism, System):
         if method == "iterative":
             raise ModelError("give rows, columns and layers: parts of lattices alone are predicted")
-        return _of_elimination_tree(mechanism, ordering)
+        pattern = kkt_structure(mechanism).pattern
+        positions = mechanism.initial_state.position
+        metrics = Case(pattern, order(pattern, ordering, positions)).metrics
+        total = _Cost(metrics.nnz_l, metrics.flops, metrics.largest_front).on_one_rank()
+        return _prediction(mechanism.n_bodies, pattern.n_rows, 1, total)
     try:
         shape = tuple(operator.index(n) for n in mechanism)
     except TypeError:
@@ -119,18 +124,11 @@ def predict_cost(
         )
     if method == "iterative" and min(shape) < 2:
         raise ModelError(f"{shape}: parts of sheets and rods have too many motions; give a cube")
-    return _iterative(shape) if method == "iterative" else _direct(shape, ranks)
-
-
-# ---- by the elimination tree -----------------------------------------------------------------
-
-
-def _of_elimination_tree(system: System, ordering: str) -> CostPrediction:
-    pattern = kkt_structure(system).pattern
-    positions = system.initial_state.position
-    metrics = Case(pattern, order(pattern, ordering, positions)).metrics
-    total = _Cost(metrics.nnz_l, metrics.flops, metrics.largest_front).on_one_rank()
-    return _prediction(system.n_bodies, pattern.n_rows, 1, total)
+    if method == "iterative":
+        return _iterative(shape)
+    cost = _Dissection(BODY, (BALL,) * 3).cost(shape, ranks)
+    cost = cost if ranks > 1 else cost.on_one_rank()
+    return _prediction(math.prod(shape), _rows(shape), ranks, cost)
 
 
 def _prediction(bodies: int, rows: int, ranks: int, cost: _Cost) -> CostPrediction:
@@ -172,16 +170,11 @@ class _Cost(NamedTuple):
         return self._replace(entries_of_rank=self.entries, critical_flops=self.flops)
 
 
-def _sum_to(n: float) -> float:
-    """Return the sum of m (m + 2) for m = 0 .. n - 1."""
-    return (n - 1.0) * n * (2.0 * n - 1.0) / 6.0 + n * (n - 1.0)
-
-
 def _front(pivots: int, others: int, ranks: int) -> _Cost:
     """Return the cost of a dense front that all ranks share."""
     front = pivots + others
     entries = pivots * front - pivots * (pivots - 1) / 2
-    flops = _sum_to(front) - _sum_to(others)
+    flops = pivot_flops(front) - pivot_flops(others)
     sent = (ranks - 1) * (pivots * (pivots + 1) / 2 + pivots * others / 2)
     messages = (ranks - 1) * math.ceil(pivots / PANEL) * ranks / 2
     shares = entries / ranks, flops / ranks
@@ -243,12 +236,6 @@ def _dissected(
 def _rows(shape: tuple[int, ...]) -> int:
     n = math.prod(shape)
     return BODY * n + BALL * sum(n - n // k for k in shape) + BALL
-
-
-def _direct(shape: tuple[int, ...], ranks: int) -> CostPrediction:
-    cost = _Dissection(BODY, (BALL,) * 3).cost(shape, ranks)
-    cost = cost if ranks > 1 else cost.on_one_rank()
-    return _prediction(math.prod(shape), _rows(shape), ranks, cost)
 
 
 def _iterative(shape: tuple[int, ...]) -> CostPrediction:

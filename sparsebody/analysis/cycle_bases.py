@@ -15,12 +15,10 @@ from sparsebody._core import tree as native
 from sparsebody.analysis.determined_reactions import constrained_joints, successor_frames
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, check_name
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import System
+from sparsebody.model import Mechanism, System
 from sparsebody.sparse import cycles as graph_cycles
 from sparsebody.sparse.cycles import Cycles
-from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_choice import TREE_CHOICES, spanning_tree
+from sparsebody.tree import TREE_CHOICES, SpanningTree, spanning_tree
 
 MOST_LOOPS = 5_000  # whose pairs are counted
 RANDOM_TREE = "random"

@@ -88,7 +88,7 @@ def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArr
 def constrained_joints(system: System) -> tuple[IntArray, IntArray]:
     """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
     joints = np.flatnonzero(np.diff(system.first_row) > 0)
-    return joints, np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+    return joints, system.ends[joints]
 
 
 def circulations(system: System, state: State, subspace: FloatArray, seed: int = 0) -> Circulations:

@@ -13,30 +13,15 @@ import numpy as np
 
 from sparsebody.analysis.determined_reactions import ReactionReport, determined_reactions
 from sparsebody.analysis.order_comparison import OrderingLine, ordering_lines
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.mobility import (
-    GenericMobility,
-    count_mobility,
-    generic_mobility,
-    generic_mobility_in_plane,
-)
-from sparsebody.dynamics.preparation import Formulation
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.dynamics import Formulation, ForwardDynamics, count_mobility, generic_mobility
+from sparsebody.dynamics.mobility import GenericMobility, generic_mobility_in_plane
+from sparsebody.equations import SystemMotion, consistent_state
 from sparsebody.errors import ModelError
-from sparsebody.model.mechanism import Mechanism
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.subgroups import Subgroup
-from sparsebody.model.system import State, System
 from sparsebody.progress import Report, no_report
-from sparsebody.tree.loop_constraints import loop_clusters
-from sparsebody.tree.loop_properties import (
-    assemblies,
-    loop_properties,
-    nearby_mobilities,
-    rank_of_loops,
-)
-from sparsebody.tree.loops_projection import LoopsProjection
-from sparsebody.tree.tree_choice import spanning_tree
+from sparsebody.tree import LoopsProjection, assemblies, loop_clusters, spanning_tree
+from sparsebody.tree.loop_properties import loop_properties, nearby_mobilities, rank_of_loops
 
 
 @dataclass(frozen=True)

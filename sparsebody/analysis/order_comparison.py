@@ -24,19 +24,10 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import OrderingError, ShapeError, SingularSystemError
 from sparsebody.factorization import choose_factorization, pivoted_seconds
 from sparsebody.factorization.plain_ldl import analyze
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
+from sparsebody.model import Mechanism, State, System
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
-from sparsebody.sparse import elimination_tree
-from sparsebody.sparse.pattern import (
-    BlockPattern,
-    Blocks,
-    SymmetricPattern,
-    block_order,
-    positions,
-    saddle_blocks,
-)
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix, SymmetricPattern, elimination_tree
+from sparsebody.sparse.pattern import Blocks, block_order, positions, saddle_blocks
 
 _PATIENCE = 30e6  # of computing one order [us], beyond which it is left out unless asked for
 

@@ -8,8 +8,7 @@ from sparsebody._core import joints, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, prescribed_motion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +100,6 @@ def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int =
         rows = np.flatnonzero(keep)
         n_rows = np.diff(np.concatenate([[0], np.cumsum(keep)])[system.first_row])
     joints = np.flatnonzero(n_rows)
-    sizes = n_rows[joints]
-    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
-    return KKTStructure(
-        pattern=BlockPattern(np.append(np.full(system.n_bodies, freedoms), sizes), ends),
-        joints=joints.astype(np.intp),
-        rows=rows.astype(np.intp),
-        system=system,
-    )
+    sizes = np.append(np.full(system.n_bodies, freedoms), n_rows[joints])
+    pattern = BlockPattern(sizes, system.ends[joints])
+    return KKTStructure(pattern, joints.astype(np.intp), rows.astype(np.intp), system)

@@ -50,8 +50,19 @@ def state_arrays(state: State) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     return state.position, state.orientation, state.velocity, state.coordinate, state.time
 
 
+class Table(NamedTuple):
+    """Some rows on the freedoms of their bodies, those of a joint together."""
+
+    rows: IntArray  # (k,) the user's numbers
+    values: FloatArray  # (k, 2, width) on predecessor and successor, in units of the bodies
+    native: dynamics.RowTable
+
+
 class GeneralRows:
-    """All loads, and rows of joints with varying T or tracked coordinates not `compiled`."""
+    """All loads, and rows of joints with varying T or tracked coordinates, `compiled` ones aside.
+
+    Compiled ones, in a plane, hold a point on a line.
+    """
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
         self.is_general = np.zeros(system.n_joints, dtype=bool)
@@ -60,10 +71,10 @@ class GeneralRows:
             self.is_general &= ~compiled
         self._has_loads, has_joints = system.has_loads, bool(self.is_general.any())
         self.is_empty = not (has_joints or self._has_loads)
+        self._system, self._compiled = system, compiled
+        self.native: LoadsAndRows | None = None
         if not self.is_empty:
-            system = with_joints(system, np.flatnonzero(self.is_general))
-        self._system = system
-        self.native = None if self.is_empty else LoadsAndRows(system)
+            self.native = LoadsAndRows(with_joints(system, np.flatnonzero(self.is_general)))
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
         """Return the terms at a state; errors as of check_state, and of each load."""
@@ -78,6 +89,35 @@ class GeneralRows:
             load = np.zeros((self._system.n_bodies, 6)) if body_force is None else load.copy()
             self.native.add_loads(state, load)
         return Terms(load, self.native.rows, self.native.gamma)
+
+    def table(self, bodies: IntArray, rows: IntArray, anchor: FloatArray, width: int) -> Table:
+        """Return the table of `rows`, to be filled; `anchor`: core/dynamics/assembly.hpp."""
+        system, is_general = self._system, self.is_general
+        joint = system.row_joint[rows]
+        is_start = np.ones(len(rows), dtype=bool)
+        np.not_equal(joint[1:], joint[:-1], out=is_start[1:])
+        starts = np.flatnonzero(is_start)
+        joints = joint[starts]
+        world = len(bodies)  # the last index, also at -1
+        index = np.append(positions(bodies), world).astype(np.uint32)
+        kind = np.where(is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
+        if self._compiled is not None:
+            kind[self._compiled] = dynamics.RowTable.LINE
+        values, general_row = large_zeros((len(rows), 2, width)), large_zeros(len(rows), np.uint32)
+        if is_general.any():
+            general = np.flatnonzero(is_general[system.row_joint])
+            general_row[:] = np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
+        native = dynamics.RowTable(
+            predecessor=index[system.predecessor[joints]],
+            successor=index[system.successor[joints]],
+            kind=kind[joints].astype(np.uint32),
+            anchor=anchor[joints],
+            first_row=np.append(starts, len(rows)).astype(np.uint32),
+            user_row=rows.astype(np.uint32),
+            general_row=general_row,
+            rows=values,
+        )
+        return Table(rows, values, native)
 
 
 class ReactionTree(NamedTuple):
@@ -109,51 +149,6 @@ class ReductionViolated(Exception):
     """A state outside the subgroups that a reduction to fewer freedoms assumes."""
 
 
-class Table(NamedTuple):
-    """Some rows on the freedoms of their bodies, those of a joint together."""
-
-    rows: IntArray  # (k,) the user's numbers
-    values: FloatArray  # (k, 2, width) on predecessor and successor, in units of the bodies
-    native: dynamics.RowTable
-
-
-def row_table(
-    system: System,
-    bodies: IntArray,
-    rows: IntArray,
-    terms: GeneralRows,
-    anchor: FloatArray,
-    width: int,
-    is_line: BoolArray | None = None,
-) -> Table:
-    """Return the table of `rows`, to be filled; anchor, is_line: core/dynamics/assembly.hpp."""
-    joint = system.row_joint[rows]
-    is_start = np.ones(len(rows), dtype=bool)
-    np.not_equal(joint[1:], joint[:-1], out=is_start[1:])
-    starts = np.flatnonzero(is_start)
-    joints = joint[starts]
-    world = len(bodies)  # the last index, also at -1
-    index = np.append(positions(bodies), world).astype(np.uint32)
-    kind = np.where(terms.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
-    if is_line is not None:
-        kind[is_line] = dynamics.RowTable.LINE
-    values, general_row = large_zeros((len(rows), 2, width)), large_zeros(len(rows), np.uint32)
-    if terms.is_general.any():
-        general = np.flatnonzero(terms.is_general[system.row_joint])
-        general_row[:] = np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
-    native = dynamics.RowTable(
-        predecessor=index[system.predecessor[joints]],
-        successor=index[system.successor[joints]],
-        kind=kind[joints].astype(np.uint32),
-        anchor=anchor[joints],
-        first_row=np.append(starts, len(rows)).astype(np.uint32),
-        user_row=rows.astype(np.uint32),
-        general_row=general_row,
-        rows=values,
-    )
-    return Table(rows, values, native)
-
-
 def successor_frames(system: System) -> tuple[Any, ...]:
     """Return where rows that are constant on successors come from: SuccessorFrames."""
     frames = system.successor_rotation, system.successor_point
@@ -176,15 +171,10 @@ class Assembler:
     _arguments: tuple[Any, ...]  # of the constructor
 
     def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        bodies: IntArray,
-        duals: IntArray,
-        terms: GeneralRows,
+        self, structure: KKTStructure, bodies: IntArray, duals: IntArray, terms: GeneralRows
     ) -> None:
-        n, pattern = system.n_bodies, structure.pattern
-        self.system = system
+        self.system, pattern = structure.system, structure.pattern
+        n = self.system.n_bodies
         self.bodies, self._joints = bodies, structure.joints[duals]  # in the user's numbering
         rank = np.repeat(positions(duals), pattern.block_sizes[n:])
         self.rows = structure.rows[np.argsort(rank, kind="stable")]  # in the user's numbering
@@ -350,13 +340,9 @@ class SpatialAssembler(Assembler):
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
 
     def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        solver: Solver,
-        left_out: IntArray | None = None,
+        self, structure: KKTStructure, solver: Solver, left_out: IntArray | None = None
     ) -> None:
-        self._arguments = system, structure, solver, left_out
+        self._arguments, system = (structure, solver, left_out), structure.system
         self._threads, order, part_starts = solver.threads, solver.order, None
         if solver.factorization == "block-ldl":
             order = unit_factors.safe_order(structure.pattern, order)
@@ -364,7 +350,7 @@ class SpatialAssembler(Assembler):
         n = system.n_bodies
         position = positions(order)
         bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
-        super().__init__(system, structure, bodies, duals, GeneralRows(system))
+        super().__init__(structure, bodies, duals, GeneralRows(system))
         own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
         if part_starts is None:
             self.symbolic = self._analyze(solver, own_order)
@@ -412,4 +398,4 @@ class SpatialAssembler(Assembler):
 
     def _table(self, rows: IntArray) -> Table:
         anchor = self.system.successor_point
-        return row_table(self.system, self.bodies, rows, self._general, anchor, self.width)
+        return self._general.table(self.bodies, rows, anchor, self.width)

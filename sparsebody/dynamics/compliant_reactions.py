@@ -8,7 +8,7 @@ Wojtyra and Fraczek (2013), Multibody Syst. Dyn. 30:153, on redundant constraint
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,8 +88,14 @@ def least_energy(
     compliances (n_joints, 6, 6) that differ by too many decades.
     """
     rows, scaled = constraint.rows.copy(), multiplier.copy()
-    roots = list(_roots(system, constraint.subspace, compliance))
-    for index, root in roots:
+    roots, count = list[tuple[IntArray, FloatArray]](), np.diff(system.first_row)
+    for c in np.unique(count[count > 0]):  # joints with c rows (n, c), L (n, c, c)
+        joints = np.flatnonzero(count == c)
+        index = system.first_row[joints][:, None] + np.arange(c)
+        T = constraint.subspace[index]  # (n, c, 6)
+        energy = T @ compliance[joints] @ np.swapaxes(T, 1, 2)
+        root = np.asarray(np.linalg.cholesky(energy), dtype=float)
+        roots.append((index, root))
         both = rows[index].reshape(*index.shape, -1)
         rows[index] = np.linalg.solve(root, both).reshape(*index.shape, 2, 6)
         scaled[index] = np.einsum("nab,na->nb", root, multiplier[index])
@@ -111,16 +117,3 @@ def least_energy(
         stacklevel=3,
     )
     return least + minimum_norm(matrix, multiplier - least)
-
-
-def _roots(
-    system: System, subspace: FloatArray, compliance: FloatArray
-) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield (rows (n, c), L (n, c, c)) of the joints with c rows, for each c."""
-    count = np.diff(system.first_row)
-    for c in np.unique(count[count > 0]):
-        joints = np.flatnonzero(count == c)
-        index = system.first_row[joints][:, None] + np.arange(c)
-        T = subspace[index]  # (n, c, 6)
-        energy = T @ compliance[joints] @ np.swapaxes(T, 1, 2)
-        yield index, np.asarray(np.linalg.cholesky(energy), dtype=float)

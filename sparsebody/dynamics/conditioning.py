@@ -63,10 +63,18 @@ class _Conditioning:
         self.norm = np.sqrt((self.matrix.rows**2).sum(axis=(1, 2)))
 
     def estimate(self) -> ConditionEstimate:
-        sigma_max = float(np.sqrt(saddle.largest_eigenvalue(self._gram, self.m)))
+        def gram(y: FloatArray) -> FloatArray:
+            """A A' y, rows scaled to unit norm."""
+            pull = self._product(np.zeros(self.n), y / self.norm)[: self.n]
+            return np.asarray(self._product(pull, np.zeros(self.m))[self.n :] / self.norm)
+
+        def inverse_gram(y: FloatArray) -> FloatArray:
+            return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
+
+        sigma_max = float(np.sqrt(saddle.largest_eigenvalue(gram, self.m)))
         if not self.evaluator.has_unique_multipliers:
             return ConditionEstimate(np.nan, sigma_max, np.nan, self._forward_error())
-        inverse = saddle.largest_eigenvalue(self._inverse_gram, self.m)
+        inverse = saddle.largest_eigenvalue(inverse_gram, self.m)
         sigma_min = float(1.0 / np.sqrt(inverse)) if inverse > 0.0 else sigma_max
         kappa = sigma_max / sigma_min if self.m else 1.0
         return ConditionEstimate(kappa, sigma_max, sigma_min, self._forward_error())
@@ -78,15 +86,6 @@ class _Conditioning:
         self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
     ) -> FloatArray:
         return self.evaluator.solution(np.concatenate([x, y]), self.time, goal)
-
-    def _gram(self, y: FloatArray) -> FloatArray:
-        """Return A A' y, rows scaled to unit norm."""
-        pull = self._product(np.zeros(self.n), y / self.norm)[: self.n]
-        return np.asarray(self._product(pull, np.zeros(self.m))[self.n :] / self.norm)
-
-    def _inverse_gram(self, y: FloatArray) -> FloatArray:
-        """Return (A A')^-1 y, rows scaled to unit norm."""
-        return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
 
     def _transport(self, axes: FloatArray) -> FloatArray:
         """Return (n,) the size of w x v in the linear components: rows are rounded like it."""

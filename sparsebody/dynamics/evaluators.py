@@ -6,6 +6,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, mumps, refined_solve, unit_factors
-from sparsebody.factorization.krylov import least_norm, quasi_definite
+from sparsebody.factorization.krylov import Operator, least_norm, quasi_definite
 from sparsebody.factorization.substructures import IterativeSymbolic
 from sparsebody.factorization.unit_factors import REGULAR, BlockQRSymbolic, UnitSymbolic
 from sparsebody.model.system import State
@@ -82,9 +83,15 @@ class Evaluator(ABC):
             assembler.assemble(state, body_force, stabilization)
             return self.solve_assembled(state, acceleration, multiplier)
         outputs = acceleration, multiplier
-        return self.accept(
-            assembler.call(self.fused, state, body_force, stabilization, outputs), state
-        )
+        outcome = assembler.call(self.fused, state, body_force, stabilization, outputs)
+        status, residual, correction = outcome
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._factorized = assembler.assembly
+            return checked(residual, state.time)
+        if status != REGULAR:
+            assembler.check(status, state)
+            self._examine(status, state.time)
+        raise inaccurate(state.time)
 
     def solve_assembled(
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
@@ -102,17 +109,6 @@ class Evaluator(ABC):
     def accept_assembled(self) -> None:
         """Note that the native factors are those of the newest assembly."""
         self._factorized = self.assembler.assembly
-
-    def accept(self, outcome: tuple[int, float, float], state: State) -> float:
-        """Return the relative residual of what `fused` has returned; errors as in `solve`."""
-        status, residual, correction = outcome
-        if status == REGULAR and not correction > ROUGH_CORRECTION:
-            self._factorized = self.assembler.assembly
-            return checked(residual, state.time)
-        if status != REGULAR:
-            self.assembler.check(status, state)
-            self._examine(status, state.time)
-        raise inaccurate(state.time)
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma; return the relative residual.
@@ -255,11 +251,13 @@ class KrylovEvaluator(Evaluator):
     def __init__(self, assembler: Assembler) -> None:
         super().__init__(assembler)
         pattern = assembler.pattern
-        self._pattern = pattern.offsets, pattern.ends
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
         self._factors = quasi_definite(assembler.symbolic)
+        A = (pattern.offsets, pattern.ends), self._unit_rows
+        products = partial(native.constraint_product, *A), partial(native.constraint_forces, *A)
+        self._operator = Operator(*products, self._factors.solve)
         self.has_unique_multipliers = not isinstance(assembler.symbolic, IterativeSymbolic)
         self.symbolic = None  # its pivots are shifted
         self._has_warned = False
@@ -284,7 +282,8 @@ class KrylovEvaluator(Evaluator):
         size = max(np.abs(part).max(initial=0.0) for part in (free, gamma))
         if not np.isfinite(size):
             raise _not_finite("forces or accelerations", time)
-        solution = least_norm(self, gamma - self.product(free), float(size))
+        gap = gamma - self._operator.product(free)
+        solution = least_norm(self._operator, gap, float(size))
         x[:n] = free + solution.x
         x[n:] = -self._scale * solution.y
         steps, residual = solution.steps, solution.residual
@@ -323,22 +322,10 @@ class KrylovEvaluator(Evaluator):
         self._factors.factorize(self._unit_rows, damping)
         self._factorized = None  # by factors for accelerations
         gap = -self._scale * error[assembler.rows]
-        assembler.x[: self._n_primal] = self.transposed(self._factors.solve(gap))
+        assembler.x[: self._n_primal] = self._operator.transposed(self._factors.solve(gap))
         twists = np.empty((assembler.system.n_bodies, 6))
         assembler.native.to_user_order(twists, np.zeros(0))
         return twists
-
-    def product(self, x: FloatArray) -> FloatArray:
-        """Return A x, rows of unit norm."""
-        return native.constraint_product(self._pattern, self._unit_rows, x)
-
-    def transposed(self, y: FloatArray) -> FloatArray:
-        """Return A' y."""
-        return native.constraint_forces(self._pattern, self._unit_rows, y)
-
-    def precondition(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, nearly."""
-        return self._factors.solve(gap)
 
 
 def direct_evaluator(assembler: Assembler) -> Evaluator:

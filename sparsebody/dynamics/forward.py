@@ -18,16 +18,15 @@ from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estima
 from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
 from sparsebody.dynamics.preparation import AUTO, Formulation, SolverChoice, SolverOptions
 from sparsebody.dynamics.reductions import PlanarAssembler
-from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
-from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations import Accelerations, SystemMotion, consistent_state
+from sparsebody.equations.accelerations import minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
-from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.subgroups import Subgroup, describe, loop_classes, redundant_subgroups
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse import RankDecision
 from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]
@@ -391,7 +390,7 @@ class Evaluation(SystemMotion):
     def __init__(
         self, dynamics: ForwardDynamics, state: State, body_force: FloatArray | None = None
     ) -> None:
-        super().__init__(dynamics.system, state, body_force)
+        super().__init__(dynamics.system, state, body_force, dynamics.options.threads)
         self.dynamics = dynamics
         self._assembly: object = None  # of the evaluator, at this state
 
@@ -464,7 +463,7 @@ class Evaluation(SystemMotion):
 
     def accelerations(self) -> Accelerations:
         """Return accelerations, multipliers and joint wrenches, with their residuals."""
-        dynamics, system, threads = self.dynamics, self.system, self.dynamics.options.threads
+        dynamics, system = self.dynamics, self.system
         multiplier = np.zeros(system.n_rows)
         acceleration, residual = self._solution(multiplier)
         dropped = dynamics.evaluator.dropped_residual()
@@ -475,14 +474,8 @@ class Evaluation(SystemMotion):
             multiplier = minimum_norm(matrix, multiplier, factors)
         elif is_free and dynamics.compliance is not None:
             multiplier = least_energy(system, self.constraint, multiplier, dynamics.compliance)
-        return Accelerations(
-            acceleration,
-            multiplier,
-            joint_reactions(system, self.state, self.subspace, multiplier, threads),
-            residual,
-            dropped,
-            dynamics.evaluator.report,
-        )
+        wrench, report = self.joint_reactions(multiplier), dynamics.evaluator.report
+        return Accelerations(acceleration, multiplier, wrench, residual, dropped, report)
 
     def condition(self) -> ConditionEstimate:
         """Return the condition number, and the error of the accelerations that it implies."""

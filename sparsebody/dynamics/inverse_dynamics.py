@@ -10,16 +10,13 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.dynamics.reductions import independent_rows
-from sparsebody.equations import inverse
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion, Freedom
-from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
+from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse
+from sparsebody.equations.inverse import ActuatorRows, Balance, DesiredMotion, Freedom
+from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix
 from sparsebody.tolerances import MOTION_TOLERANCE
 
 PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
@@ -154,7 +151,7 @@ def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
     """Return the pattern of all constraint rows, then one row for each of the joints (m,)."""
     n_rows = np.diff(system.first_row)
     constrained = np.flatnonzero(n_rows)
-    ends = np.concatenate([joint_ends(system, constrained), joint_ends(system, joint)])
+    ends = np.concatenate([system.ends[constrained], system.ends[joint]])
     ones = np.ones(len(joint), dtype=np.intp)
     sizes = np.concatenate([[6] * system.n_bodies, n_rows[constrained], ones]).astype(np.intp)
     return BlockPattern(sizes, ends)
@@ -214,7 +211,8 @@ def driven_accelerations(
     x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
-    gap, scale = inverse.row_gaps(moving, acceleration, joint, rows, gamma)
+    motion = DesiredMotion(system, state, body_force, acceleration)
+    gap, scale = motion.row_gaps(joint, rows, gamma)
     if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(

@@ -1,7 +1,5 @@
 """The system (8.64) as a SciPy sparse matrix, with labels of its rows and columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -81,6 +81,5 @@ def generic_mobility_in_plane(system: System, state: State | None = None) -> Gen
 
 def _generic(system: System, bars: IntArray, freedoms: int) -> GenericMobility:
     """Return the counts of `bars` (n_joints,) by the pebble game. Lee and Streinu (2008)."""
-    ends = np.stack([system.predecessor, system.successor], axis=1)
-    rank = int(generic_bars(ends, bars, system.n_bodies, freedoms).sum())
+    rank = int(generic_bars(system.ends, bars, system.n_bodies, freedoms).sum())
     return GenericMobility(freedoms, int(bars.sum()), rank, freedoms * system.n_bodies - rank)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TypeAlias
 
 from sparsebody import ranks
 from sparsebody.arrays import FloatArray, IntArray
@@ -151,11 +152,11 @@ class SolverChoice:
         }
 
 
+Names: TypeAlias = str | Sequence[str]  # of factorizations: "auto", one, or some to choose from
+
+
 def choose_solver(
-    pattern: BlockPattern,
-    ordering: str,
-    factorization: str | Sequence[str],
-    positions: FloatArray | None = None,
+    pattern: BlockPattern, ordering: str, factorization: Names, positions: FloatArray | None = None
 ) -> SolverChoice:
     """Return ordering and factorization, "auto" standing for the least predicted time.
 
@@ -176,9 +177,7 @@ def choose_solver(
     return choice
 
 
-def _quick_choice(
-    pattern: BlockPattern, names: list[str], factorization: str | Sequence[str]
-) -> SolverChoice:
+def _quick_choice(pattern: BlockPattern, names: list[str], factorization: Names) -> SolverChoice:
     """Return the best pair of some orderings; of large mechanisms, by samples."""
     if pattern.n_primal < LARGE:
         return _best(pattern, names, factorization)
@@ -211,31 +210,10 @@ def reduction_pays(reduced: BlockPattern, unreduced: BlockPattern, ordering: str
     return less + CHANGE_OF_BASIS * reduced.n_primal < more
 
 
-def choose_quasi_definite(
-    pattern: BlockPattern, ordering: str, factorization: str, positions: FloatArray | None = None
-) -> SolverChoice:
-    """Return the pair for all rows; UnknownNameError if the factorization needs a rank decision."""
-    if factorization not in ("auto", *PRECONDITIONERS):
-        raise UnknownNameError(
-            f"factorization is {factorization!r}, which needs independent rows; without a decision "
-            f"on the rank give one of auto, {', '.join(PRECONDITIONERS)}"
-        )
-    # parts by positions have the fewest motions; factors of all rows of cubes, the fewest entries
-    by_positions = "geometric-dissection" if ordering == "auto" else ordering
-    names = [factorization] if factorization != "auto" else [*filter(is_available, PRECONDITIONERS)]
-    choice = choose_solver(pattern, by_positions, names, positions)
-    if ordering != "auto" or factorization == "iterative":
-        return choice
-    direct = [name for name in names if name != "iterative"]  # whose times depend on the order
-    if choice.predicted > LONG:
-        return choice
-    return min(choice, choose_solver(pattern, ordering, direct), key=lambda c: c.predicted)
-
-
 def _best(
     pattern: BlockPattern,
     names: list[str],
-    factorization: str | Sequence[str],
+    factorization: Names,
     positions: FloatArray | None = None,
 ) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings, the first of equals."""
@@ -341,18 +319,30 @@ def prepared_unreduced(
     choice = choose_solver(structure.pattern, *names, state.position)
     accepts = options.redundancy == "keep"
     solver = choice.solver(threads)._replace(accepts_dependent_rows=accepts)
-    assembler = SpatialAssembler(system, structure, solver)
+    assembler = SpatialAssembler(structure, solver)
     return Preparation(evaluators.direct_evaluator(assembler), choice, structure, decision)
 
 
 def prepared_for_krylov(system: System, state: State, options: SolverOptions) -> Preparation:
-    """Keep all rows, without any decision on them."""
-    structure, factorization = kkt_structure(system), options.factorization
+    """Keep all rows, without any decision; UnknownNameError if the factorization needs one."""
+    structure, ordering = kkt_structure(system), options.ordering
+    pattern, factorization = structure.pattern, options.factorization
     if options.redundancy == "auto" and factorization not in PRECONDITIONERS:
         factorization = "auto"
-    names = options.ordering, factorization
-    choice = choose_quasi_definite(structure.pattern, *names, state.position)
-    assembler = SpatialAssembler(system, structure, choice.solver(options.threads))
+    if factorization not in ("auto", *PRECONDITIONERS):
+        raise UnknownNameError(
+            f"factorization is {factorization!r}, which needs independent rows; without a decision "
+            f"on the rank give one of auto, {', '.join(PRECONDITIONERS)}"
+        )
+    # parts by positions have the fewest motions; factors of all rows of cubes, the fewest entries
+    by_positions = "geometric-dissection" if ordering == "auto" else ordering
+    names = [factorization] if factorization != "auto" else [*filter(is_available, PRECONDITIONERS)]
+    choice = choose_solver(pattern, by_positions, names, state.position)
+    if ordering == "auto" and factorization != "iterative" and choice.predicted <= LONG:
+        direct = [name for name in names if name != "iterative"]  # whose times depend on the order
+        other = choose_solver(pattern, ordering, direct)
+        choice = min(choice, other, key=lambda c: c.predicted)
+    assembler = SpatialAssembler(structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
 
 

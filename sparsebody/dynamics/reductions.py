@@ -26,7 +26,6 @@ from sparsebody.dynamics.assembler import (
     Solver,
     SpatialAssembler,
     Table,
-    row_table,
     state_arrays,
     successor_frames,
 )
@@ -34,17 +33,13 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
-from sparsebody.factorization.unit_factors import safe_order
-from sparsebody.model.joints import PointOnPlane
+from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import THROUGH_POINT
 from sparsebody.model.subgroups.ground_motion import KEEP_DIRECTIONS, GroundMotion
-from sparsebody.model.system import State, System
-from sparsebody.sparse import rank
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank
 from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
-from sparsebody.sparse.saddle import SaddleMatrix, largest_eigenvalue
+from sparsebody.sparse.saddle import largest_eigenvalue
 from sparsebody.spatial import rotation_from_quaternion
 
 
@@ -72,7 +67,7 @@ class PlanarRows:
         point = self._in_plane(system.successor[lines], system.successor_point[lines])
         anchor[lines, :2] = self._line_normals(lines)[:, 1:]
         anchor[lines, 2:] = point[:, 1:]
-        return row_table(system, bodies, rows, self.terms, anchor, 3, self.is_line)
+        return self.terms.table(bodies, rows, anchor, 3)
 
     def evaluation(
         self,
@@ -122,27 +117,31 @@ class PlanarRows:
         return np.asarray(np.einsum("mij,mj->mi", self.axes[bodies], vectors))
 
 
+class KeptRows(NamedTuple):
+    """The rows on the freedoms of bodies that are kept, and what holds bodies within these."""
+
+    structure: KKTStructure  # of the kept rows
+    left_out: IntArray  # others with a part on the freedoms
+    tree: ReactionTree
+
+
 class PlanarAssembler(Assembler):
-    """Three freedoms a body; `structure` has the kept rows in the plane, left_out the others."""
+    """Three freedoms a body, in the plane of normals (n_bodies + 1, 3)."""
 
     width = 3
     native: dynamics.PlanarEvaluation
 
-    def __init__(
-        self,
-        normals: FloatArray,
-        structure: KKTStructure,
-        left_out: IntArray,
-        tree: ReactionTree,
-        solver: Solver,
-    ) -> None:
-        self._arguments = normals, structure, left_out, tree, solver
+    def __init__(self, normals: FloatArray, kept: KeptRows, solver: Solver) -> None:
+        self._arguments, structure = (normals, kept, solver), kept.structure
         system, n = structure.system, structure.system.n_bodies
         planar = PlanarRows(system, normals, solver.threads)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
-        bodies = _by_first_dual(structure.pattern.ends[duals], n)
-        super().__init__(system, structure, bodies, duals, planar.terms)
-        self.reaction_tree = tree
+        ends = structure.pattern.ends[duals].ravel()
+        first = np.full(n + 1, ends.size)  # dual block of each primal one; the last is the world's
+        first[ends[::-1]] = np.arange(ends.size)[::-1]
+        bodies = np.argsort(first[:n], kind="stable")  # in the order in which dual ones meet them
+        super().__init__(structure, bodies, duals, planar.terms)
+        self.reaction_tree = kept.tree
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
         if solver.factorization == "block-qr":
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
@@ -155,7 +154,7 @@ class PlanarAssembler(Assembler):
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
         self.native, self.right, self.x = planar.evaluation(bodies, rows, roots, qr)
         self.values = rows.values
-        self._leave_out(planar.table(bodies, left_out), self.native)
+        self._leave_out(planar.table(bodies, kept.left_out), self.native)
 
     def solve_extended(
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
@@ -169,13 +168,6 @@ class PlanarAssembler(Assembler):
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
         return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
-
-
-def _by_first_dual(ends: IntArray, n: int) -> IntArray:
-    """Return the primal blocks in the order in which the dual ones meet them."""
-    first = np.full(n + 1, ends.size)  # the last entry is the world's
-    first[ends.ravel()[::-1]] = np.arange(ends.size)[::-1]
-    return np.argsort(first[:n], kind="stable")
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
@@ -262,7 +254,7 @@ class OnFreedoms(NamedTuple):
 
     rows: FloatArray  # (n_rows, 2, 3 or 6)
     size: FloatArray  # (n_rows,) norms, zero for rows without any part on the freedoms
-    assembler: Callable[..., Assembler]  # of structure, rows left out, reaction tree and solver
+    assembler: Callable[[KeptRows, Solver], Assembler]
     method: str  # in words
 
 
@@ -310,8 +302,8 @@ def reduction(
     keep, n_dropped = dynamics.locally_independent_rows(
         system.first_row, is_within, rows, size, is_prescribed
     )
-    ends = np.stack([system.predecessor, system.successor], axis=1)
-    tree = _tree(system, dynamics.reaction_tree(ends, freedoms, n_dropped), is_prescribed)
+    branches = dynamics.reaction_tree(system.ends, freedoms, n_dropped)
+    tree = _tree(system, branches, is_prescribed)
     if len(tree.bodies) < np.count_nonzero(freedoms < 6):
         return None  # too few joints hold bodies
     if motion.classes is not None:
@@ -331,17 +323,8 @@ def reduction(
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
     bodies = {} if motion.is_planar else motion.counts()
-    assembler = partial(within.assembler, structure, left_out, tree)
+    assembler = partial(within.assembler, KeptRows(structure, left_out, tree))
     return Reduction(structure, decision, assembler, bodies)
-
-
-def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:
-    """Return an order with the joints of bodies with less than six freedoms after both bodies."""
-    n = pattern.n_primal
-    has_less = np.append(freedoms < 6, False)[pattern.ends].any(axis=1)
-    sizes = pattern.block_sizes.copy()
-    sizes[n:] += 6 * has_less  # more than a body has
-    return safe_order(BlockPattern(sizes, pattern.ends), order)
 
 
 def _on_the_world(pattern: BlockPattern, is_held: BoolArray) -> BlockPattern:
@@ -437,10 +420,9 @@ class Subgroups:
         The norms of rows without any part on the freedoms are zero.
         """
         rows = SystemMotion(system, state).constraint.rows
-        ends = np.stack([system.predecessor, system.successor], axis=1)
         to_freedoms, on_freedoms = self.inverse_root @ self.basis, np.zeros(rows.shape)
         size = dynamics.rows_on_freedoms(
-            system.row_joint, ends, rows, to_freedoms, self.inverse_root, on_freedoms
+            system.row_joint, system.ends, rows, to_freedoms, self.inverse_root, on_freedoms
         )
         return on_freedoms, size
 
@@ -448,18 +430,15 @@ class Subgroups:
 class SubgroupAssembler(SpatialAssembler):
     """Rows and forces multiplied by constant bases of what each body can do about the world."""
 
-    def __init__(
-        self,
-        subgroups: Subgroups,
-        structure: KKTStructure,
-        left_out: IntArray,
-        tree: ReactionTree,
-        solver: Solver,
-    ) -> None:
-        order = _order_with_freedoms(structure.pattern, solver.order, subgroups.freedoms)
-        super().__init__(structure.system, structure, solver._replace(order=order), left_out)
-        self._arguments = subgroups, structure, left_out, tree, solver
-        self.reaction_tree, fixed = tree, subgroups.fixed
+    def __init__(self, subgroups: Subgroups, kept: KeptRows, solver: Solver) -> None:
+        pattern, n = kept.structure.pattern, kept.structure.pattern.n_primal
+        has_less = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)
+        sizes = pattern.block_sizes.copy()
+        sizes[n:] += 6 * has_less  # more than a body has: these joints come after both bodies
+        order = unit_factors.safe_order(BlockPattern(sizes, pattern.ends), solver.order)
+        super().__init__(kept.structure, solver._replace(order=order), kept.left_out)
+        self._arguments = subgroups, kept, solver
+        self.reaction_tree, fixed = kept.tree, subgroups.fixed
         bodies, basis = np.append(self.bodies, -1), np.zeros((len(fixed) + 1, 6, 6))
         basis[:-1] = subgroups.basis
         assert isinstance(self.native, dynamics.SpatialEvaluation)

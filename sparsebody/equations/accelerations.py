@@ -8,12 +8,11 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
-from sparsebody._core import model
 from sparsebody.arrays import BriefRepr, FloatArray
-from sparsebody.assembly.body_forces import elastic_motion
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ConvergenceWarning, ModelError
 from sparsebody.factorization import Case, analyze, predict_seconds
-from sparsebody.factorization.krylov import DELTA, least_norm
+from sparsebody.factorization.krylov import DELTA, Operator, least_norm
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.html_tables import largest_norm
 from sparsebody.model.system import State, System
@@ -67,34 +66,12 @@ def check_baumgarte(time_constant: float | None) -> None:
         raise ModelError(f"the Baumgarte time constant is {time_constant}; it must be positive")
 
 
-def joint_wrenches(
-    system: System, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
-) -> FloatArray:
-    """Return T lambda (n_joints, 6): the constraint wrench on the successor, in S coordinates.
-
-    Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
-    """
-    return model.joint_wrenches(system.first_row, subspace, multiplier, threads)
-
-
 def joint_reactions(
     system: System, state: State, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
 ) -> FloatArray:
-    """Return the wrenches (n_joints, 6) on successors: T lambda, and those of compliant rows.
-
-    The wrenches are in S coordinates.
-    """
-    wrench = joint_wrenches(system, subspace, multiplier, threads)
-    elastic = system.elastic
-    if (elastic.joint >= 0).any():
-        motion = elastic_motion(system, state)
-        on_body = -np.einsum("ni,nia->na", motion.force, motion.rows[:, :, 1])
-        moment = on_body[:, :3] - np.cross(elastic.successor_point, on_body[:, 3:])
-        in_body = np.stack([moment, on_body[:, 3:]], axis=1)
-        in_joint = np.einsum("nij,nsi->nsj", elastic.successor_rotation, in_body).reshape(-1, 6)
-        own = elastic.joint >= 0
-        np.add.at(wrench, elastic.joint[own], in_joint[own])
-    return wrench
+    """Return those of `SystemMotion.joint_reactions`."""
+    del subspace, threads
+    return SystemMotion(system, state).joint_reactions(multiplier)
 
 
 def minimum_norm(
@@ -140,25 +117,13 @@ def smallest_multipliers(
         lambda: _inverse_by_blocks(scaled_columns(matrix, scale), factors),
         lambda: _inverse_by_pivoting(transposed),
     )
+    products = transposed.dot, transposed.T.tocsr().dot
     for inverse in inverses:
-        smallest = least_norm(_ForcesOfMultipliers(transposed, inverse()), force, largest).x
+        smallest = least_norm(Operator(*products, inverse()), force, largest).x
         residual = float(np.abs(force - transposed @ smallest).max(initial=0.0))
         if residual <= FORCE_TOLERANCE * largest + noise:
             return smallest
     return None
-
-
-class _ForcesOfMultipliers:
-    """The operator A' of `least_norm`, and (A' A + delta)^-1."""
-
-    def __init__(self, transposed: csr_array, inverse: Product) -> None:
-        self._transposed, self._rows, self.precondition = transposed, transposed.T.tocsr(), inverse
-
-    def product(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self._transposed @ x)
-
-    def transposed(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self._rows @ y)
 
 
 def _inverse_by_blocks(matrix: SaddleMatrix, factors: UnitSymbolic | None) -> Product:

@@ -28,21 +28,21 @@ _COMPLIANT_CLOSINGS = 2  # of poses, as the second one makes up for finite rotat
 
 
 @dataclass(frozen=True, eq=False)
-class _BodyMetric:
-    """The metric of corrections: fixed bodies, and factors of the inertias of all others."""
+class _Corrections:
+    """Corrections of states that leave some bodies fixed, and weigh the inertias of others."""
 
     is_fixed: BoolArray  # (n_bodies,)
     weight: FloatArray  # (n_bodies,)
 
     @classmethod
-    def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _BodyMetric:
+    def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _Corrections:
         """Return that of bodies given by name."""
-        body_metric = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
+        corrections = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
         for name in [fixed] if isinstance(fixed, str) else fixed:
-            body_metric.is_fixed[system.body(name)] = True
+            corrections.is_fixed[system.body(name)] = True
         for name, weight in weights.items():
-            body_metric.weight[system.body(name)] = positive(weight, f"body {name!r}", "weight")
-        return body_metric
+            corrections.weight[system.body(name)] = positive(weight, f"body {name!r}", "weight")
+        return corrections
 
     def matrix(self, matrix: SaddleMatrix) -> SaddleMatrix:
         """Return the matrix with weighted inertias and no rows on fixed bodies."""
@@ -54,6 +54,104 @@ class _BodyMetric:
             inverse=matrix.inverse / weight,
             rows=np.where(on_fixed[:, :, None], 0.0, matrix.rows),
         )
+
+    def closed_pose(self, moving: SystemMotion) -> SystemMotion:
+        """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
+        farthest = float(np.abs(moving.state.position).max())
+        size = max(1.0, moving.system.typical_length)
+        goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
+        if np.abs(moving.position_error).max() <= goal:
+            return moving
+        every = np.ones(moving.system.n_rows, dtype=bool)
+        closed, error = self._least_squares_pose(moving, every, goal)
+        if error > 1e3 * goal:
+            other = self._rotations_first(moving, goal)
+            closed, error = min((closed, error), other, key=lambda result: result[1])
+        if error > 1e3 * goal:
+            raise AssemblyError(
+                f"mechanism {moving.system.name!r} does not close near the given pose: "
+                + _worst_joints(moving.system, closed.position_error)
+                + "; correct the poses of the bodies or the joint frames"
+            )
+        return closed
+
+    def _rotations_first(self, moving: SystemMotion, goal: float) -> tuple[SystemMotion, float]:
+        """Return a pose that closes, and its error, in the metric of equal bodies.
+
+        Newton's steps are limited in rotation, because the equations are nonlinear in the
+        orientations only, most of all of slender bodies: so rotations cost as much as translations
+        by the size of the mechanism, and the rows that turn bodies close first.
+        """
+        turning = np.any(moving.constraint.subspace[:, :3] != 0.0, axis=1)
+        metric = np.diag([moving.system.typical_length**2] * 3 + [1.0] * 3)
+        error = np.inf
+        for keep in (turning, np.ones_like(turning)):
+            if keep.any():
+                moving, error = self._least_squares_pose(moving, keep, goal, metric)
+        return moving, error
+
+    def _least_squares_pose(
+        self, moving: SystemMotion, keep: BoolArray, goal: float, metric: FloatArray | None = None
+    ) -> tuple[SystemMotion, float]:
+        """Return the pose of least squared errors of some rows, and the largest of these errors.
+
+        Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
+        """
+        structure = kkt_structure(moving.system, keep)
+        norm = float(np.linalg.norm(moving.position_error[keep]))
+        damping = min(1e-2, norm)
+        for _ in range(_ITERATIONS):
+            error = moving.position_error[keep]
+            if np.abs(error).max() <= goal:
+                break
+            matrix = structure.matrix(moving.constraint)
+            if metric is not None:  # the same for every body
+                blocks = np.stack([metric, np.linalg.inv(metric)])[:, None]
+                same, inverse = np.tile(blocks, (1, matrix.pattern.n_primal, 1, 1))
+                matrix = replace(matrix, diagonal=same, inverse=inverse)
+            matrix = self.matrix(matrix)
+            nothing = np.zeros(matrix.pattern.n_primal_rows)
+            x = _DampedSolver.of(matrix, max(damping, 1e-13)).solve(np.append(nothing, -error))
+            trial = moving.at(displaced(moving.state, x[: len(nothing)].reshape(-1, 6)))
+            trial_norm = float(np.linalg.norm(trial.position_error[keep]))
+            if np.isfinite(trial_norm) and trial_norm < norm:
+                stalled = trial_norm > 0.999 * norm and damping < 1e-12
+                moving, norm = trial, trial_norm
+                damping = min(0.1 * damping, norm)
+                if stalled:
+                    break
+            elif damping > 1e6 or norm <= 100.0 * goal:
+                break
+            else:
+                damping = max(10.0 * damping, 1e-10)
+        return moving, float(np.abs(moving.position_error[keep]).max())
+
+    def consistent_velocity(self, moving: SystemMotion) -> SystemMotion:
+        """Project the velocity, repeatedly: rounding leaves a residual."""
+        system, solver, error = moving.system, None, moving.velocity_error
+        for _ in range(_PROJECTIONS):
+            if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
+                return moving
+            if solver is None:
+                matrix = self.matrix(kkt_structure(system).matrix(moving.constraint))
+                solver = _DampedSolver.of(matrix, 1e-12)
+            rhs = np.append(np.zeros(matrix.pattern.n_primal_rows), -error)
+            undamped = conjugate_gradient_solve(solver, matrix, rhs, reduction=_CG_REDUCTION)
+            for x in (undamped, solver.solve(rhs)):
+                velocity = moving.state.velocity + x[: -len(error)].reshape(-1, 6)
+                trial = moving.at(moving.state.with_(velocity=velocity))
+                if np.abs(trial.velocity_error).max() < np.abs(error).max():
+                    moving, error = trial, trial.velocity_error
+                    break
+            else:
+                break
+        if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
+            raise AssemblyError(
+                f"mechanism {system.name!r} has no consistent velocity: "
+                + _worst_joints(system, error)
+                + "; a prescribed motion works against a joint"
+            )
+        return moving
 
 
 def consistent_state(
@@ -91,9 +189,9 @@ def consistent_state(
     state = system.initial_state if state is None else state
     check_state(system, state)
     moving = SystemMotion(system, state, threads=threads)
-    body_metric = _BodyMetric.of(system, fixed, weights or {})
+    corrections = _Corrections.of(system, fixed, weights or {})
     if system.n_rows > 0:
-        moving = _consistent_velocity(_closed_pose(moving, body_metric), body_metric)
+        moving = corrections.consistent_velocity(corrections.closed_pose(moving))
     state = moving.state  # whole turns of coordinates are those of drives
     if len(system.coordinates.joint) == 0:
         return state
@@ -178,114 +276,6 @@ class _DampedSolver:
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,)."""
         return np.asarray(self.scaling @ self.factor.solve(self.scaling @ rhs))
-
-
-def _closed_pose(moving: SystemMotion, body_metric: _BodyMetric) -> SystemMotion:
-    """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
-    farthest = float(np.abs(moving.state.position).max())
-    size = max(1.0, moving.system.typical_length)
-    goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
-    if np.abs(moving.position_error).max() <= goal:
-        return moving
-    every = np.ones(moving.system.n_rows, dtype=bool)
-    closed, error = _least_squares_pose(moving, every, goal, body_metric)
-    if error > 1e3 * goal:
-        other = _rotations_first(moving, goal, body_metric)
-        closed, error = min((closed, error), other, key=lambda result: result[1])
-    if error > 1e3 * goal:
-        raise AssemblyError(
-            f"mechanism {moving.system.name!r} does not close near the given pose: "
-            + _worst_joints(moving.system, closed.position_error)
-            + "; correct the poses of the bodies or the joint frames"
-        )
-    return closed
-
-
-def _rotations_first(
-    moving: SystemMotion, goal: float, body_metric: _BodyMetric
-) -> tuple[SystemMotion, float]:
-    """Return a pose that closes, and its error, in the metric of equal bodies.
-
-    Newton's steps are limited in rotation, because the equations are nonlinear in the orientations
-    only, most of all of slender bodies: so rotations cost as much as translations by the size of
-    the mechanism, and the rows that turn bodies close first.
-    """
-    turning = np.any(moving.constraint.subspace[:, :3] != 0.0, axis=1)
-    metric = np.diag([moving.system.typical_length**2] * 3 + [1.0] * 3)
-    error = np.inf
-    for keep in (turning, np.ones_like(turning)):
-        if keep.any():
-            moving, error = _least_squares_pose(moving, keep, goal, body_metric, metric)
-    return moving, error
-
-
-def _least_squares_pose(
-    moving: SystemMotion,
-    keep: BoolArray,
-    goal: float,
-    body_metric: _BodyMetric,
-    metric: FloatArray | None = None,
-) -> tuple[SystemMotion, float]:
-    """Return the pose of least squared errors of some rows, and the largest of these errors.
-
-    Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
-    """
-    structure = kkt_structure(moving.system, keep)
-    norm = float(np.linalg.norm(moving.position_error[keep]))
-    damping = min(1e-2, norm)
-    for _ in range(_ITERATIONS):
-        error = moving.position_error[keep]
-        if np.abs(error).max() <= goal:
-            break
-        matrix = structure.matrix(moving.constraint)
-        if metric is not None:  # the same for every body
-            blocks = np.stack([metric, np.linalg.inv(metric)])[:, None]
-            same, inverse = np.tile(blocks, (1, matrix.pattern.n_primal, 1, 1))
-            matrix = replace(matrix, diagonal=same, inverse=inverse)
-        matrix = body_metric.matrix(matrix)
-        nothing = np.zeros(matrix.pattern.n_primal_rows)
-        x = _DampedSolver.of(matrix, max(damping, 1e-13)).solve(np.append(nothing, -error))
-        trial = moving.at(displaced(moving.state, x[: len(nothing)].reshape(-1, 6)))
-        trial_norm = float(np.linalg.norm(trial.position_error[keep]))
-        if np.isfinite(trial_norm) and trial_norm < norm:
-            stalled = trial_norm > 0.999 * norm and damping < 1e-12
-            moving, norm = trial, trial_norm
-            damping = min(0.1 * damping, norm)
-            if stalled:
-                break
-        elif damping > 1e6 or norm <= 100.0 * goal:
-            break
-        else:
-            damping = max(10.0 * damping, 1e-10)
-    return moving, float(np.abs(moving.position_error[keep]).max())
-
-
-def _consistent_velocity(moving: SystemMotion, body_metric: _BodyMetric) -> SystemMotion:
-    """Project the velocity, repeatedly: rounding leaves a residual."""
-    system, solver, error = moving.system, None, moving.velocity_error
-    for _ in range(_PROJECTIONS):
-        if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
-            return moving
-        if solver is None:
-            matrix = body_metric.matrix(kkt_structure(system).matrix(moving.constraint))
-            solver = _DampedSolver.of(matrix, 1e-12)
-        rhs = np.append(np.zeros(matrix.pattern.n_primal_rows), -error)
-        undamped = conjugate_gradient_solve(solver, matrix, rhs, reduction=_CG_REDUCTION)
-        for x in (undamped, solver.solve(rhs)):
-            velocity = moving.state.velocity + x[: -len(error)].reshape(-1, 6)
-            trial = moving.at(moving.state.with_(velocity=velocity))
-            if np.abs(trial.velocity_error).max() < np.abs(error).max():
-                moving, error = trial, trial.velocity_error
-                break
-        else:
-            break
-    if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
-        raise AssemblyError(
-            f"mechanism {system.name!r} has no consistent velocity: "
-            + _worst_joints(system, error)
-            + "; a prescribed motion works against a joint"
-        )
-    return moving
 
 
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:

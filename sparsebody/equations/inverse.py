@@ -14,14 +14,13 @@ from scipy.sparse import csr_array
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
-from sparsebody.equations.accelerations import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
+from sparsebody.equations.accelerations import REACTIONS, minimum_norm
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError, check_name
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import MOTION_TOLERANCE
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates
@@ -165,11 +164,22 @@ class DesiredMotion(SystemMotion):
         """(n_bodies, 6) what actuators and constraints must exert on each body."""
         return self.inertial + self.bias - self.applied
 
+    def row_gaps(
+        self, joint: IntArray, rows: FloatArray, gamma: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return A a - gamma (m,) of rows at joints, and the size that it is measured against."""
+        if len(rows) == 0:
+            return np.zeros(0), 1.0
+        terms = rows * padded(self.acceleration)[self.system.ends[joint]]
+        fall = self.applied / freedom_inertia(self.system)  # in a rigid loop at rest
+        free = max(np.abs(self.acceleration).max(), np.abs(fall).max())
+        sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free
+        return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(max(*sizes, LEAST_DIVISOR))
+
     def check_constraints(self, tolerance: float) -> float:
         """Return the violation; raise MotionError that names the worst joint if it is too large."""
         rows, system = self.constraint, self.system
-        on_bodies = system.row_joint, rows.rows
-        gap, scale = row_gaps(self, self.acceleration, *on_bodies, rows.acceleration)
+        gap, scale = self.row_gaps(system.row_joint, rows.rows, rows.acceleration)
         if len(gap) == 0:
             return 0.0
         k = int(np.argmax(np.abs(gap)))
@@ -189,27 +199,10 @@ class DesiredMotion(SystemMotion):
         )
 
 
-def row_gaps(
-    moving: SystemMotion,
-    acceleration: FloatArray,
-    joint: IntArray,
-    rows: FloatArray,
-    gamma: FloatArray,
-) -> tuple[FloatArray, float]:
-    """Return A a - gamma (m,), and the size that it is measured against."""
-    if len(rows) == 0:
-        return np.zeros(0), 1.0
-    terms = rows * padded(acceleration)[joint_ends(moving.system, joint)]
-    fall = moving.applied / freedom_inertia(moving.system)  # in a rigid loop at rest
-    free = max(np.abs(acceleration).max(), np.abs(fall).max())
-    scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, LEAST_DIVISOR)
-    return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(scale)
-
-
 def body_matrix(system: System, joint: IntArray, rows: FloatArray) -> csr_array:
     """Return rows (m, 2, 6) on the bodies of their joints as a matrix (m, 6 n_bodies)."""
     sizes = np.repeat([6, 1], [system.n_bodies, len(joint)]).astype(np.intp)
-    pattern = BlockPattern(sizes, joint_ends(system, joint))
+    pattern = BlockPattern(sizes, system.ends[joint])
     return constraint_matrix(SaddleMatrix.of_rows(pattern, rows)).tocsr()
 
 
@@ -222,7 +215,7 @@ def freedom_inertia(system: System) -> FloatArray:
 def freed_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray:
     """Return (m,) norms of rows on their two bodies in units of the bodies' inertias."""
     light = padded(1.0 / freedom_inertia(system))
-    return np.sqrt(np.einsum("mea,mea->m", rows**2, light[joint_ends(system, joint)]))
+    return np.sqrt(np.einsum("mea,mea->m", rows**2, light[system.ends[joint]]))
 
 
 @dataclass(frozen=True)
@@ -356,12 +349,7 @@ class InverseMethod(ABC):
         violation = desired.check_constraints(self.tolerance)
         rows = actuator_rows(system, self.actuators, desired.joints)
         balance = self.solve(desired, rows)
-        residual = self._check_balance(desired, rows, balance)
-        return self._forces(desired, balance, residual, violation)
-
-    def _check_balance(self, desired: DesiredMotion, rows: ActuatorRows, balance: Balance) -> float:
-        """Return the residual; raise MotionError where a body's forces do not balance."""
-        system, n = self.system, self.system.n_bodies
+        n = system.n_bodies
         A = body_matrix(system, system.row_joint, desired.constraint.rows)
         B = body_matrix(system, self.actuators.joint, rows.rows)
         exerted = (A.T @ balance.multiplier).reshape(n, 6), (B.T @ balance.force).reshape(n, 6)
@@ -372,7 +360,7 @@ class InverseMethod(ABC):
         residual = float(np.abs(unbalanced).max(initial=0.0)) / size
         if not residual <= self.tolerance:
             raise self._unbalanced(desired, balance.actuation, unbalanced / scale, residual)
-        return residual
+        return self._forces(desired, balance, residual, violation)
 
     def _unbalanced(
         self, desired: DesiredMotion, actuation: Actuation, unbalanced: FloatArray, residual: float
@@ -388,7 +376,7 @@ class InverseMethod(ABC):
         )
         everything = actuators_of(system)
         rows = actuator_rows(system, everything, desired.joints)
-        ends = padded(acceleration)[joint_ends(system, everything.joint)]
+        ends = padded(acceleration)[system.ends[everything.joint]]
         missing = np.abs(np.einsum("mea,mea->m", rows.rows, ends))
         missing[np.isin(everything.numbers, self.actuators.numbers)] = 0.0
         if actuation.is_underactuated and missing.any():
@@ -404,7 +392,7 @@ class InverseMethod(ABC):
         if not balance.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(desired.constraint)
             multiplier = minimum_norm(matrix, multiplier)
-        wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
+        wrench = desired.joint_wrenches(multiplier)
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sparsebody._core import dynamics, simulation
+from sparsebody._core import dynamics, model, simulation
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import bias_forces
+from sparsebody.assembly.body_forces import bias_forces, elastic_motion
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import (
@@ -38,16 +38,11 @@ def joint_table(system: System) -> Any:
 
 def system_tables(system: System) -> Any:
     """Return joints, coordinates, springs, elastic elements and loads as kernels see them."""
-    tables = _TABLES.get(system)
-    if tables is None:
-        tables = _TABLES[system] = _system_tables(system)
-    return tables
-
-
-def _system_tables(system: System) -> Any:
+    if system in _TABLES:
+        return _TABLES[system]
     tracked, springs = system.coordinates, system.joint_forces
     forces, (frames, *elastic) = system.external_forces, system.elastic.arrays
-    return (
+    tables = _TABLES[system] = (
         joint_table(system),
         _plain(
             *(tracked.joint, tracked.index, tracked.row, tracked.is_angle), *system.coordinate_types
@@ -57,6 +52,7 @@ def _system_tables(system: System) -> Any:
         (_plain(*frames), *_plain(*elastic)),
         _plain(forces.body, forces.wrench, forces.point, forces.in_world),
     )
+    return tables
 
 
 class LoadsAndRows:
@@ -150,10 +146,9 @@ def applied_forces(system: System, state: State) -> FloatArray:
 
 def joint_errors(system: System) -> simulation.JointErrors:
     """Return the joints as time loops see them, in views of the system's arrays."""
-    errors = _JOINT_ERRORS.get(system)
-    if errors is None:
-        errors = _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
-    return errors
+    if system not in _JOINT_ERRORS:
+        _JOINT_ERRORS[system] = simulation.JointErrors(joint_table(system))
+    return _JOINT_ERRORS[system]
 
 
 def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
@@ -215,6 +210,30 @@ class SystemMotion:
         """(n_rows,) A v less the prescribed rates [rad/s, m/s]."""
         return self._errors[1]
 
+    def joint_wrenches(self, multiplier: FloatArray) -> FloatArray:
+        """Return T lambda (n_joints, 6): the constraint wrench on the successor, in S coordinates.
+
+        Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
+        """
+        rows = self.system.first_row, self.subspace
+        return model.joint_wrenches(*rows, multiplier, self._threads)
+
+    def joint_reactions(self, multiplier: FloatArray) -> FloatArray:
+        """Return the wrenches (n_joints, 6) on successors: T lambda, and those of compliant rows.
+
+        The wrenches are in S coordinates.
+        """
+        wrench, elastic = self.joint_wrenches(multiplier), self.system.elastic
+        own = elastic.joint >= 0
+        if own.any():
+            motion = elastic_motion(self.system, self.state)
+            on_body = -np.einsum("ni,nia->na", motion.force, motion.rows[:, :, 1])
+            moment = on_body[:, :3] - np.cross(elastic.successor_point, on_body[:, 3:])
+            in_body = np.stack([moment, on_body[:, 3:]], axis=1)
+            in_joint = np.einsum("nij,nsi->nsj", elastic.successor_rotation, in_body).reshape(-1, 6)
+            np.add.at(wrench, elastic.joint[own], in_joint[own])
+        return wrench
+
     def stabilization(self, T: float) -> FloatArray:
         """Return Baumgarte's terms (n_rows,), which are added to gamma. Featherstone, (8.22)."""
         return -2.0 / T * self.velocity_error - self.position_error / T**2
@@ -250,4 +269,4 @@ def padded(vectors: FloatArray) -> FloatArray:
 
 def joint_ends(system: System, joint: IntArray) -> IntArray:
     """Return predecessor and successor (m, 2) of joints (m,), -1 for the world."""
-    return np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+    return system.ends[joint]

@@ -23,7 +23,6 @@ from sparsebody.factorization import cholmod, mumps, pivoted_lu, substructures, 
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
 from sparsebody.sparse import elimination_tree as trees
-from sparsebody.sparse.elimination_tree import Elimination, OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 __all__ = [
@@ -70,12 +69,12 @@ class Case:
         self.order = order
 
     @cached_property
-    def elimination(self) -> Elimination:
+    def elimination(self) -> trees.Elimination:
         """Adjacency and elimination tree in the given order."""
         return trees.elimination(self.pattern, self.order)
 
     @cached_property
-    def metrics(self) -> OrderingMetrics:
+    def metrics(self) -> trees.OrderingMetrics:
         """The predicted cost in the given order."""
         return trees.elimination_metrics(self.elimination, self.pattern.block_sizes[self.order])
 
@@ -215,18 +214,13 @@ FACTORIZATIONS: dict[str, Backend] = {
 
 
 @cache
-def _can_import(module: str | None) -> bool:
-    """Tell whether an import succeeds: a package can be there without a library that it needs."""
+def is_available(name: str) -> bool:
+    """Tell whether a backend has the package that it needs, and that the libraries it needs."""
     try:
-        import_module(module or __name__)
+        import_module(FACTORIZATIONS[name].needs or __name__)
     except ImportError:
         return False
     return True
-
-
-def is_available(name: str) -> bool:
-    """Tell whether a backend of the table has the package that it needs."""
-    return _can_import(FACTORIZATIONS[name].needs)
 
 
 def available_factorizations() -> list[str]:
@@ -277,20 +271,16 @@ def _workers(name: str) -> int:
 
 
 def _seconds(name: str, case: Case) -> float:
-    """Return the predicted time [s], infinite where memory lacks."""
-    prediction = predict(name, case, _workers(name))
-    return np.inf if _lacks_memory(name, prediction.bytes) else prediction.seconds
-
-
-def _lacks_memory(name: str, size: float) -> bool:
-    """Tell whether a machine has less memory than a process needs [bytes]; same on all ranks."""
+    """Return the predicted time [s]; infinite, on all ranks, where a machine lacks memory."""
+    seconds, size = predict(name, case, _workers(name))
     if not LARGE_FACTORS < size < np.inf:
-        return False
+        return seconds
     is_shared = ranks.share_work() or (name == "mumps" and ranks.n_ranks() > 1)
-    if not is_shared:
-        return size > 1e6 * mumps.available_megabytes()
-    lacks = size * ranks.n_local_ranks() > 1e6 * mumps.available_megabytes()
-    return any(ranks.communicator().allgather(lacks))
+    processes = ranks.n_local_ranks() if is_shared else 1
+    lacks = size * processes > 1e6 * mumps.available_megabytes()
+    if is_shared:
+        lacks = any(ranks.communicator().allgather(lacks))
+    return np.inf if lacks else seconds
 
 
 def check_memory(

@@ -15,10 +15,7 @@ from sparsebody import tolerances
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
-from sparsebody.sparse import saddle
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.tolerances import DEPENDENCE_TOLERANCE, LARGEST_INVERSE
+from sparsebody.sparse import BlockPattern, SaddleMatrix, saddle
 
 REMEDY = (
     "a constraint row depends on the others; leave dependent rows out "
@@ -93,7 +90,7 @@ def probe_vector(n: int) -> FloatArray:
 def check_regular(solve: Callable[[FloatArray], FloatArray], n: int) -> None:
     """Raise SingularSystemError if a solution (n,), by a unit diagonal, is too large."""
     growth = largest(solve(probe_vector(n)))
-    if not growth < LARGEST_INVERSE:  # catches NaN as well
+    if not growth < tolerances.LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
 
 
@@ -128,7 +125,7 @@ def is_dependent(
             return True
         y /= size
         product, terms = factorization.cancellation((pattern.offsets, pattern.ends), rows, y)
-        if product <= DEPENDENCE_TOLERANCE * terms:
+        if product <= tolerances.DEPENDENCE_TOLERANCE * terms:
             return True
     return False
 
@@ -138,7 +135,7 @@ GRADIENT_REDUCTION = 1e-12  # of the error in the energy norm
 
 
 def refined_solve(
-    numeric: Numeric, matrix: saddle.SaddleMatrix, rhs: FloatArray, steps: int = 4
+    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, steps: int = 4
 ) -> tuple[FloatArray, float]:
     """Solve, then add corrections as long as the error needs it and they or the residual shrink.
 
@@ -174,7 +171,7 @@ def refined_solve(
     return x, best
 
 
-def corrections(numeric: Numeric, matrix: saddle.SaddleMatrix, residual: FloatArray) -> FloatArray:
+def corrections(numeric: Numeric, matrix: SaddleMatrix, residual: FloatArray) -> FloatArray:
     """Return what conjugate gradients make of every column of a residual."""
     columns = residual.reshape(len(residual), -1).T
     solutions = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
@@ -189,10 +186,7 @@ def _relative_size(correction: FloatArray, x: FloatArray) -> float:
 
 
 def conjugate_gradient_solve(
-    numeric: Numeric,
-    matrix: saddle.SaddleMatrix,
-    rhs: FloatArray,
-    reduction: float = GRADIENT_REDUCTION,
+    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, reduction: float = GRADIENT_REDUCTION
 ) -> FloatArray:
     """Return x with [D A'; A 0] x nearly rhs (n_rows,), exact in its primal rows but for rounding.
 

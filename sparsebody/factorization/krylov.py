@@ -11,8 +11,9 @@ generalized LSQR. Golub and Kahan (1965); Paige and Saunders (1982), ACM TOMS 8:
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,20 +31,12 @@ LEAST_REDUCTION = 0.5  # ratio of two residuals above which no further pass is m
 RESIDUAL_TOLERANCE = 1e-10  # relative
 
 
-class Operator(Protocol):
+class Operator(NamedTuple):
     """A, with unit rows, and the factors of A A' + delta."""
 
-    def product(self, x: FloatArray) -> FloatArray:
-        """Return A x."""
-        ...
-
-    def transposed(self, y: FloatArray) -> FloatArray:
-        """Return A' y."""
-        ...
-
-    def precondition(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, nearly."""
-        ...
+    product: Callable[[FloatArray], FloatArray]  # A x
+    transposed: Callable[[FloatArray], FloatArray]  # A' y
+    precondition: Callable[[FloatArray], FloatArray]  # (A A' + delta)^-1 gap, nearly
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,10 +73,7 @@ def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
 
 
 def saddle_columns(
-    pattern: BlockPattern,
-    order: IntArray,
-    lower: bool = False,
-    part: tuple[int, int] | None = None,
+    pattern: BlockPattern, order: IntArray, lower: bool = False, part: tuple[int, int] | None = None
 ) -> tuple[SaddleLayout, Columns]:
     """Lay the permuted [D A'; A shift] out in compressed columns, or its `lower` block triangle.
 

@@ -142,11 +142,24 @@ class MumpsFactor:
 
         To find all null pivots, the last front must not be ScaLAPACK's: it needs more memory then.
         """
+        from mpi4py import MPI
+
         with _one_at_a_time:
             self._context.set_icntl(13, int(finds_null_pivots))
             self._run(ANALYZE)
         self._keep_megabytes("predicted", 15)
-        self._check_memory()
+        everybody = ranks.communicator()
+        machine = everybody.Split_type(MPI.COMM_TYPE_SHARED)
+        needed = machine.allreduce(self.megabytes["predicted"][everybody.rank])
+        machine.Free()
+        machines = everybody.allgather((needed, available_megabytes()))
+        needed, available = max(machines, key=lambda pair: pair[0] - pair[1])
+        if needed > available:
+            raise MemoryLimitError(
+                f"MUMPS needs {needed} MB on one machine, of {sum(self.megabytes['predicted'])} MB "
+                f"on {everybody.size} ranks, but {available:.0f} MB are available there: "
+                f"{REMEDIES[MEMORY]}"
+            )
 
     def _run(self, job: int) -> None:
         """Do a job; where it lacks room, once more with more."""
@@ -175,23 +188,6 @@ class MumpsFactor:
                 for what, n in zip(("predicted", "used"), entries, strict=True)
             },
         }
-
-    def _check_memory(self) -> None:
-        """Raise MemoryLimitError on all ranks if a machine has less memory than is predicted."""
-        from mpi4py import MPI
-
-        everybody = ranks.communicator()
-        machine = everybody.Split_type(MPI.COMM_TYPE_SHARED)
-        needed = machine.allreduce(self.megabytes["predicted"][everybody.rank])
-        machine.Free()
-        machines = everybody.allgather((needed, available_megabytes()))
-        needed, available = max(machines, key=lambda pair: pair[0] - pair[1])
-        if needed > available:
-            raise MemoryLimitError(
-                f"MUMPS needs {needed} MB on one machine, of {sum(self.megabytes['predicted'])} MB "
-                f"on {everybody.size} ranks, but {available:.0f} MB are available there: "
-                f"{REMEDIES[MEMORY]}"
-            )
 
     def refactorize(self, null_pivot: float) -> int:
         """Factorize the values; return the serial number of this factorization.
@@ -333,18 +329,6 @@ def analyze(pattern: BlockPattern, order: IntArray) -> MumpsSymbolic:
     """
     check_order(pattern, order)
     order = unit_factors.safe_order(pattern, order)
-    check_same(pattern, order)
-    layout, columns = layouts.saddle_columns(
-        pattern, order, lower=True, part=part_of_order(pattern, order)
-    )
-    column = np.repeat(np.arange(pattern.n_rows, dtype=np.int32), np.diff(columns.indptr))
-    stored = np.flatnonzero(columns.indices >= column)
-    factor = MumpsFactor(pattern.n_rows, columns.indices[stored] + 1, column[stored] + 1)
-    return MumpsSymbolic(pattern, pattern.scalar_order(order), layout, stored, factor)
-
-
-def check_same(pattern: BlockPattern, order: IntArray) -> None:
-    """Raise SparsebodyError on all ranks unless they have the same pattern and order."""
     checksum = 0
     for array in (pattern.block_sizes, pattern.ends, order):
         checksum = zlib.crc32(array.tobytes(), checksum)
@@ -353,3 +337,10 @@ def check_same(pattern: BlockPattern, order: IntArray) -> None:
             "the ranks analyze different matrices: under mpiexec all of them must run the same "
             "program with the same arguments"
         )
+    layout, columns = layouts.saddle_columns(
+        pattern, order, lower=True, part=part_of_order(pattern, order)
+    )
+    column = np.repeat(np.arange(pattern.n_rows, dtype=np.int32), np.diff(columns.indptr))
+    stored = np.flatnonzero(columns.indices >= column)
+    factor = MumpsFactor(pattern.n_rows, columns.indices[stored] + 1, column[stored] + 1)
+    return MumpsSymbolic(pattern, pattern.scalar_order(order), layout, stored, factor)

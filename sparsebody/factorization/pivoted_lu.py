@@ -2,28 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dgbtrf, dgbtrs, dgetrf, dgetrs
-from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import backend, layouts
-from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern, check_order
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse import BlockPattern, SaddleMatrix, ordering_metrics
+from sparsebody.sparse.pattern import check_order
 
 MOST_ROWS = 16_000  # of a dense matrix: 2 GB
 LARGEST_BAND = 2e9  # bytes
-# SuperLU keeps the given order unless a diagonal pivot is smaller than PIVOT_THRESHOLD times its
-# column: any threshold from 1e-3 to 1 is accurate even where joints come before their bodies; 0 is
-# not.
-PIVOT_THRESHOLD = 0.01
+# SuperLU keeps the given order unless a diagonal pivot is smaller than a share of its column: any
+# from 1e-3 to 1 is accurate even where joints come before their bodies; 0 is not.
 # Blocks have few rows: relaxed supernodes and wide panels only cost (up to a factor of two).
-NARROW = {"relax": 1, "panel_size": 1}
+SUPERLU_OPTIONS: dict[str, Any] = {
+    **{"permc_spec": "NATURAL", "options": {"SymmetricMode": True}, "diag_pivot_thresh": 0.01},
+    **{"relax": 1, "panel_size": 1},
+}
 
 Solve = Callable[[FloatArray], FloatArray]
 
@@ -65,35 +64,10 @@ class LUSymbolic:
         return LUNumeric(self.pattern, self.order, scale[self.order], solve)
 
 
-def _dense_factors(n: int, values: FloatArray) -> Solve:
-    """Factorize by LAPACK."""
-    factors, pivots, info = dgetrf(values.reshape(n, n).T, overwrite_a=True)
-    _check_pivot(info, n)
-    return lambda rhs: np.asarray(dgetrs(factors, pivots, rhs)[0])
-
-
-def _band_factors(n: int, width: int, values: FloatArray) -> Solve:
-    """Factorize in LAPACK's band storage, `width` below and above the diagonal."""
-    band, pivots, info = dgbtrf(values.reshape(n, -1).T, width, width, overwrite_ab=True)
-    _check_pivot(info, n)
-    return lambda rhs: np.asarray(dgbtrs(band, width, width, rhs, pivots)[0])
-
-
 def _check_pivot(info: int, n: int) -> None:
     """Raise SingularSystemError where LAPACK has met a zero pivot."""
     if info > 0:
         raise SingularSystemError(f"pivot {info} of {n} is zero: {backend.REMEDY}")
-
-
-def _superlu_factors(permuted: csc_matrix, values: FloatArray) -> Solve:
-    """Factorize in compressed columns."""
-    permuted.data = values
-    symmetric = {"SymmetricMode": True}
-    lu = partial(splu, permc_spec="NATURAL", options=symmetric, **NARROW)
-    try:
-        return lu(permuted, diag_pivot_thresh=PIVOT_THRESHOLD).solve
-    except RuntimeError as error:  # the only signal that SuperLU gives
-        raise SingularSystemError(f"a pivot is zero: {backend.REMEDY}") from error
 
 
 def analyze_dense(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
@@ -103,7 +77,12 @@ def analyze_dense(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     if n > MOST_ROWS:
         raise ShapeError(f"{n} rows are too many for dense ({MOST_ROWS}): use superlu or cholmod")
     layout = layouts.band_layout(pattern, np.arange(pattern.n_blocks), n, 0, n * n)
-    factors = partial(_dense_factors, n)
+
+    def factors(values: FloatArray) -> Solve:
+        factors, pivots, info = dgetrf(values.reshape(n, n).T, overwrite_a=True)
+        _check_pivot(info, n)
+        return lambda rhs: np.asarray(dgetrs(factors, pivots, rhs)[0])
+
     return LUSymbolic(pattern, np.arange(n), layout, factors)
 
 
@@ -119,7 +98,12 @@ def analyze_banded(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
             "order with a small bandwidth, or another factorization such as superlu"
         )
     layout = layouts.band_layout(pattern, order, 3 * width, 2 * width, stored)
-    factors = partial(_band_factors, n, width)
+
+    def factors(values: FloatArray) -> Solve:
+        band, pivots, info = dgbtrf(values.reshape(n, -1).T, width, width, overwrite_ab=True)
+        _check_pivot(info, n)
+        return lambda rhs: np.asarray(dgbtrs(band, width, width, rhs, pivots)[0])
+
     return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors)
 
 
@@ -127,5 +111,13 @@ def analyze_superlu(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     """Lay out the permuted matrix; any order is safe, an admissible one is kept as it is."""
     check_order(pattern, order)
     layout, columns = layouts.saddle_columns(pattern, order)
-    factors = partial(_superlu_factors, columns.matrix(np.zeros(layout.n_values)))
+    permuted = columns.matrix(np.zeros(layout.n_values))
+
+    def factors(values: FloatArray) -> Solve:
+        permuted.data = values
+        try:
+            return splu(permuted, **SUPERLU_OPTIONS).solve
+        except RuntimeError as error:  # the only signal that SuperLU gives
+            raise SingularSystemError(f"a pivot is zero: {backend.REMEDY}") from error
+
     return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors)

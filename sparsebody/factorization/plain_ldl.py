@@ -16,9 +16,8 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import layouts
 from sparsebody.factorization.backend import check_pattern, check_rhs
+from sparsebody.sparse import BlockPattern, SaddleMatrix
 from sparsebody.sparse.elimination_tree import column_structures
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix
 
 plain_ldl = factorization.plain_ldl
 MOST_VALUES = 2**27  # of L: 1 GB

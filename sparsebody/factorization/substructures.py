@@ -19,8 +19,6 @@ Bjorstad and Gropp (1996), Domain Decomposition, ch. 4; Halko, Martinsson and Tr
 Review 53:217, on random ranges.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,15 +32,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import SingularSystemError
+from sparsebody.factorization import unit_factors
 from sparsebody.factorization.backend import probe_vector
 from sparsebody.factorization.krylov import DELTA
-from sparsebody.factorization.unit_factors import (
-    REGULAR,
-    MultifrontalSymbolic,
-    UnitSymbolic,
-    analyze_multifrontal,
-    safe_order,
-)
 from sparsebody.sparse.elimination_tree import elimination, light_subtrees, postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order, positions
 
@@ -85,7 +77,7 @@ class Part:
     primal: slice  # scalar rows
     dual: slice
     position: int  # the last of its blocks in the order
-    factor: MultifrontalSymbolic
+    factor: unit_factors.MultifrontalSymbolic
     rows: FloatArray = field(init=False)
     motions: FloatArray = field(init=False)  # (n_primal_rows, k) N, orthogonal
 
@@ -161,7 +153,7 @@ class Substructures:
     """Parts of a pattern by its elimination tree in an order, and the joints between them."""
 
     def __init__(self, pattern: BlockPattern, order: IntArray) -> None:
-        order = postordered(pattern, safe_order(pattern, order))
+        order = postordered(pattern, unit_factors.safe_order(pattern, order))
         label = np.append(parts_of(pattern, order), -1)
         of_ends = np.sort(label[pattern.ends], axis=1)
         of_ends[:, 0] = np.where(of_ends[:, 0] < 0, of_ends[:, 1], of_ends[:, 0])
@@ -209,7 +201,7 @@ class Substructures:
         at = self.position[np.concatenate([blocks, pattern.n_primal + duals])]
         primal = slice(*(int(pattern.offsets[k]) for k in (first, last)))
         dual = slice(*(int(pattern.dual_offsets[k]) for k in (first_dual, last_dual)))
-        factor = analyze_multifrontal(own, np.argsort(at))
+        factor = unit_factors.analyze_multifrontal(own, np.argsort(at))
         return Part(primal, dual, int(at.max(initial=0)), factor)
 
     def _interface(
@@ -324,7 +316,7 @@ class Substructures:
 
 
 @dataclass(eq=False)
-class IterativeSymbolic(UnitSymbolic):
+class IterativeSymbolic(unit_factors.UnitSymbolic):
     """Substructures of a pattern; see UnitSymbolic."""
 
     substructures: Substructures
@@ -334,10 +326,10 @@ class IterativeSymbolic(UnitSymbolic):
         self.delta = max(delta, DELTA)
         self.substructures.eliminate(rows, self.delta)
         if delta > 0.0 or len(rows) == 0:
-            return REGULAR
+            return unit_factors.REGULAR
         y = np.abs(self.substructures.solve(probe_vector(len(rows))))
         if y.max() < DOUBTFUL_INVERSE:
-            return REGULAR
+            return unit_factors.REGULAR
         return self.pattern.n_primal_rows + int(np.argmax(y))
 
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:

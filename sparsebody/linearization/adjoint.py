@@ -25,27 +25,17 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization.checkpoints import interval_of
-from sparsebody.linearization.collocation_adjoint import CollocationAdjoint, CollocationTape
+from sparsebody.linearization import node_adjoints
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
 from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
-from sparsebody.linearization.stabilized_adjoint import StabilizedAdjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
 from sparsebody.simulation.callbacks import EventFinder
 from sparsebody.simulation.implicit.step_equations import n_rows
-from sparsebody.simulation.integrators import (
-    INTEGRATORS,
-    Collocation,
-    Composition,
-    Integrator,
-    Tableau,
-)
+from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
 from sparsebody.simulation.options import (
     EVERY_STEP,
-    Method,
-    Recording,
-    Solver,
     check_dynamics,
     check_positive,
     n_whole_steps,
@@ -54,7 +44,7 @@ from sparsebody.simulation.options import (
 )
 from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
 from sparsebody.simulation.stabilization import check_is_closed
-from sparsebody.simulation.trajectory import Header, MemoryRecorder, Trajectory
+from sparsebody.simulation.trajectory import Header, MemoryRecorder
 
 ADJOINT_METHODS = (
     "rk4",
@@ -293,18 +283,20 @@ def simulate_with_pullback(
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[..., Adjoint]
-    interval = interval_of(math.ceil(duration / step), step_size(system, options.method), memory)
+    n_steps = math.ceil(duration / step)
+    fits = n_steps * step_size(system, options.method) <= memory
+    interval = 1 if fits else math.isqrt(n_steps - 1) + 1  # of checkpoints
     if isinstance(INTEGRATORS[options.method], Integrator):
         prepared = without_subgroups(prepared)  # of poses that are put back there is no adjoint
         run.stepper = tape = Tape(run.problem, prepared, interval)
-        adjoint = partial(ExplicitAdjoint, tape, system, function)
+        adjoint = partial(ExplicitAdjoint, tape)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
-        run.stepper = nodes_tape = CollocationTape(run.problem, interval)
-        adjoint = partial(CollocationAdjoint, nodes_tape, run.problem, prepared, function)
+        run.stepper = nodes_tape = node_adjoints.CollocationTape(run.problem, interval)
+        adjoint = partial(node_adjoints.CollocationAdjoint, nodes_tape, prepared)
     else:
         run.stepper = implicit = ImplicitTape(run.problem, interval)
-        of_method = StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
-        adjoint = partial(of_method, implicit, prepared, function)
+        of_method = node_adjoints.StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
+        adjoint = partial(of_method, implicit, prepared)
     return Pullback(run.to(duration, False), adjoint, nodes)
 
 

@@ -5,7 +5,6 @@ interval first: n steps need the memory of n / m + m of them, least for m near s
 simulation more. Griewank and Walther (2008), Evaluating Derivatives, sec. 12.2.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -52,8 +51,3 @@ class CheckpointedSteps(Generic[Start, Plan, Step]):
         for k in reversed(range(len(self._starts) - 1)):
             first = k * self.interval
             yield self._repeat(self._starts[k], self._plans[first : first + self.interval])
-
-
-def interval_of(n_steps: int, step_size: int, memory: int) -> int:
-    """Return 1 if all steps fit into `memory` bytes, otherwise sqrt(n_steps) rounded up."""
-    return 1 if n_steps * step_size <= memory else math.isqrt(n_steps - 1) + 1

@@ -20,7 +20,8 @@ from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray, check_finite, numbers
 from sparsebody.assembly.constraint import rows_on_bodies
-from sparsebody.dynamics import Evaluation, Formulation, ForwardDynamics
+from sparsebody.dynamics import Evaluation, ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
@@ -210,7 +211,7 @@ class Residuals:
         moving = SystemMotion(system, self._state)
         motion, rows = moving.joints, system.first_row[joint] + row
         on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
-        ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+        ends = system.ends[joint]
         of_ends = np.where(ends[:, :, None] >= 0, self._acceleration[ends], 0.0)
         change = np.einsum("jsa,jsa->j", on_ends, of_ends) - right
         travel = motion.translation[joint, 2] - moving.position_error[rows]
@@ -335,18 +336,14 @@ class Derivatives(BriefRepr):
         return self.evaluation.system
 
     @cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return shapes_of(self.system)
-
-    @cached_property
     def _residuals(self) -> Residuals:
         at = self.evaluation.state, self.acceleration, self.multiplier
         return Residuals(self.system, *at, with_geometry=True)
 
     def shape(self, variable: str) -> tuple[int, ...]:
         """Return the shape of a variable; UnknownNameError if it is none."""
-        check_name(variable, tuple(self._shapes), "variable")
-        return self._shapes[variable]
+        check_name(variable, tuple(self._residuals.shapes), "variable")
+        return self._residuals.shapes[variable]
 
     def jvp(self, **directions: FloatArray) -> Tangent:
         """Return the changes along directions of the variables given by name.
@@ -356,7 +353,9 @@ class Derivatives(BriefRepr):
         ModelError for a number that is not finite.
         """
         if not directions:
-            raise ShapeError(f"no direction: give one or more of {', '.join(self._shapes)}")
+            raise ShapeError(
+                f"no direction: give one or more of {', '.join(self._residuals.shapes)}"
+            )
         along: dict[str, FloatArray] = {}
         tail = None
         for name, direction in directions.items():
@@ -396,7 +395,9 @@ class Derivatives(BriefRepr):
         ]
         if not tail:
             return self._gradients(*full)
-        gradients = {name: np.empty((*shape, *tail)) for name, shape in self._shapes.items()}
+        gradients = {
+            name: np.empty((*shape, *tail)) for name, shape in self._residuals.shapes.items()
+        }
         for i in range(tail[0]):
             for name, gradient in self._gradients(*(weight[..., i] for weight in full)).items():
                 gradients[name][..., i] = gradient
@@ -422,19 +423,14 @@ class Derivatives(BriefRepr):
         by_q, by_qd = np.zeros((2, n, n))
         if self.system.has_loads:
             J, v_q = of.body_rates(problem)
-            loads = self._loads
+            # F of no masses, accelerations and multipliers: forces besides weights, negative
+            nothing = {name: np.zeros_like(getattr(self.system, name)) for name in _INERTIAS}
+            at_rest = np.zeros_like(self.acceleration), np.zeros_like(self.multiplier)
+            loads = Residuals(replace(self.system, **nothing), at.state, *at_rest)
             for k in range(n):
                 by_q[:, k] = np.tensordot(J, loads.jvp({"position": J[k], "velocity": v_q[k]})[0])
                 by_qd[:, k] = np.tensordot(J, loads.jvp({"velocity": J[k]})[0])
         return of.with_loads(problem, by_q, by_qd)
-
-    @cached_property
-    def _loads(self) -> Residuals:
-        """F of no masses, accelerations and multipliers: the forces besides weights, negative."""
-        nothing = {name: np.zeros_like(getattr(self.system, name)) for name in _INERTIAS}
-        loads, at_rest = replace(self.system, **nothing), np.zeros_like(self.acceleration)
-        state, no_rows = self.evaluation.state, np.zeros_like(self.multiplier)
-        return Residuals(loads, state, at_rest, no_rows)
 
     @property
     def _solution(self) -> tuple[FloatArray, FloatArray]:
@@ -510,17 +506,8 @@ def derivatives(
         If the state is none of the system, or the dynamics is of another or takes Krylov steps.
     """
     at = consistent_state(system) if state is None else state
-    evaluation = _unreduced(system, at, dynamics).evaluate(at, body_force=body_force)
-    multiplier = np.zeros(system.n_rows)
-    acceleration, _ = evaluation._solution(multiplier)
-    return Derivatives(acceleration, multiplier, evaluation)
-
-
-def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -> ForwardDynamics:
-    """Return the dynamics, or new one, of bodies with six freedoms without stabilization."""
     if dynamics is None:
-        spatial = Formulation(reduction="none")
-        return ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+        dynamics = ForwardDynamics(system, at, reactions="basic", formulation=SPATIAL)
     if dynamics.system is not system:
         raise ModelError(
             f"dynamics was prepared for another system, {dynamics.system.name!r}; prepare it for "
@@ -531,4 +518,8 @@ def _unreduced(system: System, state: State, dynamics: ForwardDynamics | None) -
             "the dynamics takes Krylov steps; give one with redundancy='remove' and a "
             "factorization other than 'iterative'"
         )
-    return dynamics.unreduced
+    # of bodies with six freedoms, without stabilization
+    evaluation = dynamics.unreduced.evaluate(at, body_force=body_force)
+    multiplier = np.zeros(system.n_rows)
+    acceleration, _ = evaluation._solution(multiplier)
+    return Derivatives(acceleration, multiplier, evaluation)

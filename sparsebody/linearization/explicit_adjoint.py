@@ -11,10 +11,8 @@ and those of the changes of these equations are p nu' and p mu'. Left out are fa
 anew before a pose is closed, where it is far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,18 +28,14 @@ from sparsebody.linearization.state_gradients import (
     Displacement,
     LinearDynamics,
     StateGradient,
+    force_cross,
+    product,
+    transported,
 )
-from sparsebody.linearization.variational_adjoint import Motion, part_back
 from sparsebody.model.system import State, System
-from sparsebody.simulation.callbacks import Control
+from sparsebody.simulation import integrators
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import (
-    Composition,
-    ExplicitScheme,
-    Tableau,
-    moved,
-    pose_derivatives,
-)
+from sparsebody.simulation.integrators import Composition, Tableau
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
@@ -82,6 +76,7 @@ class Tape(Stepper):
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics, interval: int) -> None:
         super().__init__(problem, dynamics)
+        self.problem = problem
         self.steps = CheckpointedSteps[Solved, StepPlan, Step](interval, self._repeated)
         self._made: dict[int, Step] = {}  # by the states at their ends
 
@@ -118,7 +113,7 @@ class Tape(Stepper):
         return steps
 
     @property
-    def scheme(self) -> ExplicitScheme:
+    def scheme(self) -> integrators.ExplicitScheme:
         """The method of its steps."""
         assert self._integrator.scheme is not None
         return self._integrator.scheme
@@ -158,13 +153,15 @@ class _EulerCurve:
     def __init__(self, start: Solved, h: float) -> None:
         first, self._h = start.state, h
         self._faster = first.with_(velocity=first.velocity + h * start.acceleration)
-        self._rate, self._still = pose_derivatives(self._faster, 0.0 * start.acceleration)
+        self._rate, self._still = integrators.pose_derivatives(
+            self._faster, 0.0 * start.acceleration
+        )
         self._still[:] = 0.0
 
     def end(self, k: int, time: float) -> State:
         """Return the end before its joints were closed."""
         del k
-        end = moved(self._faster, self._rate, self._still, self._still, self._h)
+        end = integrators.moved(self._faster, self._rate, self._still, self._still, self._h)
         return replace(end, velocity=self._faster.velocity, time=time)
 
     def move_back(self, k: int, g: StateGradient) -> None:
@@ -194,7 +191,7 @@ class _Curves:
         parts = np.split(values[:-1].reshape(-1, 19), [3, 7, 13], axis=1)[1:]
         self._stages = [np.ascontiguousarray(part).reshape(s - 1, n, -1) for part in parts]
         state = start.state
-        self._rate, first = pose_derivatives(state, start.acceleration)
+        self._rate, first = integrators.pose_derivatives(state, start.acceleration)
         flat = (part.reshape(-1, part.shape[2]) for part in self._stages)
         others = simulation.pose_derivatives(*flat)[1].reshape(s - 1, n, 7)
         curvatures = np.concatenate([first[None], others])
@@ -244,12 +241,9 @@ class _Curves:
 class ExplicitAdjoint(Adjoint):
     """A reverse sweep over the steps of a tape."""
 
-    def __init__(
-        self, tape: Tape, system: System, control: Control | None, with_geometry: bool = False
-    ) -> None:
-        super().__init__(system, control, with_geometry)
-        self._scheme = tape.scheme
-        self._tape, self._length = tape, min(1.0, system.typical_length)
+    def __init__(self, tape: Tape, with_geometry: bool = False) -> None:
+        super().__init__(tape.problem, with_geometry)
+        self._tape, self._length = tape, min(1.0, self.system.typical_length)
         self._linear: dict[int, tuple[LinearDynamics, System]] = {}
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
@@ -277,14 +271,15 @@ class ExplicitAdjoint(Adjoint):
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
-        if isinstance(self._scheme, Composition):
-            return self._composition(step, self._scheme, g)
+        scheme = self._tape.scheme
+        if isinstance(scheme, Composition):
+            return self._composition(step, scheme, g)
         start, (time, dynamics, _), stages = step
         assert stages is not None
         first, at, h = start.state, self._at(dynamics), time - start.state.time
         curves: _EulerCurve | _Curves
-        if isinstance(self._scheme, Tableau):
-            method = self._scheme if stages.attempt else self._scheme.open_stages
+        if isinstance(scheme, Tableau):
+            method = scheme if stages.attempt else scheme.open_stages
             assert method is not None
             curves = _Curves(start, h, method, stages.values)
         else:
@@ -366,7 +361,7 @@ class ExplicitAdjoint(Adjoint):
             self.errors_vjp(rows, -pi)
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
-            g.twist[:] = moved.of_start(g.twist)
+            g.twist[:] = transported(opened, closed, g.twist)
         by_factors = by_before if factors is before else g.twist
         at.move_to(factors)
         if is_moved:
@@ -380,3 +375,94 @@ def _state(stage: FloatArray, time: float, start: State) -> State:
     """Return the state of a stage; its coordinates continue those of the start."""
     x, q, v = (np.ascontiguousarray(stage[:, a:b]) for a, b in ((0, 3), (3, 7), (7, 13)))
     return State(x, q, v, start.coordinate, time)
+
+
+# ---- parts of RATTLE's steps ---------------------------------------------------------------------
+
+# Of a part h of a step, from (q_0, v_0) with the wrenches W_0 there to (q_1, v_1),
+#
+#     p = M v_0 + h W_0 / 2 + A_0' mu,  q_1 = q_0 exp(t),  G(t) = h p,  delta(q_1) = 0,
+#     M v = p + h W_0 / 2,  W_1 = M a(q_1, v) + v x* M v,      all in the axes of the end,
+#     M v_1 = p + h W_1 / 2 + A_1' nu,  A_1 v_1 = k,
+#
+# where W_0 of the first part is of the accelerations at the start, and that of others is W_1 of the
+# part before. Gradients by p are those of `Adjoint.closing`. Hairer, Lubich, Wanner (2006), sec.
+# VII.1.4.
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A state of a step, with its accelerations and multipliers."""
+
+    state: State
+    acceleration: FloatArray
+    multiplier: FloatArray
+
+
+def wrenches(adjoint: Adjoint, at: Motion) -> FloatArray:
+    """Return W = M a + v x* M v (n_bodies, 6)."""
+    velocity = at.state.velocity
+    momentum = adjoint.momenta(velocity)
+    return adjoint.momenta(at.acceleration) + force_cross(velocity, momentum)
+
+
+def part_back(
+    adjoint: Adjoint,
+    at: LinearDynamics,
+    before: Motion,
+    first: State,
+    predicted: Motion,
+    end: State,
+    h: float,
+    g: StateGradient,
+    by_wrench: FloatArray,
+) -> tuple[StateGradient, FloatArray]:
+    """Return the gradients by the start of a part, of its state and W_0, of those by its end.
+
+    It begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end` v_1.
+    """
+    system, here = adjoint.system, predicted.state
+    moved = Displacement.between(first, here)
+    slopes = native.discrete_rotation_slopes(np.ascontiguousarray(system.inertia), moved.twist)
+    wrench, next_wrench = wrenches(adjoint, before), wrenches(adjoint, predicted)
+    p = np.hstack([slopes[0], system.mass[:, None] * moved.twist[:, 3:]]) / h
+    p_end, wrench_end = moved.to_end(p), moved.to_end(wrench)
+
+    at.move_to(here)
+    weight, pi = at.solve(g.velocity, adjoint.size)
+    remaining = adjoint.momenta(end.velocity) - p_end - 0.5 * h * next_wrench
+    nu = at.solve(remaining, largest(remaining))[1]
+    rows = adjoint.rows_at(here, end.velocity)
+    g.twist[:] += adjoint.of_rows(here, nu, weight)
+    g.twist[:] += adjoint.rows_vjp(rows, -pi)
+    adjoint.add_inertial(weight, end.velocity)
+
+    by_next_wrench = by_wrench + 0.5 * h * weight
+    by = StateGradient(g.twist, *np.zeros((2, *weight.shape)))
+    adjoint.add_wrench(predicted.state.velocity, predicted.acceleration, by_next_wrench, by)
+    adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
+    at.put_in_plane(by.twist)
+    at.put_in_plane(by.velocity)
+    change = product(system.inverse_inertia, by.velocity)
+    adjoint.add_inertial(change, here.velocity)
+
+    by_p, by_first_wrench = weight + change, 0.5 * h * change
+    turn = force_cross(by_p, p_end) + force_cross(by_first_wrench, wrench_end)  # of axes
+    turn[:, 3:] = 0.0
+    back = moved.transposed_jacobian.copy()
+    back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
+    back[:, 3:, 3:] /= system.mass[:, None, None]
+    constant = moved.to_start(by_p) + h * product(back, turn)
+    weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
+    adjoint.errors_vjp(rows, -kappa)
+    by_displacement = product(back, turn + by_end)
+    by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]
+    adjoint.add_inertial(by_displacement, moved.twist)
+
+    at.move_to(first)
+    impulse = p - adjoint.momenta(first.velocity) - 0.5 * h * wrench
+    mu = at.solve(impulse, largest(impulse))[1]
+    adjoint.add_inertial(-weight, first.velocity)
+    twist = transported(first, here, by_end) + adjoint.of_rows(first, mu, weight)
+    start = StateGradient(twist, adjoint.momenta(weight), np.zeros_like(weight))
+    return start, moved.to_start(by_first_wrench) + 0.5 * h * weight

@@ -13,14 +13,13 @@ solutions are refined with products by J'. Of starting values, changes of K / b 
 multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy.sparse import block_diag, bsr_array, csc_array, eye_array
+from scipy.sparse import block_diag, bsr_array, eye_array
 
 from sparsebody._core import linearization, simulation
 from sparsebody.arrays import FloatArray
@@ -31,11 +30,9 @@ from sparsebody.linearization.state_gradients import (
     Adjoint,
     StateGradient,
     force_cross,
-    momenta,
     transported,
 )
-from sparsebody.model.system import State, System
-from sparsebody.simulation.callbacks import Control
+from sparsebody.model.system import State
 from sparsebody.simulation.implicit.generalized_alpha import (
     DIFFERENCE_SHARE,
     AlphaCoefficients,
@@ -49,10 +46,9 @@ from sparsebody.simulation.implicit.newton import scaled_lu
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
-from sparsebody.simulation.trajectory import Event
 
 Now = TypeVar("Now", bound=Newest)
-Part = TypeVar("Part")
+Part = TypeVar("Part", bound=Any)  # a step, which has an end
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +79,7 @@ class StepTape(HalvedSteps[Now], Generic[Now, Part]):
 
     def __init__(self, problem: Problem, interval: int) -> None:
         super().__init__(problem)
+        self.problem = problem
         self.steps = CheckpointedSteps[Checkpoint, float, list[Part]](interval, self._repeated)
         self._parts: list[Part] = []  # of the newest step
 
@@ -106,7 +103,7 @@ class StepTape(HalvedSteps[Now], Generic[Now, Part]):
 
     def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[Part]]:
         self.resume(start)
-        self._note, steps = _ignore, []
+        self._note, steps = lambda event: None, []  # told already
         for time in times:
             self._parts = []
             super().advance(time)
@@ -200,27 +197,79 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
         self._matrix.solve()
         return self._matrix.twist.copy(), self._matrix.multiplier.copy()
 
-    def whole_transpose(self, displacement: FloatArray, b: float, c: float) -> csc_array:
-        """Return J' at the point of the newest factors, with elastic elements as rows."""
-        K, D, M = self._equations.parts(exact_rows=True)
-        tangent = _inverse_tangents(displacement)
-        n, n_rows = len(tangent), K.shape[0] - 6 * len(tangent)
-        bodies = bsr_array((tangent, np.arange(n), np.arange(n + 1)))
-        S = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
-        return S.T.tocsc()
+
+class TransposedStep:
+    """[J' E'; A -C] at the end of a step, with the rows of its joints; elements are forces.
+
+    Where Newton's factors leave out what decides, the whole matrix is factorized.
+    """
+
+    def __init__(self, tape: ImplicitTape, residuals: Callable[..., Residuals]) -> None:
+        self._tape, self._residuals_of = tape, residuals
+        system, equations = tape.problem.system, tape.equations
+        self._n_rows = len(equations.compliance.diagonal)
+        inertias = system.mass, system.inertia, system.gravity
+        mass, inertia, gravity = map(np.ascontiguousarray, inertias)
+        self._native = linearization.TransposedStep(
+            tape.newton,
+            equations.native,
+            (equations.force_residual, equations.row_residual),
+            (mass, inertia, gravity),
+            *(equations.compliance.diagonal, system.typical_length),
+        )
+        self._effort = np.zeros(len(system.joint_forces.item))
+        self._no_rows = np.zeros(self._n_rows)
+
+    def begin(self, end: AlphaState, displacement: FloatArray, b: float, c: float) -> None:
+        """Begin at the end of a step."""
+        self._displacement, self._b, self._c = displacement, b, c
+        at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
+        self._residuals = self._residuals_of(*at)
+        self._tape.factorize(end, b, c)
+
+    def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
+        """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
+        by = self._residuals.vjp(w, self._no_rows)
+        by_twist, frames = by["position"], self._residuals.no_frames()
+        self._tape.equations.native.add_error_forces(u, by_twist, *frames)
+        if self._residuals.with_geometry:
+            for name, gradient in self._residuals.error_vjp(u, frames).items():
+                by[name] += gradient
+        return by, by_twist
+
+    def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return w (n_bodies, 6) and u (n_rows,) of [J' E'; A -C] [w; u] = [force; 0]."""
+        w, u, end = np.empty_like(force), np.empty(self._n_rows), self._end
+        native = self._residuals.native
+        if self._native.solve(native, end, force, self._effort, w, u):
+            return w, u
+        return self._by_whole_matrix(force)
+
+    @property
+    def _end(self) -> tuple[FloatArray, float, float]:
+        return self._displacement, self._b, self._c
+
+    def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solve by J' with nothing left out and elastic elements as rows, T(y)^-1 among it."""
+        K, D, M = self._tape.equations.parts(exact_rows=True)
+        (y, b, c), n, size = self._end, len(force), force.size
+        units = np.broadcast_to(np.eye(6)[:, None], (6, *y.shape))
+        columns = [simulation.inverse_tangent_products(y, np.ascontiguousarray(m)) for m in units]
+        bodies = bsr_array((np.stack(columns, axis=2), np.arange(n), np.arange(n + 1)))
+        n_rows = K.shape[0] - size
+        J = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
+        rhs = np.append(force.ravel(), np.zeros(n_rows))
+        x = np.asarray(scaled_lu(J.T.tocsc(), size)(rhs), dtype=float)
+        return x[:size].reshape(force.shape), x[size : size + self._n_rows]
 
 
 class SweptSteps(Adjoint, Generic[Part]):
     """A reverse sweep over the steps of a tape; `dynamics` is of rigid joints at the start."""
 
     def __init__(
-        self,
-        tape: StepTape[Any, Part],
-        dynamics: ForwardDynamics,
-        control: Control | None,
-        with_geometry: bool = False,
+        self, tape: StepTape[Any, Part], dynamics: ForwardDynamics, with_geometry: bool = False
     ) -> None:
-        super().__init__(dynamics.system, control, with_geometry)
+        super().__init__(tape.problem, with_geometry)
         self._tape, self._linear = tape, self.linear(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
@@ -228,7 +277,7 @@ class SweptSteps(Adjoint, Generic[Part]):
         g = StateGradient.zero(self.system.n_bodies)
         for part in self._tape.steps.parts():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
-                self.add(g, gradient_at(self.end(step).time))
+                self.add(g, gradient_at(step.end.state.time))
                 g = self.step_back(step, g)
         first = self._tape.first
         self.start_back(first, g)
@@ -236,10 +285,6 @@ class SweptSteps(Adjoint, Generic[Part]):
         self._linear.move_to(first)
         self.consistent(self._linear, first, g)
         return g
-
-    def end(self, step: Part) -> State:
-        """Return the state at the end of a step."""
-        raise NotImplementedError
 
     def step_back(self, step: Part, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a step of that by its end."""
@@ -253,21 +298,11 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
     _tape: ImplicitTape
+    _by_mean: FloatArray | float = 0.0  # the gradient by a at the start of a step
 
-    def __init__(
-        self,
-        tape: ImplicitTape,
-        dynamics: ForwardDynamics,
-        control: Control | None,
-        with_geometry: bool = False,
-    ) -> None:
-        super().__init__(tape, dynamics, control, with_geometry)
-        self._by_mean = np.zeros((self.system.n_bodies, 6))
-        self._transposed = TransposedStep(tape, self.system, self.residuals)
-
-    def end(self, step: ImplicitStep) -> State:
-        """Return the state at the end of a step."""
-        return step.end.state
+    @cached_property
+    def _transposed(self) -> TransposedStep:
+        return TransposedStep(self._tape, self.residuals)
 
     def start_back(self, state: State, g: StateGradient) -> None:
         """Turn gradients by starting values into those by the state.
@@ -358,10 +393,11 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         transposed.begin(end, y, *method.of_newton(h))
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
         by_end = by_mean + h * gamma * g.velocity + share * g.acceleration
-        w, u = transposed.solve(g.twist + transposed.carried(by_end) / (h * h * beta))
+        carried = simulation.inverse_tangent_forces(y, by_end)  # T^-1' of gradients
+        w, u = transposed.solve(g.twist + carried / (h * h * beta))
         by, by_twist = transposed.gradients(w, u)
         by_pose, by_velocity = g.twist - by_twist, g.velocity - by["velocity"]
-        by_rate = g.acceleration - momenta(self.system, w)
+        by_rate = g.acceleration - self.momenta(w)
         self.add_parameters(end.state.time, {name: -by[name] for name in self.by_parameters})
         by_end = by_mean + h * gamma * by_velocity + share * by_rate
         by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end
@@ -371,81 +407,3 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         twist = transported(start.state, end.state, by_pose)
         self._by_mean = step.ratio * by_start
         return StateGradient(twist, velocity, acceleration)
-
-
-class TransposedStep:
-    """[J' E'; A -C] at the end of a step, with the rows of its joints; elements are forces.
-
-    Where Newton's factors leave out what decides, the whole matrix is factorized.
-    """
-
-    def __init__(
-        self, tape: ImplicitTape, system: System, residuals: Callable[..., Residuals]
-    ) -> None:
-        self._tape, self._residuals_of = tape, residuals
-        equations = tape.equations
-        self._n_rows = len(equations.compliance.diagonal)
-        inertias = system.mass, system.inertia, system.gravity
-        mass, inertia, gravity = map(np.ascontiguousarray, inertias)
-        self._native = linearization.TransposedStep(
-            tape.newton,
-            equations.native,
-            (equations.force_residual, equations.row_residual),
-            (mass, inertia, gravity),
-            *(equations.compliance.diagonal, system.typical_length),
-        )
-        self._effort, self._no_rows = (
-            np.zeros(len(system.joint_forces.item)),
-            np.zeros(self._n_rows),
-        )
-
-    def begin(self, end: AlphaState, displacement: FloatArray, b: float, c: float) -> None:
-        """Begin at the end of a step."""
-        self._displacement, self._b, self._c = displacement, b, c
-        at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
-        self._residuals = self._residuals_of(*at)
-        self._tape.factorize(end, b, c)
-
-    def carried(self, gradient: FloatArray) -> FloatArray:
-        """Return T^-1' of gradients (n_bodies, 6) by displacements."""
-        return simulation.inverse_tangent_forces(self._displacement, gradient)
-
-    def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
-        by = self._residuals.vjp(w, self._no_rows)
-        by_twist, frames = by["position"], self._residuals.no_frames()
-        self._tape.equations.native.add_error_forces(u, by_twist, *frames)
-        if self._residuals.with_geometry:
-            for name, gradient in self._residuals.error_vjp(u, frames).items():
-                by[name] += gradient
-        return by, by_twist
-
-    def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return w (n_bodies, 6) and u (n_rows,) of [J' E'; A -C] [w; u] = [force; 0]."""
-        w, u, end = np.empty_like(force), np.empty(self._n_rows), self._end
-        native = self._residuals.native
-        if self._native.solve(native, end, force, self._effort, w, u):
-            return w, u
-        return self._by_whole_matrix(force)
-
-    @property
-    def _end(self) -> tuple[FloatArray, float, float]:
-        return self._displacement, self._b, self._c
-
-    def _by_whole_matrix(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        matrix = self._tape.whole_transpose(*self._end)
-        rhs = np.append(force.ravel(), np.zeros(matrix.shape[0] - force.size))
-        x = np.asarray(scaled_lu(matrix, force.size)(rhs), dtype=float)
-        n = force.size
-        return x[:n].reshape(force.shape), x[n : n + self._n_rows]
-
-
-def _ignore(event: Event) -> None:
-    """Tell nothing of steps that are made again."""
-
-
-def _inverse_tangents(y: FloatArray) -> FloatArray:
-    """Return T(y)^-1 (n, 6, 6)."""
-    units = np.broadcast_to(np.eye(6)[:, None], (6, *y.shape))
-    columns = [simulation.inverse_tangent_products(y, np.ascontiguousarray(m)) for m in units]
-    return np.stack(columns, axis=2)

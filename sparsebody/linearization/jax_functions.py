@@ -5,22 +5,14 @@ y of [1 0; -J 1] [x; y] = [dx; 0], and J' w likewise of the transposed matrix.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
-from sparsebody.linearization.vector_functions import (
-    FIRST_ORDER_ONLY,
-    AccelerationFunction,
-    SimulationFunction,
-    VectorFunction,
-    simulation_times,
-    size_of,
-    split,
-)
+from sparsebody.errors import ModelError, ShapeError, required_package
+from sparsebody.linearization import vector_functions as functions
 from sparsebody.model.system import State, System
 
 _PART = 8192  # numbers: JAX copies larger arrays asynchronously; callbacks that wait can deadlock
@@ -56,7 +48,8 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
     UnknownNameError
         At a call, for a name that is none.
     """
-    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+    on_arrays = partial(_on_arrays, _jax())
+    return functions.by_keywords(on_arrays, functions.AccelerationFunction, system, state)
 
 
 def jax_simulation(
@@ -89,30 +82,18 @@ def jax_simulation(
     MissingDependencyError, ShapeError, UnknownNameError
         As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    times = simulation_times(duration, step, options)
-    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
-
-
-def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
-    """Return f(**values), built by make(sorted names) and cached per set of names."""
-    _jax()
-    function_of = cache(lambda names: _on_arrays(make(names)))
-    return lambda **values: function_of(tuple(sorted(values)))(values)
+    options |= functions.simulation_times(duration, step, options)
+    on_arrays = partial(_on_arrays, _jax())
+    return functions.by_keywords(on_arrays, functions.SimulationFunction, system, state, **options)
 
 
 def _jax() -> Any:
-    try:
-        import jax
-    except ImportError as error:
-        raise MissingDependencyError(
-            "functions of JAX arrays need JAX; install it with: pip install 'sparsebody[jax]'"
-        ) from error
-    return jax
+    return required_package("jax", "functions of JAX arrays need JAX", "jax")
 
 
-def _on_arrays(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+def _on_arrays(jax: Any, function: functions.VectorFunction) -> Callable[[dict[str, Any]], Any]:
     """Return the function of a dictionary of arrays."""
-    jax, vector_function = _jax(), _on_vectors(function)
+    vector_function = _on_vectors(jax, function)
 
     def on_arrays(values: dict[str, Any]) -> tuple[Any, ...]:
         if not jax.config.jax_enable_x64:
@@ -123,14 +104,14 @@ def _on_arrays(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any
         function.check(values)
         parts = [jax.numpy.asarray(values[name], float).ravel() for name in function.inputs]
         y = vector_function(jax.numpy.concatenate(parts))
-        return tuple(split(y, function.outputs).values())
+        return tuple(functions.split(y, function.outputs).values())
 
     return on_arrays
 
 
-def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
+def _on_vectors(jax: Any, function: functions.VectorFunction) -> Callable[[Any], Any]:
     """Return the function of a vector, with its derivatives."""
-    jax, n, m = _jax(), size_of(function.inputs), size_of(function.outputs)
+    n, m = functions.size_of(function.inputs), functions.size_of(function.outputs)
 
     def call(method: Callable[..., FloatArray], size: int, *vectors: Any) -> Any:
         def on_parts(*parts: Any) -> FloatArray:
@@ -141,7 +122,7 @@ def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
         return jax.pure_callback(on_parts, result, *parts, vmap_method="sequential")
 
     def refused(*_: Any) -> Any:
-        raise ModelError(FIRST_ORDER_ONLY)
+        raise ModelError(functions.FIRST_ORDER_ONLY)
 
     def changes(at: tuple[Any], along: tuple[Any]) -> tuple[Any, Any]:
         x, (direction,) = first_order(*at), along

@@ -22,17 +22,13 @@ from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
 from scipy.signal import StateSpace
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.dynamics import Formulation, ForwardDynamics
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.dynamics import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
+from sparsebody.equations import SystemMotion, consistent_state
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.joint_motion import (
-    JointMotion,
-    body_rotations,
-    joint_motion,
-)
+from sparsebody.kinematics.joint_motion import JointMotion, body_rotations, joint_motion
 from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
@@ -91,15 +87,16 @@ class Linearization:
         cls, system: System, state: State, body_force: FloatArray | None = None
     ) -> "Linearization":
         """Return that at a state; `body_force` (n_bodies, 6) are wrenches in body axes."""
-        spatial = Formulation(reduction="none")
-        dynamics = ForwardDynamics(system, state, reactions="basic", formulation=spatial)
+        dynamics = ForwardDynamics(system, state, reactions="basic", formulation=SPATIAL)
         solution = dynamics(state, body_force=body_force)
         acceleration, multiplier = solution.acceleration, solution.multiplier
         independent_rows = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
         n, m = 6 * system.n_bodies, system.n_rows
         control = None if body_force is None else lambda time, state: body_force
         constant, k, w = springs_as_stretches(system, state)
-        equations = StepEquations(constant, _no_compliance(system), control)
+        first_entry = offsets(np.diff(system.first_row) ** 2)
+        rigid = Compliance(np.zeros(first_entry[-1]), first_entry, np.zeros(m))
+        equations = StepEquations(constant, rigid, control)
         equations.begin(state)
         equations.acceleration[:], equations.multiplier[:m] = acceleration, -multiplier
         equations.evaluate()
@@ -257,13 +254,6 @@ class Linearization:
     def applied(self) -> FloatArray:
         """(n_bodies, 6) all loads of the motion, weights included, in body coordinates."""
         return SystemMotion(self.system, self.state).applied
-
-
-def _no_compliance(system: System) -> Compliance:
-    first_entry = np.concatenate([[0], np.cumsum(np.diff(system.first_row) ** 2)])
-    return Compliance(
-        np.zeros(first_entry[-1]), first_entry.astype(np.intp), np.zeros(system.n_rows)
-    )
 
 
 def linearize(

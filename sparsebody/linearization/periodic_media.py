@@ -87,11 +87,8 @@ class UnitCell:
             self._check_place(i, name, original)
         self.bodies: IntArray = np.flatnonzero(self._original == np.arange(n))  # of the cell
         self._column = np.searchsorted(self.bodies, self._original)
-        self.mass = self.motions.equations.mass[self._own][:, self._own].toarray()
-
-    @property
-    def _own(self) -> IntArray:
-        return (6 * self.bodies[:, None] + np.arange(6)).ravel()
+        own = (6 * self.bodies[:, None] + np.arange(6)).ravel()
+        self.mass = self.motions.equations.mass[own][:, own].toarray()
 
     def _check_place(self, i: int, name: str, original: str) -> None:
         """Raise ModelError unless the image has its place and the axes of its original."""

@@ -32,7 +32,7 @@ def springs_as_stretches(system: System, state: State) -> tuple[System, FloatArr
     column = motion.coordinates.active_force[on_joints.item]
     rates, *_ = rows_on_bodies(system, joint, motion.joints, column, np.zeros(len(joint)))
     length, line_rates = lines(system, state)
-    ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+    ends = system.ends[joint]
     stretch = motion.coordinates.value[on_joints.item] - on_joints.rest
     constant = replace(
         system,

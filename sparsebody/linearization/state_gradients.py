@@ -27,9 +27,9 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
-from sparsebody.model.system import State, System
-from sparsebody.simulation.callbacks import Control
+from sparsebody.model.system import State
 from sparsebody.simulation.stabilization import largest
+from sparsebody.simulation.stepping import Problem
 
 _NOTHING = np.zeros(0)
 # Residuals of iterations, relative: sought, rounding if they no longer shrink, and too large
@@ -54,8 +54,6 @@ class StateGradient(NamedTuple):
 class Displacement(NamedTuple):
     """The twists t = (w, u) from poses to others, x += R u and q <- q exp(w)."""
 
-    start: State
-    end: State
     twist: FloatArray  # (n_bodies, 6)
     transposed_jacobian: FloatArray  # (n_bodies, 6, 6) B', B the Jacobian of the end by them
 
@@ -63,11 +61,7 @@ class Displacement(NamedTuple):
     def between(cls, start: State, end: State) -> Displacement:
         """Return that between the poses of states."""
         poses = ((state.position, state.orientation) for state in (start, end))
-        return cls(start, end, *native.displacements(*poses))
-
-    def of_start(self, by_end: FloatArray) -> FloatArray:
-        """Return the gradient (n_bodies, 6) by the start, with t as it is, of that by the end."""
-        return transported(self.start, self.end, by_end)
+        return cls(*native.displacements(*poses))
 
     def to_start(self, force: FloatArray) -> FloatArray:
         """Return moments and forces (n_bodies, 6) in the axes of the start."""
@@ -147,6 +141,14 @@ class LinearDynamics:
             right[right.size - len(assembler.rows) :] = row[assembler.rows]
         solver.solve(right, self._state.time)
 
+    def put_in_plane(self, motion: FloatArray) -> None:
+        """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
+        normal = self.dynamics.evaluator.assembler.normal
+        if normal is not None:
+            angular, linear = motion[:, :3], motion[:, 3:]
+            angular[:] = normal * np.einsum("ni,ni->n", normal, angular)[:, None]
+            linear -= normal * np.einsum("ni,ni->n", normal, linear)[:, None]
+
 
 class Adjoint:
     """Gradients by the parameters of a motion, accumulated backwards in time.
@@ -155,10 +157,9 @@ class Adjoint:
     of what it turns back.
     """
 
-    def __init__(
-        self, system: System, control: Control | None, with_geometry: bool = False
-    ) -> None:
-        self.system, self.control, self.with_geometry = system, control, with_geometry
+    def __init__(self, problem: Problem, with_geometry: bool = False) -> None:
+        system = self.system = problem.system
+        self.control, self.with_geometry = problem.control, with_geometry
         self.add_force_gradient: Callable[[float, FloatArray], None] = lambda time, gradient: None
         shapes = shapes_of(system)
         missing = () if with_geometry else GEOMETRY
@@ -232,10 +233,11 @@ class Adjoint:
         """
         by_velocity, pi = at.solve(g.velocity, self.size)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        g.velocity[:] = momenta(self.system, by_velocity)
+        g.velocity[:] = self.momenta(by_velocity)
         by_pose, pi = at.solve(g.twist, self.size)
-        self.add_errors(state, -pi)
-        g.twist[:] = momenta(self.system, by_pose)
+        if self.with_geometry:
+            self.errors_vjp(self.rows_at(state, np.zeros_like(by_pose)), -pi)
+        g.twist[:] = self.momenta(by_pose)
         return by_velocity, by_pose
 
     def closing(
@@ -274,7 +276,7 @@ class Adjoint:
         share = largest(effect(right)) / (largest(p) or 1.0)
         kappa = solve_near_identity(lambda kappa: multipliers(effect(kappa)), right, share=share)
         remaining = g - forces(kappa)
-        put_in_plane(at.dynamics, remaining)
+        at.put_in_plane(remaining)
         return constant + product(back, remaining), remaining, kappa
 
     def add_wrench(
@@ -282,9 +284,9 @@ class Adjoint:
     ) -> None:
         """Add the gradients of y' (M a + v x* M v)."""
         across = simulation.cross_products(velocity, y)
-        g.acceleration[:] += momenta(self.system, y)
-        g.velocity[:] -= force_cross(y, momenta(self.system, velocity))
-        g.velocity[:] -= momenta(self.system, across)
+        g.acceleration[:] += self.momenta(y)
+        g.velocity[:] -= force_cross(y, self.momenta(velocity))
+        g.velocity[:] -= self.momenta(across)
         self.add_inertial(-y, acceleration)
         self.add_inertial(across, velocity)
 
@@ -292,9 +294,14 @@ class Adjoint:
         self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
     ) -> FloatArray:
         """Add gradients by inertias, and return that by the pose, of -p' (M change + A' nu)."""
-        nu = at.solve(-momenta(self.system, change), self._momentum_size)[1]
+        nu = at.solve(-self.momenta(change), self._momentum_size)[1]
         self.add_inertial(p, change)
         return self.of_rows(state, -nu, p)
+
+    def momenta(self, velocity: FloatArray) -> FloatArray:
+        """Return M velocity (n_bodies, 6)."""
+        inertias = np.ascontiguousarray(self.system.mass), np.ascontiguousarray(self.system.inertia)
+        return native.momenta(*inertias, np.ascontiguousarray(velocity))
 
     def add_inertial(self, p: FloatArray, change: FloatArray) -> None:
         """Add the gradients of -p' M change by masses and inertias."""
@@ -316,13 +323,8 @@ class Adjoint:
         self._add_geometry(by)
         return by["position"]
 
-    def add_errors(self, state: State, multiplier: FloatArray) -> None:
-        """Add the gradients by geometry of multiplier' delta, of closed joints."""
-        if self.with_geometry:
-            self.errors_vjp(self.rows_at(state, np.zeros_like(state.velocity)), multiplier)
-
     def errors_vjp(self, rows: Residuals, multiplier: FloatArray) -> None:
-        """Add the same, of `rows_at` a state."""
+        """Add the gradients by geometry of multiplier' delta, of closed joints, of `rows_at`."""
         if self.with_geometry:
             self._add_geometry(rows.error_vjp(multiplier))
 
@@ -376,21 +378,6 @@ def transported(start: State, end: State, force: FloatArray) -> FloatArray:
     """Return forces (n, 6) in the coordinates of bodies at the end in those at the start."""
     first, last = ((state.position, state.orientation) for state in (start, end))
     return native.transported_forces(first, last, force)
-
-
-def put_in_plane(dynamics: ForwardDynamics, motion: FloatArray) -> None:
-    """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
-    normal = dynamics.evaluator.assembler.normal
-    if normal is not None:
-        angular, linear = motion[:, :3], motion[:, 3:]
-        angular[:] = normal * np.einsum("ni,ni->n", normal, angular)[:, None]
-        linear -= normal * np.einsum("ni,ni->n", normal, linear)[:, None]
-
-
-def momenta(system: System, velocity: FloatArray) -> FloatArray:
-    """Return M velocity (n_bodies, 6)."""
-    mass, inertia = np.ascontiguousarray(system.mass), np.ascontiguousarray(system.inertia)
-    return native.momenta(mass, inertia, np.ascontiguousarray(velocity))
 
 
 def force_cross(v: FloatArray, f: FloatArray) -> FloatArray:

@@ -1,21 +1,14 @@
 """Accelerations and simulations as functions of PyTorch tensors, with derivatives."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import MissingDependencyError, ModelError, ShapeError
-from sparsebody.linearization.vector_functions import (
-    FIRST_ORDER_ONLY,
-    AccelerationFunction,
-    SimulationFunction,
-    VectorFunction,
-    simulation_times,
-    split,
-)
+from sparsebody.errors import ModelError, ShapeError, required_package
+from sparsebody.linearization import vector_functions as functions
 from sparsebody.model.system import State, System
 
 
@@ -50,7 +43,8 @@ def torch_accelerations(
     UnknownNameError
         At a call, for a name that is none.
     """
-    return _by_keywords(lambda names: AccelerationFunction(system, state, names))
+    on_arrays = partial(_on_tensors, _torch())
+    return functions.by_keywords(on_arrays, functions.AccelerationFunction, system, state)
 
 
 def torch_simulation(
@@ -83,30 +77,19 @@ def torch_simulation(
     MissingDependencyError, ShapeError, UnknownNameError
         As of `torch_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
-    times = simulation_times(duration, step, options)
-    return _by_keywords(lambda names: SimulationFunction(system, state, names, **times, **options))
-
-
-def _by_keywords(make: Callable[[tuple[str, ...]], VectorFunction]) -> Callable[..., Any]:
-    """Return functions that are made of the names of their variables, as one of keywords."""
-    _torch()
-    of = cache(lambda names: _on_tensors(make(names)))
-    return lambda **values: of(tuple(sorted(values)))(values)
+    options |= functions.simulation_times(duration, step, options)
+    on_arrays = partial(_on_tensors, _torch())
+    return functions.by_keywords(on_arrays, functions.SimulationFunction, system, state, **options)
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "functions of tensors need PyTorch; install it with: pip install 'sparsebody[torch]'"
-        ) from error
-    return torch
+    return required_package("torch", "functions of tensors need PyTorch", "torch")
 
 
-def _on_tensors(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+def _on_tensors(torch: Any, function: functions.VectorFunction) -> Callable[[dict[str, Any]], Any]:
     """Return the function of a dictionary of tensors."""
-    torch, vector_function = _torch(), _on_vectors(function)
+    products = _operation(torch, function.vjp), _operation(torch, function.jvp)
+    vector_function = _operation(torch, function.value, *products)
 
     def on_tensors(values: dict[str, Any]) -> tuple[Any, ...]:
         values = {name: torch.as_tensor(value) for name, value in values.items()}
@@ -116,30 +99,24 @@ def _on_tensors(function: VectorFunction) -> Callable[[dict[str, Any]], tuple[An
                 raise ShapeError(f"{name} is {kind}; give torch.float64 on the CPU")
         function.check(values)
         y = vector_function(torch.cat([values[name].reshape(-1) for name in function.inputs]))
-        return tuple(split(y, function.outputs).values())
+        return tuple(functions.split(y, function.outputs).values())
 
     return on_tensors
 
 
-def _on_vectors(function: VectorFunction) -> Callable[[Any], Any]:
-    """Return the function of a vector, with its derivatives."""
-    products = _operation(function.vjp), _operation(function.jvp)
-    return _operation(function.value, *products)
-
-
 def _first_order_only(*_: Any) -> Any:
-    raise ModelError(FIRST_ORDER_ONLY)
+    raise ModelError(functions.FIRST_ORDER_ONLY)
 
 
 def _operation(
+    torch: Any,
     method: Callable[..., FloatArray],
     vjp: Callable[..., Any] = _first_order_only,
     jvp: Callable[..., Any] = _first_order_only,
 ) -> Callable[..., Any]:
     """Return a method on NumPy's vectors as an operation on tensors."""
-    torch = _torch()
 
-    class Operation(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class Operation(torch.autograd.Function):  # type: ignore[misc]
         """y = f(x), with J' w and J dx."""
 
         @staticmethod

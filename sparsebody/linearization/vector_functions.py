@@ -6,8 +6,9 @@ f takes q / |q|: dq turns a body by w = 2 Im(q^-1 dq) in body axes, so that a gr
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,31 +43,6 @@ _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
 
 
-class VectorFunction(ABC):
-    """A function of named arrays with derivatives, on vectors that hold them one after another."""
-
-    inputs: Shapes
-    outputs: Shapes
-
-    @abstractmethod
-    def value(self, x: FloatArray) -> FloatArray:
-        """Return y."""
-
-    @abstractmethod
-    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
-        """Return J dx."""
-
-    @abstractmethod
-    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return J' w."""
-
-    def check(self, values: Mapping[str, Any]) -> None:
-        """Raise ShapeError unless each value has the shape of its input."""
-        for name, shape in self.inputs.items():
-            if np.shape(values[name]) != shape:
-                raise ShapeError(f"{name} has shape {np.shape(values[name])}, not {shape}")
-
-
 def size_of(shapes: Shapes) -> int:
     """Return the number of entries of all arrays."""
     return sum(int(np.prod(shape)) for shape in shapes.values())
@@ -86,8 +62,14 @@ def joined(arrays: Iterable[FloatArray]) -> FloatArray:
     return np.concatenate([np.ravel(array) for array in arrays])
 
 
-class _OfVariables(VectorFunction):
-    """A function of variables of a mechanism; the others are those of a system and a state."""
+class VectorFunction(ABC):
+    """A function of named arrays with derivatives, on vectors that hold them one after another.
+
+    The arrays are variables of a mechanism; the others are those of a system and a state.
+    """
+
+    inputs: Shapes
+    outputs: Shapes
 
     def __init__(self, system: System, state: State, shapes: Shapes, names: Sequence[str]) -> None:
         n = system.n_bodies
@@ -105,7 +87,15 @@ class _OfVariables(VectorFunction):
         values = split(x, self.inputs)
         parts = {name: values.pop(name) for name in _STATE if name in values}
         if "orientation" in parts:
-            parts["orientation"] = _normalized(self._system, parts["orientation"])
+            norm = np.linalg.norm(parts["orientation"], axis=1)
+            bad = ~((norm > 0.0) & np.isfinite(norm))
+            if bad.any():
+                i = int(np.argmax(bad))
+                raise ModelError(
+                    f"orientation of body {self._system.body_names[i]!r} is "
+                    f"{parts['orientation'][i]}; give a quaternion of finite length above zero"
+                )
+            parts["orientation"] = parts["orientation"] / norm[:, None]
         return self._state.with_(**parts), values
 
     def _pose_rates(self, x: FloatArray) -> dict[str, tuple[slice, FloatArray]]:
@@ -128,8 +118,26 @@ class _OfVariables(VectorFunction):
             by[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
         return joined(by[name] for name in self.inputs)
 
+    @abstractmethod
+    def value(self, x: FloatArray) -> FloatArray:
+        """Return y."""
 
-class AccelerationFunction(_OfVariables):
+    @abstractmethod
+    def jvp(self, x: FloatArray, direction: FloatArray) -> FloatArray:
+        """Return J dx."""
+
+    @abstractmethod
+    def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return J' w."""
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise ShapeError unless each value has the shape of its input."""
+        for name, shape in self.inputs.items():
+            if np.shape(values[name]) != shape:
+                raise ShapeError(f"{name} has shape {np.shape(values[name])}, not {shape}")
+
+
+class AccelerationFunction(VectorFunction):
     """Accelerations (n_bodies, 6) and multipliers (n_rows,) by variables of some names.
 
     The last derivatives are kept for products at the same x, and the last dynamics for the same
@@ -181,19 +189,6 @@ class AccelerationFunction(_OfVariables):
         return last
 
 
-def _normalized(system: System, quaternions: FloatArray) -> FloatArray:
-    """Return unit quaternions; ModelError for one that is zero or not finite."""
-    norm = np.linalg.norm(quaternions, axis=1)
-    bad = ~((norm > 0.0) & np.isfinite(norm))
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ModelError(
-            f"orientation of body {system.body_names[i]!r} is {quaternions[i]}; give a quaternion "
-            "of finite length above zero"
-        )
-    return np.asarray(quaternions / norm[:, None])
-
-
 def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -> dict[str, float]:
     """Return the times of simulations; raise an error for one, or an option, that does not fit."""
     check_positive(duration, "duration")
@@ -205,7 +200,7 @@ def simulation_times(duration: float, step: float, options: Mapping[str, Any]) -
     return {"duration": duration, "step": step}
 
 
-class SimulationFunction(_OfVariables):
+class SimulationFunction(VectorFunction):
     """The state at the end of a simulation, by variables of some names and "control".
 
     It begins at the nearest consistent state; gradients are those at consistent ones. "force" are
@@ -259,6 +254,14 @@ class SimulationFunction(_OfVariables):
         return last
 
 
+def by_keywords(
+    on_arrays: Callable[[VectorFunction], Any], kind: Callable[..., Any], *of: Any, **options: Any
+) -> Callable[..., Any]:
+    """Return a function of keywords; that of vectors is made once for each set of names."""
+    function_of = cache(lambda names: on_arrays(kind(*of, names, **options)))
+    return lambda **values: function_of(tuple(sorted(values)))(values)
+
+
 def variables(system: System, state: State) -> dict[str, FloatArray]:
     """Return what the system and a state have for the variables of functions; no wrenches."""
     springs, lines, tracked = system.joint_forces, system.point_forces, system.coordinates
@@ -284,10 +287,18 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
 
     Raises ModelError for a number that is not finite, or a mass or moment that is not positive.
     """
-    _check_parameters(system, values)
+    for name, value in values.items():
+        finite = np.isfinite(value.reshape(len(value), -1)).all(axis=1)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise ModelError(f"{name}{_owner(system, name, k)} is {value[k]}; it must be finite")
+    if "mass" in values:
+        _check_positive(system, "mass", values["mass"])
     changes: dict[str, Any] = {name: values[name] for name in ("mass", "gravity") if name in values}
     if "inertia" in values:
-        changes["inertia"] = values["inertia"][:, _SYMMETRIC]
+        changes["inertia"] = inertia = values["inertia"][:, _SYMMETRIC]
+        least = np.asarray(np.linalg.eigvalsh(inertia)[:, 0], dtype=float)
+        _check_positive(system, "the least principal moment", least)
     changes["joint_forces"] = _with_numbers(system.joint_forces, values, "")
     changes["point_forces"] = _with_numbers(system.point_forces, values, "point_")
     if "prescribed_acceleration" in values:
@@ -309,20 +320,6 @@ def _with_numbers(springs: AnySprings, values: Mapping[str, FloatArray], prefix:
     if prefix == "point_":
         numbers |= {name: values[name] for name in POINT_VARIABLES if name in values}
     return replace(springs, **numbers)
-
-
-def _check_parameters(system: System, values: Mapping[str, FloatArray]) -> None:
-    """Raise ModelError for a number that is not finite, or a body that cannot be."""
-    for name, value in values.items():
-        finite = np.isfinite(value.reshape(len(value), -1)).all(axis=1)
-        if not finite.all():
-            k = int(np.argmin(finite))
-            raise ModelError(f"{name}{_owner(system, name, k)} is {value[k]}; it must be finite")
-    if "mass" in values:
-        _check_positive(system, "mass", values["mass"])
-    if "inertia" in values:
-        least = np.linalg.eigvalsh(values["inertia"][:, _SYMMETRIC])[:, 0]
-        _check_positive(system, "the least principal moment", np.asarray(least, dtype=float))
 
 
 def _check_positive(system: System, what: str, value: FloatArray) -> None:

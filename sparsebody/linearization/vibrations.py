@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh, null_space
-from scipy.sparse import block_array, csc_array, diags_array
+from scipy.sparse import block_array, csc_array, diags_array, eye_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from sparsebody.arrays import FEW, BriefRepr, FloatArray
@@ -186,11 +186,6 @@ class SmallMotions:
         root = diags_array(1.0 / np.sqrt(self.equations.mass.diagonal()))
         return float(abs(root @ self.equations.stiffness @ root).max()) or 1.0
 
-    @property
-    def is_damped(self) -> bool:
-        """Whether a force depends on velocities."""
-        return bool(self.equations.damping.count_nonzero())
-
     def factors(self, s: complex, square: complex | None = None) -> Solve:
         """Return the function from forces (6n,) or (6n, k) to x by the equations above at s.
 
@@ -304,7 +299,8 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
     n, rate = min(n, motions.n_freedoms), 2.0 * np.pi * near
     if n == 0:
         return _ordered(motions, np.zeros(0, dtype=complex), np.zeros((0, 6 * system.n_bodies)))
-    return _damped(motions, n, rate) if motions.is_damped else _undamped(motions, n, rate)
+    is_damped = motions.equations.damping.count_nonzero() > 0
+    return _damped(motions, n, rate) if is_damped else _undamped(motions, n, rate)
 
 
 def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
@@ -411,7 +407,8 @@ def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexA
 
     inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
     start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
-    E = _first_order_mass(of.mass).astype(complex)  # else ARPACK takes real numbers
+    E = block_array([[eye_array(size), None], [None, of.mass]], format="csc")
+    E = E.astype(complex)  # else ARPACK takes real numbers
     # the first argument gives size and type only: OPinv stands for F
     eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
     return eigenvalue, vector[:size]
@@ -420,10 +417,6 @@ def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexA
 def _ordered(motions: SmallMotions, eigenvalue: ComplexArray, shape: FloatArray) -> Modes:
     shapes = shape.reshape(len(eigenvalue), motions.system.n_bodies, 6)
     return Modes(motions.system, motions.state, eigenvalue, shapes, int((eigenvalue == 0.0).sum()))
-
-
-def _first_order_mass(mass: csc_array) -> csc_array:
-    return block_array([[diags_array(np.ones(mass.shape[0])), None], [None, mass]]).tocsc()
 
 
 # ---- responses and buckling ---------------------------------------------------------------------
@@ -543,11 +536,6 @@ def buckling_loads(
 _MOVES_FREELY = "the structure moves freely without the load: hold it"
 
 
-def _is_symmetric(G: FloatArray) -> bool:
-    """Whether loads have a potential on what the joints allow; not if they turn with bodies."""
-    return bool(np.abs(G - G.T).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0))
-
-
 def _perturbation(size: int) -> FloatArray:
     """Return w of F (1 + w w'), whose eigenvalues tell those of F = -K^-1 G from its rounding.
 
@@ -573,7 +561,8 @@ def _all_inverse_factors(
             if unstable
             else _MOVES_FREELY
         )
-    if _is_symmetric(load):
+    asymmetry = np.abs(load - load.T).max(initial=0.0)  # of loads that turn with bodies
+    if asymmetry <= 1e-8 * np.abs(load).max(initial=0.0):
         inverse_factor, z = eigh((load + load.T) / 2.0, stiffness)
         return inverse_factor, N @ z, inverse_factor
     inverse_factor, z = eig(load, stiffness)

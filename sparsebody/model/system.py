@@ -269,6 +269,11 @@ class System:
         return float(lengths.mean()) if lengths.any() else 1.0
 
     @cached_property
+    def ends(self) -> IntArray:
+        """(n_joints, 2) predecessor and successor of each joint, -1 for the world."""
+        return np.stack([self.predecessor, self.successor], axis=1)
+
+    @cached_property
     def row_joint(self) -> IntArray:
         """(n_rows,) the joint of each constraint row."""
         return np.repeat(np.arange(self.n_joints, dtype=np.intp), np.diff(self.first_row))

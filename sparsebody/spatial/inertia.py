@@ -4,16 +4,9 @@ import math
 
 import numpy as np
 
+from sparsebody import arrays
 from sparsebody._core import model as native
-from sparsebody.arrays import (
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    floats,
-    leading_shape,
-    model_array,
-)
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
 from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
@@ -27,9 +20,9 @@ def spatial_inertia(
     From masses (...) [kg], centers of mass c (..., 3) [m], and rotational inertias about these in
     the axes of the body frame, I_c (..., 3, 3) [kg m^2].
     """
-    m, c = floats(mass, (), "mass"), floats(center_of_mass, (3,), "center_of_mass")
-    I_c = floats(rotational_inertia, (3, 3), "rotational_inertia")
-    leading = leading_shape(mass=m.shape, center=c.shape[:-1], inertia=I_c.shape[:-2])
+    m, c = arrays.floats(mass, (), "mass"), arrays.floats(center_of_mass, (3,), "center_of_mass")
+    I_c = arrays.floats(rotational_inertia, (3, 3), "rotational_inertia")
+    leading = arrays.leading_shape(mass=m.shape, center=c.shape[:-1], inertia=I_c.shape[:-2])
     cx, m = skew(c), m[..., None, None]
     inertia = np.zeros((*leading, 6, 6))
     inertia[..., :3, :3] = I_c - m * cx @ cx
@@ -41,7 +34,7 @@ def spatial_inertia(
 
 def inertia_parts(inertia: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mass, center of mass and rotational inertia about it; mass must not be zero."""
-    matrix = floats(inertia, (6, 6), "inertia")
+    matrix = arrays.floats(inertia, (6, 6), "inertia")
     mass = np.asarray(np.trace(matrix[..., 3:, 3:], axis1=-2, axis2=-1) / 3.0)
     center_of_mass = unskew(matrix[..., :3, 3:]) / mass[..., None]
     cx = skew(center_of_mass)
@@ -67,8 +60,8 @@ def summed_inertias(
 
 def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
     """Return I_B = X* I_A inv(X) (..., 6, 6), exactly symmetric, for X_BA. RBDA sec. 2.13."""
-    matrix, X_AB = floats(inertia, (6, 6), "inertia"), inverse_transform(transform)
-    leading_shape(inertia=matrix.shape[:-2], transform=X_AB.shape[:-2])
+    matrix, X_AB = arrays.floats(inertia, (6, 6), "inertia"), inverse_transform(transform)
+    arrays.leading_shape(inertia=matrix.shape[:-2], transform=X_AB.shape[:-2])
     moved = np.swapaxes(X_AB, -2, -1) @ matrix @ X_AB
     return 0.5 * (moved + np.swapaxes(moved, -2, -1))
 
@@ -124,7 +117,7 @@ def check_inertia(
             f"{who}: mass {mass} kg; give a positive one, or leave the body out and join its "
             "neighbours directly"
         )
-    matrix = model_array(inertia, (3, 3), f"{who}: the rotational inertia")
+    matrix = arrays.model_array(inertia, (3, 3), f"{who}: the rotational inertia")
     (moments,), verdicts = inertia_verdicts(matrix[None])
     is_symmetric, is_semidefinite, is_possible, is_definite = verdicts[:, 0]
     shown = "{:.9g}, {:.9g}, {:.9g}".format(*moments)
@@ -152,7 +145,7 @@ def check_inertia(
 
 def box_inertia(mass: float, sides: ArrayLike) -> FloatArray:
     """Return the inertia (3, 3) [kg m^2] of a solid box of mass [kg] and full sides [m]."""
-    lengths = model_array(sides, (3,), "box: sides")
+    lengths = arrays.model_array(sides, (3,), "box: sides")
     _check_positive("box", mass=mass, shortest_side=float(np.min(lengths)))
     squares = lengths**2
     return np.diag(mass / 12.0 * (np.sum(squares) - squares))
@@ -190,7 +183,7 @@ def _axial_inertia(
     solid: str, mass: float, radius: float, length: float, axis: ArrayLike
 ) -> FloatArray:
     """Return axial u u' + transverse (1 - u u') with u the unit vector along `axis`."""
-    direction = model_array(axis, (3,), f"{solid}: axis")
+    direction = arrays.model_array(axis, (3,), f"{solid}: axis")
     norm = np.linalg.norm(direction)
     if norm == 0.0:
         raise ModelError(f"{solid}: axis {direction.tolist()} has no direction; give another")

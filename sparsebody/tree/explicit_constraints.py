@@ -23,9 +23,9 @@ from sparsebody.model.system import State
 from sparsebody.tolerances import FUNCTION_CLOSURE
 from sparsebody.tree import recursions
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.recursions import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.spanning_tree import SpanningTree
 
+Equations: TypeAlias = tuple[FloatArray, FloatArray]  # matrix and right-hand side
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
 
 
@@ -83,7 +83,7 @@ class LoopClosure:
     def position(self, y: FloatArray) -> FloatArray:
         """Return q = gamma(y)."""
         q = self._in_order(self.gamma(np.asarray(y, dtype=float))).astype(float)
-        return checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
+        return recursions.checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
 
     def _in_order(self, values: Numbers, columns: int = 1) -> Any:
         """What belongs to the joints, in the order of the tree."""
@@ -132,11 +132,14 @@ class LoopClosure:
                 f"the loop-closure function cannot be differentiated ({error}); write it with "
                 "NumPy's functions instead of those of math, or give jacobian and bias"
             ) from error
-        q = checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
-        qd, g = velocities_of_rates(tree, q, slope @ rate, second)
+        q = recursions.checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
+        qd, g = recursions.velocities_of_rates(tree, q, slope @ rate, second)
         columns = slope @ own
         still = np.zeros(tree.n_positions)
-        G = [velocities_of_rates(tree, q, columns[:, k].copy(), still)[0] for k in range(m)]
+        G = [
+            recursions.velocities_of_rates(tree, q, columns[:, k].copy(), still)[0]
+            for k in range(m)
+        ]
         return ExplicitMotion(q, np.stack(G, axis=1), g, qd)
 
     def state(self, y: FloatArray, v: FloatArray, *, time: float = 0.0) -> State:
@@ -146,7 +149,7 @@ class LoopClosure:
     def closed_state(self, motion: ExplicitMotion, time: float = 0.0) -> State:
         """Return poses and velocities at q and qd; raise ModelError where a loop stays open."""
         tree, system = self.tree, self.tree.system
-        state = tree_state(tree, motion.q, motion.qd, time=time)
+        state = recursions.tree_state(tree, motion.q, motion.qd, time=time)
         error = SystemMotion(system, state).position_error
         size = 1.0 + np.abs(state.position).max(initial=0.0)
         if np.abs(error).max(initial=0.0) > FUNCTION_CLOSURE * size:
@@ -158,17 +161,13 @@ class LoopClosure:
         return state
 
 
-def implicit_system(
-    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def implicit_system(H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray) -> Equations:
     """Return matrix and right-hand side of (3.17), whose solution is [qdd; -lambda]."""
     m = len(K)
     return np.block([[H, K.T], [K, np.zeros((m, m))]]), np.concatenate([right, k])
 
 
-def explicit_system(
-    H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def explicit_system(H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray) -> Equations:
     """Return matrix and right-hand side of (3.18), whose solution is [qdd; tau_c; ydd]."""
     n, m = G.shape
     one, none = np.eye(n), np.zeros((n, m))
@@ -178,9 +177,7 @@ def explicit_system(
     return matrix, np.concatenate([right, -g, np.zeros(m)])
 
 
-def dual_system(
-    H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def dual_system(H: FloatArray, G: FloatArray, right: FloatArray, g: FloatArray) -> Equations:
     """Return matrix and right-hand side of (3.19), whose solution is [tau_c; -ydd].
 
     The dual of (3.17), motions and forces having changed places, symmetric with qdd = G ydd + g.
@@ -191,9 +188,7 @@ def dual_system(
     return matrix, np.concatenate([g - cho_solve(factor, right), np.zeros(m)])
 
 
-def projected_system(
-    H: FloatArray, C: FloatArray, G: FloatArray, g: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def projected_system(H: FloatArray, C: FloatArray, G: FloatArray, g: FloatArray) -> Equations:
     """Return H_G = G' H G and C_G = G' (C + H g) of H_G ydd + C_G = u = G' tau. (3.20), (3.21).
 
     The projection method: G' takes the constraint forces away. H_G is positive definite, the
@@ -247,7 +242,7 @@ class ExplicitDynamics:
         C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
         inertia, bias = projected_system(H, C, motion.G, motion.g)
         tau = np.zeros(tree.n_velocities) if tau is None else tau
-        tau = checked_coordinates(tree, tau, "tau", tree.n_velocities)
+        tau = recursions.checked_coordinates(tree, tau, "tau", tree.n_velocities)
         return ProjectedEquations(inertia, bias, motion.G.T @ tau, motion, problem)
 
     def acceleration(self, y: FloatArray, v: FloatArray, **at: Any) -> FloatArray:

@@ -17,7 +17,7 @@ from sparsebody.model.system import System
 from sparsebody.tree import recursions
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import NO_FORCE, NONE_PRESCRIBED, TreeMotion, checked_coordinates
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree
 from sparsebody.tree.tree_choice import tree_of
 
 
@@ -62,7 +62,7 @@ class TreeDerivatives:
         If a joint closes a loop, or the dense matrices are too large.
     """
 
-    def __init__(self, system: System, tree: SpanningTree | str = "minimum-nonzeros") -> None:
+    def __init__(self, system: System, tree: AnyTree = "minimum-nonzeros") -> None:
         self.tree = tree = tree_of(system, tree)
         self.system, n = system, tree.n_velocities
         if tree.n_loops:

@@ -6,7 +6,7 @@ Featherstone (2008), secs. 3.1, 5.3, 8.3 and 8.12.
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
@@ -23,7 +23,7 @@ from sparsebody.tree import recursions
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.loops_projection import explicit_at
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.tree.spanning_tree import AnyTree, SpanningTree, loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 
 
@@ -47,9 +47,7 @@ class JointSpace:
         return [self.tree.velocity_name(k) for k in range(self.tree.n_velocities)]
 
 
-def joint_space(
-    system: System, state: State, tree: SpanningTree | str = "minimum-nonzeros"
-) -> JointSpace:
+def joint_space(system: System, state: State, tree: AnyTree = "minimum-nonzeros") -> JointSpace:
     """Return coordinates, accelerations, inertia and bias force of a mechanism, with any loops.
 
     At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H, which is
@@ -99,6 +97,10 @@ class StateSpace:
         return x[:n], x[n:]
 
 
+Forces: TypeAlias = tuple[FloatArray, FloatArray, Actuation]
+"""Of actuators (p,), multipliers (n_rows,) of loop rows, and the classification."""
+
+
 class TreeInverseMethod(inverse.InverseMethod):
     """Inverse dynamics by a spanning tree, of TREE_CHOICES; parameters as in InverseMethod.
 
@@ -131,10 +133,8 @@ class TreeInverseMethod(inverse.InverseMethod):
         return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)
 
     @abstractmethod
-    def forces(
-        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
-    ) -> tuple[FloatArray, FloatArray, Actuation]:
-        """Return u, multipliers (n_rows,) of loop rows, and the classification, from tau_ID."""
+    def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
+        """Return the forces of actuators and loops, from tau_ID."""
 
 
 class RecursiveNewtonEuler(TreeInverseMethod):
@@ -143,9 +143,7 @@ class RecursiveNewtonEuler(TreeInverseMethod):
     name = "rnea"
     takes_loops = False
 
-    def forces(
-        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
-    ) -> tuple[FloatArray, FloatArray, Actuation]:
+    def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
         """Pick the actuated coordinates; what the others would need stays unbalanced."""
         tree, p = self.tree, len(self.actuators)
         first = tree.first_velocity[tree.tree_index[self.actuators.joint]]
@@ -159,9 +157,7 @@ class ProjectedInverse(TreeInverseMethod):
     name = "loops-projection"
     takes_loops = True
 
-    def forces(
-        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
-    ) -> tuple[FloatArray, FloatArray, Actuation]:
+    def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
         explicit, tree = explicit_at(problem), problem.tree
         H = recursions.dense_inertia(tree, problem.motion)

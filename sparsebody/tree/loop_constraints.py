@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
-from sparsebody.equations.system_motion import joint_ends, padded
+from sparsebody.equations.system_motion import padded
 from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
@@ -283,6 +283,6 @@ def loop_equations(
         is_floating = coordinates == "floating-base"
         right = _fill_about_one_origin(problem, rows, is_floating, layout, values)
     system = problem.system
-    ends = joint_ends(system, system.row_joint[clusters.row])
+    ends = system.ends[system.row_joint[clusters.row]]
     size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
     return LoopEquations(clusters, values, right, size)

@@ -4,7 +4,7 @@ Featherstone (2008), sec. 8.5: method 1, "loops-direct", and method 2, "loops-fo
 """
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -18,9 +18,12 @@ from sparsebody.errors import ModelError, RankWarning, SingularSystemError, chec
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
 from sparsebody.tree import loop_constraints
+from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.recursions import ltl_factor, symmetric
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
+
+Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
 
 
 class LoopDynamics(TreeDynamics):
@@ -29,12 +32,7 @@ class LoopDynamics(TreeDynamics):
     takes_loops = True
 
     def __init__(
-        self,
-        system: System,
-        tree: SpanningTree | str = "auto",
-        *,
-        coordinates: str = "link",
-        **options: Any,
+        self, system: System, tree: AnyTree = "auto", *, coordinates: str = "link", **options: Any
     ) -> None:
         check_name(coordinates, loop_constraints.COORDINATES, "coordinates")
         self.coordinates = coordinates
@@ -44,23 +42,21 @@ class LoopDynamics(TreeDynamics):
         """Find the loop clusters."""
         self.clusters = loop_constraints.loop_clusters(self.tree)
 
-    def equations(self, problem: TreeProblem) -> loop_constraints.LoopEquations:
+    def equations(self, problem: TreeProblem) -> LoopEquations:
         """Return K and k at a state."""
         return loop_constraints.loop_equations(problem, self.clusters, self.coordinates)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers of independent loop rows."""
-        equations = self.equations(problem)
-        x, force, keep = self.solve_equations(equations, *free_equations(problem))
+        loops = self.equations(problem)
+        x, force, keep = self.solve_equations(loops, *free_equations(problem))
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[self.clusters.row] = force
-        dropped = _dropped_residual(equations, x, keep)
+        dropped = _dropped_residual(loops, x, keep)
         return TreeSolution(problem.prescribed_qdd + x, multiplier, bool(keep.all()), dropped)
 
     @abstractmethod
-    def solve_equations(
-        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x and lambda (m,) of H x = right + K' lambda, K x = k, H packed; and kept rows."""
 
     def explain(self) -> dict[str, object]:
@@ -74,13 +70,11 @@ class LoopDynamics(TreeDynamics):
         }
 
 
-def _dropped_residual(
-    equations: loop_constraints.LoopEquations, x: FloatArray, keep: BoolArray
-) -> float:
+def _dropped_residual(loops: LoopEquations, x: FloatArray, keep: BoolArray) -> float:
     """Return the largest relative violation of the rows left out."""
     if keep.all():
         return 0.0
-    return float(np.abs(equations.violation(x)[~keep]).max())
+    return float(np.abs(loops.violation(x)[~keep]).max())
 
 
 MOST_UNKNOWNS = 20_000  # 3 GB
@@ -96,9 +90,7 @@ class LoopsDirect(LoopDynamics):
 
     name = "loops-direct"
 
-    def solve_equations(
-        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x, lambda, and which rows are kept."""
         n_unknowns = self.tree.n_velocities + self.clusters.n_rows
         if n_unknowns > MOST_UNKNOWNS:
@@ -106,11 +98,11 @@ class LoopsDirect(LoopDynamics):
                 f"the dense system of {self.system.name!r} has {n_unknowns} unknowns, more than "
                 f"{MOST_UNKNOWNS}; use method 'loops-force' or 'sparse'"
             )
-        H, size = symmetric(self.tree.pattern, H), equations.size
+        H, size = symmetric(self.tree.pattern, H), loops.size
         scale = 1.0 / np.sqrt(np.diag(H))
-        K = equations.matrix * scale / size[:, None]
+        K = loops.matrix * scale / size[:, None]
         keep = independent_rows(K)
-        k = (equations.right / size)[keep]
+        k = (loops.right / size)[keep]
         x, of_kept = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
         force = np.zeros(len(keep))
         force[keep] = of_kept / size[keep]
@@ -174,7 +166,7 @@ class Groups(NamedTuple):
         return len(self.first_row) - 1
 
 
-def coupled_groups(clusters: loop_constraints.LoopClusters, keep: BoolArray) -> Groups:
+def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     """Return the groups of the rows of K in `keep` (m,); ModelError if X or A is too large."""
     tree = clusters.tree
     ends = tree.ends(tree.system.row_joint[clusters.row])
@@ -234,17 +226,15 @@ class LoopsForce(LoopDynamics):
         self._X = np.empty(self._groups.start[-1])
         self._A = np.empty(self._groups.start_product[-1])
 
-    def solve_equations(
-        self, equations: loop_constraints.LoopEquations, H: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
         L, z = ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
-        x, force, is_left_out = self._by_products(equations, L, z)
-        dropped = _dropped_residual(equations, x, self.keep)
+        x, force, is_left_out = self._by_products(loops, L, z)
+        dropped = _dropped_residual(loops, x, self.keep)
         if is_left_out.any() or dropped > WORST_RESIDUAL:
-            x, force = self._by_factors(equations, L, z)
-            dropped = _dropped_residual(equations, x, self.keep)
+            x, force = self._by_factors(loops, L, z)
+            dropped = _dropped_residual(loops, x, self.keep)
         if dropped > WORST_RESIDUAL:
             warn_user(
                 f"loop constraints that depend on others are violated by {dropped:.1e}: make the "
@@ -253,36 +243,34 @@ class LoopsForce(LoopDynamics):
             )
         return x, force, self.keep
 
-    def _by_products(
-        self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def _by_products(self, loops: LoopEquations, L: FloatArray, z: FloatArray) -> Solution:
         """Return x, lambda, and which groups are left out, by Cholesky factors of A."""
         groups, pattern, X = self._groups, self.tree.pattern, self._X
         force, x = np.zeros(self.clusters.n_rows), z.copy()
-        native.fill_whitened_rows(self.clusters.layout, groups, equations.values, pattern, L, X)
-        k, tolerances = (equations.right, equations.size), (DELASSUS_PIVOT, RANK_TOLERANCE)
+        native.fill_whitened_rows(self.clusters.layout, groups, loops.values, pattern, L, X)
+        k, tolerances = (loops.right, loops.size), (DELASSUS_PIVOT, RANK_TOLERANCE)
         is_left_out = native.solve_delassus(groups, X, self._A, *k, *tolerances, force, x)
         native.solve_lower(pattern, L, x[None])
         return x, force, is_left_out
 
     def _by_factors(
-        self, equations: loop_constraints.LoopEquations, L: FloatArray, z: FloatArray
+        self, loops: LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return x and lambda by a pivoted QR of X; left-out rows come back only beyond doubt."""
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])
-        native.fill_whitened_rows(clusters.layout, groups, equations.values, pattern, L, X)
+        native.fill_whitened_rows(clusters.layout, groups, loops.values, pattern, L, X)
         keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
         for g in range(groups.n_groups):
             row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
             own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
             Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
-            change = least_change(Y, equations.right[row], z[own], equations.size[row])
+            change = least_change(Y, loops.right[row], z[own], loops.size[row])
             if change.floor < REGAINED_REMAINDER and not before[row[change.independent]].all():
                 usable = before[row]
                 row, Y = row[usable], Y[:, usable]
-                change = least_change(Y, equations.right[row], z[own], equations.size[row])
+                change = least_change(Y, loops.right[row], z[own], loops.size[row])
             independent = row[change.independent]
             keep[independent], force[independent], w[own] = True, change.force, change.whitened
         self._keep(keep)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.inverse import Freedom
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
@@ -105,7 +106,7 @@ def assemblies(
     tree: SpanningTree,
     state: State,
     *,
-    independent: Iterable[str | tuple[str, int]] = (),
+    independent: Iterable[Freedom] = (),
     tries: int = 20,
     seed: int = 0,
 ) -> list[State]:
@@ -131,9 +132,7 @@ def assemblies(
 class _Configurations:
     """Coordinates that are fixed at a state, and configurations that have them."""
 
-    def __init__(
-        self, tree: SpanningTree, state: State, independent: list[str | tuple[str, int]]
-    ) -> None:
+    def __init__(self, tree: SpanningTree, state: State, independent: list[Freedom]) -> None:
         chosen = LoopsProjection(tree.system, tree, independent=independent)
         self.tree, self.clusters, self.length = tree, chosen.clusters, tree.system.typical_length
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)

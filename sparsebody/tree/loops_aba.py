@@ -9,18 +9,19 @@ loops, formed anew from the accelerations of all links, so that neither mu nor t
 factors stays. Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.system_motion import LoadsAndRows, joint_ends
+from sparsebody.equations.system_motion import LoadsAndRows
 from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State, body_arrays, with_joints
 from sparsebody.tree import fronts, recursions
 from sparsebody.tree.loop_constraints import LoopRows, loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
+from sparsebody.tree.recursions import TreeMotion
 from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
@@ -28,6 +29,8 @@ SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
 DEPENDENT = 1e-6  # relative pivots below this may be those of dependent rows
 STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
 LEVELS = 3
+
+Prescribed: TypeAlias = tuple[BoolArray, FloatArray]  # which qdd, and their values
 
 
 class LoopTable(NamedTuple):
@@ -90,7 +93,7 @@ class LoopsArticulatedBody(TreeDynamics):
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         problem = self.problem(system.initial_state)  # A I^-1 A' of every loop row, of its bodies
-        at_ends = tree.loop_rows, joint_ends(system, system.row_joint[tree.loop_rows])
+        at_ends = tree.loop_rows, system.ends[system.row_joint[tree.loop_rows]]
         lengths = problem.constraint.rows, *at_ends, system.inverse_inertia
         self._compliance = native.free_lengths(*lengths) ** 2
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
@@ -111,9 +114,9 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers."""
-        rows, prescribed = loop_rows(problem), (self.tree.is_prescribed, problem.prescribed_qdd)
-        motion, force = problem.motion, problem.force
-        qdd, of_loops = self._iterate(motion, force, rows, *prescribed, problem.state)
+        rows, motion = loop_rows(problem), problem.motion
+        acting = problem.force, (self.tree.is_prescribed, problem.prescribed_qdd)
+        qdd, of_loops = self._iterate(problem.state, motion, rows, *acting)
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[rows.row] = of_loops
         at_first = self._table.first_row, self._compliance
@@ -134,29 +137,21 @@ class LoopsArticulatedBody(TreeDynamics):
             wrench = self._varying.rows.copy()
             native.rows_to_links(links, motion, rows.link[varies], wrench)
             rows.wrench[varies], rows.gamma[varies] = wrench, self._varying.gamma
-        qdd, _ = self._iterate(
-            motion, recursions.NO_FORCE, rows, recursions.NONE_PRESCRIBED, self._at_rest, state
-        )
+        nothing = recursions.NO_FORCE, (recursions.NONE_PRESCRIBED, self._at_rest)
+        qdd, _ = self._iterate(state, motion, rows, *nothing)
         result = np.empty((self.tree.n_bodies, 6))
         native.link_accelerations(links, motion, qdd, self._work.acceleration)
         native.body_accelerations(links, motion, self._work.acceleration, result)
         return checked_finite(result, state.time)
 
     def _iterate(
-        self,
-        motion: recursions.TreeMotion,
-        force: FloatArray,
-        rows: LoopRows,
-        is_prescribed: BoolArray,
-        prescribed_qdd: FloatArray,
-        state: State,
+        self, state: State, motion: TreeMotion, rows: LoopRows, force: FloatArray, known: Prescribed
     ) -> tuple[FloatArray, FloatArray]:
         """Return qdd and the multipliers of loop rows."""
         qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(rows.gamma))
         loops = (rows.link, self._table.first_row, rows.wrench, rows.gamma), self._soft
-        prescribed = is_prescribed, prescribed_qdd
         outcome = native.proximal_iterations(
-            *(self.tree.links, self.plan, motion, force, *loops, *prescribed),
+            *(self.tree.links, self.plan, motion, force, *loops, *known),
             *(LEVELS, STIFFER, self._work, qdd, multiplier),
         )
         self.note_outcome(outcome, state)

@@ -17,14 +17,15 @@ from scipy.linalg import cho_factor, cho_solve
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.equations.inverse import Freedom
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import RANK_TOLERANCE
 from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations, loop_equations
-from sparsebody.tree.loop_methods import LoopDynamics
+from sparsebody.tree.loop_methods import LoopDynamics, Solution
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import joint_space_inertia, symmetric
-from sparsebody.tree.spanning_tree import BranchPattern, SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree, BranchPattern, SpanningTree
 
 SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
@@ -227,15 +228,27 @@ class LoopsProjection(LoopDynamics):
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "auto",
+        tree: AnyTree = "auto",
         *,
-        independent: Iterable[str | tuple[str, int]] = (),
+        independent: Iterable[Freedom] = (),
         **options: Any,
     ) -> None:
         super().__init__(system, tree, **options)
         self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
-        for name in independent:
-            self.is_given[_coordinates(self.tree, name)] = True
+        for joint in independent:
+            name, *one = [joint] if isinstance(joint, str) else joint
+            i = int(self.tree.tree_index[system.joint(str(name))])
+            if i < 0:
+                raise ModelError(
+                    f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
+                    "joints=... to spanning_tree to have it in the tree"
+                )
+            own = np.arange(self.tree.n_velocities)[self.tree.velocities(i)]
+            if one and one[0] not in range(len(own)):
+                raise ModelError(
+                    f"joint {name!r} has {len(own)} velocity coordinates; there is no {one[0]}"
+                )
+            self.is_given[own[int(one[0])] if one else own] = True
 
     def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
         """Return G and g of x = qdd - prescribed_qdd, given the packed H."""
@@ -246,11 +259,9 @@ class LoopsProjection(LoopDynamics):
         problem = self.problem(state)
         return self.explicit(self.equations(problem), free_equations(problem)[0])
 
-    def solve_equations(
-        self, equations: LoopEquations, H: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x = G y + g, lambda, and which rows are kept."""
-        explicit = self.explicit(equations, H)
+        explicit = self.explicit(loops, H)
         x, Hx = self._accelerations(explicit, H, right)
         return x, explicit.multipliers(Hx - right), explicit.keep
 
@@ -281,20 +292,3 @@ class LoopsProjection(LoopDynamics):
             x = explicit.accelerations(y)
             native.multiply(pattern, H, x, Hx)
         return x, Hx
-
-
-def _coordinates(tree: SpanningTree, joint: str | tuple[str, int]) -> slice | int:
-    """Return the velocity coordinates of a tree joint, or one of them."""
-    name, *one = [joint] if isinstance(joint, str) else joint
-    i = int(tree.tree_index[tree.system.joint(str(name))])
-    if i < 0:
-        raise ModelError(
-            f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
-            "joints=... to spanning_tree to have it in the tree"
-        )
-    n, first = int(tree.freedoms[i]), int(tree.first_velocity[i])
-    if not one:
-        return slice(first, first + n)
-    if one[0] not in range(n):
-        raise ModelError(f"joint {name!r} has {n} velocity coordinates; there is no {one[0]}")
-    return first + int(one[0])

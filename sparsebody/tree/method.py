@@ -13,21 +13,13 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations import accelerations
-from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.system_motion import (
-    SystemMotion,
-    checked_vectors,
-    joint_ends,
-    model_loads,
-    padded,
-)
+from sparsebody.equations import Accelerations, SystemMotion, accelerations
+from sparsebody.equations.system_motion import checked_vectors, model_loads, padded
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.tree import recursions
-from sparsebody.tree.recursions import checked_coordinates
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 from sparsebody.tree.tree_choice import tree_of
 
 LEAST_DIVISOR = 1e-300
@@ -144,7 +136,7 @@ class TreeDynamics(ABC):
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "auto",
+        tree: AnyTree = "auto",
         *,
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
@@ -207,7 +199,7 @@ def accelerations_of(
     multiplier[tree.loop_rows] = solution.multiplier[tree.loop_rows]
     subspace, force = problem.subspace, problem.force
     if tree.n_loops:
-        wrench = accelerations.joint_wrenches(system, subspace, multiplier)[tree.loop_joint]
+        wrench = problem.joint_wrenches(multiplier)[tree.loop_joint]
         load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
         add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
         force = recursions.link_forces(tree, motion, load)
@@ -221,7 +213,7 @@ def accelerations_of(
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
         multiplier = accelerations.minimum_norm(matrix, multiplier)
-    wrenches = accelerations.joint_reactions(system, problem.state, subspace, multiplier)
+    wrenches = problem.joint_reactions(multiplier)
     return Accelerations(bodies, multiplier, wrenches, residual, solution.dropped_residual)
 
 
@@ -249,7 +241,7 @@ def _residual(
     rows = tree.loop_rows
     if len(rows):
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
-        terms = A * padded(bodies)[joint_ends(system, system.row_joint[rows])]
+        terms = A * padded(bodies)[system.ends[system.row_joint[rows]]]
         free = max(np.abs(bodies).max(), weight)  # a rigid loop rests
         size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, LEAST_DIVISOR)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
@@ -301,9 +293,9 @@ class ArticulatedBody(TreeDynamics):
     def joint_acceleration(self, q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:
         """Return qdd at q (n_positions,) and qd (n_velocities,) under tau [N m, N] and gravity."""
         tree, n_v = self.tree, self.tree.n_velocities
-        q = checked_coordinates(tree, q, "q", tree.n_positions)
-        qd = checked_coordinates(tree, qd, "qd", n_v)
-        tau = checked_coordinates(tree, tau, "tau", n_v)
+        q = recursions.checked_coordinates(tree, q, "q", tree.n_positions)
+        qd = recursions.checked_coordinates(tree, qd, "qd", n_v)
+        tau = recursions.checked_coordinates(tree, tau, "tau", n_v)
         qdd = np.empty(n_v)
         native.accelerations_at_coordinates(tree.links, q, qd, tau, self._motion, self._work, qdd)
         return qdd
@@ -338,7 +330,7 @@ class CompositeRigidBody(TreeDynamics):
         The next call fills it anew. Raises SingularSystemError if H is not positive definite.
         """
         tree = self.tree
-        q = checked_coordinates(tree, q, "q", tree.n_positions)
+        q = recursions.checked_coordinates(tree, q, "q", tree.n_positions)
         if len(self._values) == 0:
             self._values = recursions.empty_inertia(tree)
         work = self._motion, self._composite, self._values

@@ -8,13 +8,12 @@ on the parent, is called near.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
-from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import INFO
 from sparsebody.model.system import System
@@ -188,7 +187,7 @@ class SpanningTree:
 
     def ends(self, joint: IntArray) -> IntArray:
         """Return the links (m, 2) of predecessor and successor of the system's joints (m,)."""
-        return self.index[joint_ends(self.system, joint)]
+        return self.index[self.system.ends[joint]]
 
     def velocities(self, i: int) -> slice:
         """Return the velocity coordinates of tree joint i."""
@@ -209,6 +208,10 @@ class SpanningTree:
         if j < 0:
             return f"the free motion of body {system.body_names[int(self.body[i])]!r}"
         return f"coordinate {k - int(self.first_velocity[i])} of joint {system.joint_names[j]!r}"
+
+
+AnyTree: TypeAlias = SpanningTree | str
+"""A tree, or what `spanning_tree` is to choose it by."""
 
 
 def _links(tree: SpanningTree) -> Links:

@@ -10,12 +10,10 @@ from scipy.sparse.csgraph import connected_components, csgraph_from_dense, dijks
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
-from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError, check_name
-from sparsebody.model.joints import Free
-from sparsebody.model.system import System
+from sparsebody.model import Free, System
 from sparsebody.tree.fronts import least_fronts
-from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, SpanningTree
+from sparsebody.tree.spanning_tree import N_POSITIONS, N_VELOCITIES, AnyTree, SpanningTree
 
 BREADTH_FIRST, DEPTH_FIRST, LEAST_DEPTH = 0, 1, 2
 VIRTUAL = -1  # the joint of a body that no joint leads to
@@ -29,7 +27,7 @@ TREE_CHOICES = {
 MEDIAN_SIZE = 2000  # bodies among which the best root is looked for by trying all
 
 
-def tree_of(system: System, tree: SpanningTree | str) -> SpanningTree:
+def tree_of(system: System, tree: AnyTree) -> SpanningTree:
     """Return a tree that is chosen or given; ModelError for one of another system."""
     if isinstance(tree, str):
         return spanning_tree(system, tree)
@@ -86,16 +84,12 @@ def spanning_tree(
 
 def _sweep(system: System) -> list[int]:
     """Return the joints of the sweep from the world, active ones before all."""
-    graph, is_free = _joint_graph(system), system.joint_kind == Free.kind
+    graph, is_free = native.JointGraph(system.ends, system.n_bodies), system.joint_kind == Free.kind
     sweep = graph.sweep(~is_free)
     active = np.unique(system.coordinates.joint)
     joints = np.concatenate([active[~is_free[active]], sweep[sweep >= 0]])
     joints = joints[np.sort(np.unique(joints, return_index=True)[1])]
     return [int(j) for j in joints[graph.unite(joints)]]
-
-
-def _joint_graph(system: System) -> native.JointGraph:
-    return native.JointGraph(joint_ends(system, np.arange(system.n_joints)), system.n_bodies)
 
 
 def _tree_joints(
@@ -145,7 +139,7 @@ def joint_freedoms(system: System) -> IntArray:
 
 def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
     """Return the tree of a choice that grows, with everything in its own numbering."""
-    graph = _joint_graph(system)
+    graph = native.JointGraph(system.ends, system.n_bodies)
     tree_joint = _tree_joints(system, graph, choice, root, required)
     body, parent = graph.preorder(tree_joint)
     joint = tree_joint[body]
@@ -193,7 +187,7 @@ def nonzero_bound(system: System) -> NonzeroBound:
     Attained if all joints have equally many freedoms. ModelError for parts of more than 2,000
     bodies.
     """
-    ends = np.stack([system.predecessor, system.successor], axis=1)
+    ends = system.ends
     freedoms = joint_freedoms(system)
     pairs, n = ends[(ends >= 0).all(axis=1)].T, system.n_bodies
     graph = coo_array((np.ones(pairs.shape[1]), tuple(pairs)), shape=(n, n))

@@ -9,7 +9,7 @@ from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
 from sparsebody.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.method import ArticulatedBody, CompositeRigidBody, TreeDynamics
-from sparsebody.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.tree.spanning_tree import AnyTree, loop_error
 
 TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,
@@ -26,7 +26,7 @@ TREE_INVERSE_METHODS: dict[str, type[TreeInverseMethod]] = {
 
 
 def tree_dynamics(
-    method: str, system: System, tree: SpanningTree | str = "auto", **options: Any
+    method: str, system: System, tree: AnyTree = "auto", **options: Any
 ) -> TreeDynamics:
     """Return the dynamics of a mechanism by a method of TREE_METHODS; see TreeDynamics.
 
