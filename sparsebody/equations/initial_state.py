@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import diags_array
-from scipy.sparse.linalg import SuperLU, splu
 
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.equations.accelerations import layout_of_all_rows
 from sparsebody.equations.system_motion import SystemMotion, padded
-from sparsebody.errors import AssemblyError, SingularSystemError
+from sparsebody.errors import AssemblyError
 from sparsebody.factorization.backend import conjugate_gradient_solve
+from sparsebody.factorization.unit_factors import UnitNumeric, UnitSymbolic
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
+from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
 from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
@@ -98,6 +98,7 @@ class _Corrections:
         Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
         """
         structure = kkt_structure(moving.system, keep)
+        layout = layout_of_all_rows(structure.pattern)
         norm = float(np.linalg.norm(moving.position_error[keep]))
         damping = min(1e-2, norm)
         for _ in range(_ITERATIONS):
@@ -111,7 +112,8 @@ class _Corrections:
                 matrix = replace(matrix, diagonal=same, inverse=inverse)
             matrix = self.matrix(matrix)
             nothing = np.zeros(matrix.pattern.n_primal_rows)
-            x = _DampedSolver.of(matrix, max(damping, 1e-13)).solve(np.append(nothing, -error))
+            factors = _damped(layout, matrix, max(damping, 1e-13))
+            x = factors.solve(np.append(nothing, -error))
             trial = moving.at(displaced(moving.state, x[: len(nothing)].reshape(-1, 6)))
             trial_norm = float(np.linalg.norm(trial.position_error[keep]))
             if np.isfinite(trial_norm) and trial_norm < norm:
@@ -134,7 +136,7 @@ class _Corrections:
                 return moving
             if solver is None:
                 matrix = self.matrix(kkt_structure(system).matrix(moving.constraint))
-                solver = _DampedSolver.of(matrix, 1e-12)
+                solver = _damped(layout_of_all_rows(matrix.pattern), matrix, 1e-12)
             rhs = np.append(np.zeros(matrix.pattern.n_primal_rows), -error)
             undamped = conjugate_gradient_solve(solver, matrix, rhs, reduction=_CG_REDUCTION)
             for x in (undamped, solver.solve(rhs)):
@@ -224,58 +226,41 @@ def compliant_state(
     """
     moving = SystemMotion(system, state)
     if system.n_rows > 0:
+        structure, nothing = kkt_structure(system), np.zeros(6 * system.n_bodies)
+        layout = layout_of_all_rows(structure.pattern)
+
+        def change(target: FloatArray) -> FloatArray:
+            """Return the twists x (n_bodies, 6) of M x + A' mu = 0, A x - E mu = target."""
+            factors = _damped(layout, structure.matrix(moving.constraint), compliance=compliance)
+            x = factors.solve(np.append(nothing, target))
+            return x[: len(nothing)].reshape(-1, 6)
+
         for _ in range(_COMPLIANT_CLOSINGS):
-            twist = _compliant_change(moving, compliance, opening - moving.position_error)
+            twist = change(opening - moving.position_error)
             moving = moving.at(displaced(moving.state, twist))
         for _ in range(_COMPLIANT_CLOSINGS):
-            change = _compliant_change(moving, compliance, -moving.velocity_error)
-            moving = moving.at(moving.state.with_(velocity=moving.state.velocity + change))
+            velocity = moving.state.velocity + change(-moving.velocity_error)
+            moving = moving.at(moving.state.with_(velocity=velocity))
     state = moving.state
     return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
-def _compliant_change(
-    moving: SystemMotion, compliance: FloatArray, target: FloatArray
-) -> FloatArray:
-    """Return the twists x (n_bodies, 6) of M x + A' mu = 0, A x - E mu = target."""
-    matrix = kkt_structure(moving.system).matrix(moving.constraint)
-    nothing = np.zeros(matrix.pattern.n_primal_rows)
-    x = _DampedSolver.of(matrix, compliance=compliance).solve(np.append(nothing, target))
-    return x[: len(nothing)].reshape(-1, 6)
+def _damped(
+    layout: UnitSymbolic,
+    matrix: SaddleMatrix,
+    damping: float = 0.0,
+    compliance: FloatArray | float = 0.0,
+) -> UnitNumeric:
+    """Return factors of [D A'; A -damping diag(A D^-1 A') - E]; `compliance` is E (n_rows,).
 
-
-@dataclass(frozen=True, eq=False)
-class _DampedSolver:
-    """Solutions of [D A'; A -damping diag(A D^-1 A') - E] x = rhs, scaled to a unit diagonal.
-
-    So for rhs = (0, target) the primal part is the damped solution of A v = target of least norm
-    by D. It is scaled because the pivots of light bodies are lost beside those of heavy ones.
+    The primal part of the solution for (0, target) is that of A v = target of least norm by D,
+    damped.
     """
-
-    scaling: diags_array
-    factor: SuperLU
-
-    @classmethod
-    def of(
-        cls, matrix: SaddleMatrix, damping: float = 0.0, compliance: FloatArray | float = 0.0
-    ) -> _DampedSolver:
-        """Return the solver by factors of a damped matrix; `compliance` is E (n_rows,)."""
-        n = matrix.pattern.n_primal_rows
-        ends = matrix.pattern.ends[matrix.row_block]
-        sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
-        scale = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
-        scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)  # diag(A D^-1 A'), sizes of the rows
-        kkt = saddle_csc(matrix)
-        scaling = diags_array(1.0 / np.sqrt(np.concatenate([kkt.diagonal()[:n], scale])))
-        shift = np.concatenate([np.zeros(n), -damping - compliance / scale])
-        try:
-            return cls(scaling, splu((scaling @ kkt @ scaling + diags_array(shift)).tocsc()))
-        except RuntimeError as error:
-            raise SingularSystemError("the damped loop equations are singular") from error
-
-    def solve(self, rhs: FloatArray) -> FloatArray:
-        """Return x for rhs (n_rows,)."""
-        return np.asarray(self.scaling @ self.factor.solve(self.scaling @ rhs))
+    ends = matrix.pattern.ends[matrix.row_block]
+    sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
+    size = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
+    size = np.where(np.asarray(size) > 0.0, size, 1.0)  # diag(A D^-1 A')
+    return layout.factorize_compliant(matrix, damping * size + compliance)
 
 
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:

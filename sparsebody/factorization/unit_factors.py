@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -43,6 +43,7 @@ class UnitNumeric:
     rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is 1
     root: FloatArray  # (n_primal, width, width) L with D = L L', as kernels keep it; or none
     serial: int
+    row_scale: FloatArray | float = 1.0  # (n_dual_rows,) of `rows`, relative to those of the matrix
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
@@ -50,10 +51,12 @@ class UnitNumeric:
         backend.check_rhs(rhs, symbolic.pattern)
         backend.check_newest(self.serial, symbolic.newest)
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
-        x = np.empty_like(columns)
+        x, n = np.empty_like(columns), symbolic.pattern.n_primal_rows
         for column, solution in zip(columns, x, strict=True):
             native.to_unit(offsets, self.root, column)
+            column[n:] *= self.row_scale
             solution[:] = symbolic.unit_solution(self.rows, column)
+            solution[n:] *= self.row_scale
             native.from_unit(offsets, self.root, solution)
         return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
@@ -91,6 +94,23 @@ class UnitSymbolic(ABC):
 
     def factorize(self, matrix: SaddleMatrix) -> UnitNumeric:
         """Factorize; SingularSystemError at a lost pivot, or if D is not positive definite."""
+        numeric = self._in_units(matrix)
+        self.check(self.eliminate(numeric.rows), numeric.rows)
+        return numeric
+
+    def factorize_compliant(self, matrix: SaddleMatrix, compliance: FloatArray) -> UnitNumeric:
+        """Factorize [D A'; A -C] for a diagonal C > 0 (n_dual_rows,), which no row makes singular.
+
+        Vanderbei (1995), SIAM J. Optim. 5:100. SingularSystemError if D is not positive definite.
+        """
+        numeric = self._in_units(matrix)
+        scale = 1.0 / np.sqrt(compliance)
+        rows = numeric.rows * scale[:, None, None]
+        self.eliminate(rows, 1.0)
+        return replace(numeric, rows=rows, row_scale=scale)
+
+    def _in_units(self, matrix: SaddleMatrix) -> UnitNumeric:
+        """Return what factors of a matrix, to be filled, belong to."""
         backend.check_pattern(matrix, self.pattern)
         self.newest += 1
         rows, root = matrix.rows, matrix.diagonal[:0]
@@ -100,7 +120,6 @@ class UnitSymbolic(ABC):
             if bad >= 0:
                 scales(matrix)
                 raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
-        self.check(self.eliminate(rows), rows)
         return UnitNumeric(self, rows, root, self.newest)
 
     def check(self, status: int, rows: FloatArray) -> None:
