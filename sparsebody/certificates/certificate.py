@@ -1,7 +1,5 @@
 """Certificates of growth: named orders of growth of fronts, entries, work and inertias."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
@@ -244,7 +242,7 @@ class Certificate(CertificateTable):
         return asdict(self) | {"text": str(self)} | {name: getattr(self, name) for name in derived}
 
 
-def column(sizes: Sequence[Measured | InertiaSize], name: str) -> FloatArray:
+def column(sizes: "Sequence[Measured | InertiaSize]", name: str) -> FloatArray:
     """Return one number of all sizes."""
     return np.array([getattr(one, name) for one in sizes], dtype=float)
 

@@ -21,11 +21,10 @@ from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
 from sparsebody.plots.curves import Line
 from sparsebody.progress import Report, no_report
-from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse import BlockPattern, ordering_metrics
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
-from sparsebody.study.families import Family, Problem, check_family
-from sparsebody.study.fits import Growth, growth
+from sparsebody.study import Family, Growth, Problem, growth
+from sparsebody.study.families import check_family
 from sparsebody.study.measure import SparsePrepared, timings, tree_prepared
 from sparsebody.study.plan import Settings
 from sparsebody.tree import tree_choice, tree_dynamics

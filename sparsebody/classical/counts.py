@@ -1,7 +1,5 @@
 """Operations of every algorithm, counted by running it, as polynomials in the number of joints."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -92,6 +90,40 @@ def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion,
 
 
 @dataclass(frozen=True)
+class Polynomial:
+    """coefficients[0] + coefficients[1] n + ..., exact."""
+
+    coefficients: tuple[Fraction, ...]
+
+    def __call__(self, n: int) -> Fraction:
+        """Return its value."""
+        return sum((c * n**k for k, c in enumerate(self.coefficients)), Fraction(0))
+
+    @property
+    def degree(self) -> int:
+        """The highest power of n."""
+        return len(self.coefficients) - 1
+
+    def __str__(self) -> str:
+        """As a paper prints it, the highest power first.
+
+        Examples
+        --------
+        >>> str(Polynomial((Fraction(-48), Fraction(0), Fraction(7, 3))))
+        '7/3 n^2 - 48'
+        """
+        words = ""
+        for power in range(self.degree, -1, -1):
+            c = self.coefficients[power]
+            if c:
+                sign = ("-" if c < 0 else "") if not words else (" - " if c < 0 else " + ")
+                n = "n" if power == 1 else f"n^{power}"
+                size = "" if abs(c) == 1 and power else str(abs(c))
+                words += sign + " ".join(part for part in (size, n if power else "") if part)
+        return words or "0"
+
+
+@dataclass(frozen=True)
 class Counts:
     """Multiplications and additions of an algorithm as polynomials in the number of joints."""
 
@@ -139,40 +171,6 @@ def _fitted(name: str, geometry: str, tallies: Mapping[int, Tally]) -> Counts:
         for column in columns
     )
     return Counts(name, geometry, products, sums, all_products, all_sums, min(tallies))
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    """coefficients[0] + coefficients[1] n + ..., exact."""
-
-    coefficients: tuple[Fraction, ...]
-
-    def __call__(self, n: int) -> Fraction:
-        """Return its value."""
-        return sum((c * n**k for k, c in enumerate(self.coefficients)), Fraction(0))
-
-    @property
-    def degree(self) -> int:
-        """The highest power of n."""
-        return len(self.coefficients) - 1
-
-    def __str__(self) -> str:
-        """As a paper prints it, the highest power first.
-
-        Examples
-        --------
-        >>> str(Polynomial((Fraction(-48), Fraction(0), Fraction(7, 3))))
-        '7/3 n^2 - 48'
-        """
-        words = ""
-        for power in range(self.degree, -1, -1):
-            c = self.coefficients[power]
-            if c:
-                sign = ("-" if c < 0 else "") if not words else (" - " if c < 0 else " + ")
-                n = "n" if power == 1 else f"n^{power}"
-                size = "" if abs(c) == 1 and power else str(abs(c))
-                words += sign + " ".join(part for part in (size, n if power else "") if part)
-        return words or "0"
 
 
 def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:

@@ -4,8 +4,6 @@ The names of a table and the parameters of a mechanism are read from the source 
 for importing these would take longer than a user waits for a completion.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """sparsebody export: trajectories and mechanisms written for other programs."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The group of all commands, and how errors become messages and exit codes."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import os

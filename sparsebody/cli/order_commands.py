@@ -1,7 +1,5 @@
 """sparsebody order, algorithms, loop-bases: what orders, algorithms and bases of loops cost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

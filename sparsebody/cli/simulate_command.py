@@ -1,7 +1,5 @@
 """sparsebody simulate: a motion computed, recorded, and summed up."""
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings

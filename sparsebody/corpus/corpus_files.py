@@ -22,9 +22,8 @@ from sparsebody.corpus.corpus_problem import CorpusProblem, Form, Record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
 from sparsebody.schemas import schema_fault
-from sparsebody.sparse.matrix_files import read_json, write_array, write_matrix
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse import BlockPattern, constraint_matrix, write_array, write_matrix
+from sparsebody.sparse.matrix_files import read_json
 from sparsebody.writing import check_writable, replaced, write_errors
 
 Report = Callable[[str, int, int], None]

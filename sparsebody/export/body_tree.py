@@ -1,7 +1,5 @@
 """Trees of bodies for robot files: which joint leads to each body, and which joints close loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,11 +17,10 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelWarning, warn_user
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.model.joints import JointType
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model import WORLD, JointType, Mechanism, Polynomial, State, System
 from sparsebody.model.rigid_clusters import with_regular_inertias
-from sparsebody.model.system import State, System, check_state
-from sparsebody.model.time_functions import Polynomial, TimeFunction
+from sparsebody.model.system import check_state
+from sparsebody.model.time_functions import TimeFunction
 
 NEVER = 0  # a cost: this joint is no joint of a tree
 
@@ -37,7 +34,7 @@ class PosedMechanism:
     state: State
 
     @classmethod
-    def of(cls, mechanism: Mechanism, state: State | None) -> PosedMechanism:
+    def of(cls, mechanism: Mechanism, state: State | None) -> "PosedMechanism":
         """Return it at a state; default: the consistent initial one."""
         regular = with_regular_inertias(mechanism)
         system = regular.compile()

@@ -5,8 +5,6 @@ equality constraint of MuJoCo leads to a copy of one of its bodies that is welde
 both have a share of the inertia, so that the motion is the same.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Files of one table of a trajectory, to which blocks of records are appended."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from types import TracebackType

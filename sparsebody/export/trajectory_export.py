@@ -1,7 +1,5 @@
 """Trajectories written for other programs: VTK files for ParaView, tables as CSV and Parquet."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

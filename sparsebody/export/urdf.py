@@ -1,7 +1,5 @@
 """URDF: a tree of links and joints, joint coordinates zero at the exported pose."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 from xml.etree import ElementTree as xml

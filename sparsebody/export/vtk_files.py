@@ -5,8 +5,6 @@ PolyData with Steps. Points move, so they are stored for every step; cells and w
 is stored once, and every step refers to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +16,9 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import world_wrenches
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.joints import INFO
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.plots.outline import Outline, mechanism_outline
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.simulation.trajectory_files import hdf5_errors

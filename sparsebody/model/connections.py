@@ -1,7 +1,5 @@
 """Joints between bodies, one or many: their fields as columns with a leading axis."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -92,7 +90,7 @@ class JointColumns:
             self.damping[index],
         )
 
-    def take(self, index: IntArray) -> JointColumns:
+    def take(self, index: IntArray) -> "JointColumns":
         """The columns of some joints."""
         prescribed = {
             k: self.prescribed[j] for k, j in enumerate(index.tolist()) if j in self.prescribed
@@ -101,7 +99,7 @@ class JointColumns:
         return replace(self, **columns, prescribed=prescribed)
 
     @classmethod
-    def joined(cls, parts: Sequence[JointColumns]) -> JointColumns:
+    def joined(cls, parts: "Sequence[JointColumns]") -> "JointColumns":
         """The columns of all parts in turn."""
         types = tuple(dict.fromkeys(kind for part in parts for kind in part.types))
         index = {kind: i for i, kind in enumerate(types)}

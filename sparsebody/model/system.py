@@ -1,7 +1,5 @@
 """System: a compiled mechanism, and State: where it is and how it moves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +45,7 @@ class State(BriefRepr):
             "tracked coordinates": len(self.coordinate),
         }
 
-    def with_(self, **changes: Any) -> State:
+    def with_(self, **changes: Any) -> "State":
         """Return a copy with some fields replaced."""
         return replace(self, **changes)
 

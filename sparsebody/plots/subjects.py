@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.files import mechanism_from_text
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.plots.curves import plot_drift, plot_energy, plot_path
 from sparsebody.plots.drawing import plot_mechanism, plot_motion
 from sparsebody.plots.outline import Outline, mechanism_outline

@@ -20,10 +20,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.methods import METHODS, SPARSE, forward_dynamics
-from sparsebody.model.files import read_mechanism, write_mechanism
-from sparsebody.model.gallery import build
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
+from sparsebody.model import Mechanism, State, System, build, read_mechanism, write_mechanism
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
 from sparsebody.simulation import Output, Trajectory, simulate
 

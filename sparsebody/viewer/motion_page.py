@@ -1,7 +1,5 @@
 """Page of a motion or a pose: what moves, where it is at every frame, and what colors show."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import Any

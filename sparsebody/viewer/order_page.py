@@ -1,7 +1,5 @@
 """Page of an elimination order: graph, elimination tree and matrix, linked by hovering."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
@@ -9,8 +7,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
+from sparsebody.model import Mechanism, State, System
 from sparsebody.sparse import elimination_tree
 from sparsebody.viewer.packing import document
 from sparsebody.viewer.page_file import Page

@@ -1,7 +1,5 @@
 """HTML file of a page: the bundled script, and the packed document that it shows."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass, field
 from functools import lru_cache

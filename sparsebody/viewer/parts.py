@@ -5,8 +5,6 @@ of mass in body axes. Bodies are drawn by their shapes; without one they are lin
 joint, plates between three and more coplanar joints, or boxes of the same inertia.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,19 +17,8 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.bodies import (
-    Box,
-    Color,
-    Cylinder,
-    Mesh,
-    Polyline,
-    Shape,
-    Solid,
-    all_axes,
-    solids_of,
-)
-from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.model.system import State, System
+from sparsebody.model import JOINT_TYPES, Box, Cylinder, Mesh, Polyline, State, System
+from sparsebody.model.bodies import Color, Shape, Solid, all_axes, solids_of
 
 _PLANAR = 1e-6  # least over largest spread of joints that still make a plate
 _SAME_AXIS = 1.0 - 1e-9  # largest eigenvalue of the mean of z z' of parallel axes
@@ -82,7 +69,7 @@ class Parts:
         role: Role = Role.BODY,
         owner: Any = None,
         color: Color | None = None,
-    ) -> Parts:
+    ) -> "Parts":
         """Return parts of one kind; `owner`: default the bodies."""
         n = len(body)
         owners = body if owner is None else owner
@@ -91,7 +78,7 @@ class Parts:
         return Parts(kinds, body, frame, roles, owners, colors)
 
     @staticmethod
-    def joined(parts: Iterable[Parts]) -> Parts:
+    def joined(parts: "Iterable[Parts]") -> "Parts":
         """Return all parts in turn."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Parts(*map(np.concatenate, columns))

@@ -1,7 +1,5 @@
 """3-D pages of a motion, pose, mode or path: below a notebook's cell, elsewhere in a file."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path
@@ -10,9 +8,8 @@ from typing import Any
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.linearization.vibrations import Modes
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.files import mechanism_from_text
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.continuation import EquilibriumPath
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.viewer.motion_page import motion_page
