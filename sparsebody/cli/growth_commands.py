@@ -72,7 +72,7 @@ def certify(
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
-    from sparsebody.certificates import certifying
+    from sparsebody import certificates
     from sparsebody.study.families import Family
 
     family = Family(source.name, source.name, source.parameters)
@@ -80,9 +80,9 @@ def certify(
     with out.reports(as_json) as report:
         size: dict[str, Any] = {"largest": largest, "report": report}
         certificate = (
-            certifying.certify_inertia(family, **size)
+            certificates.certify_inertia(family, **size)
             if method == "crba"
-            else certifying.certify(family, method=method, time=time, **options, **size)
+            else certificates.certify(family, method=method, time=time, **options, **size)
         )
     if as_json:
         out.print_json(certificate.to_dict())

@@ -141,7 +141,7 @@ def algorithms(
     if sizes is not None and source.is_file:
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
     from sparsebody.analysis.order_comparison import EPS
-    from sparsebody.certificates.certifying import algorithm_growth, growing_family
+    from sparsebody.certificates.certificate import algorithm_growth, growing_family
 
     mechanism = source.load()
     family = None if sizes is None else growing_family(source.name, source.parameters)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from sparsebody import ranks
 from sparsebody.errors import StudyError
-from sparsebody.study.clusters import cluster_executor
 from sparsebody.study.machine import record_environment
 from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
-from sparsebody.study.processes import Failure, executor, isolated
+from sparsebody.study.processes import Failure, cluster_executor, executor, isolated
 from sparsebody.study.rows import Journal, Row, blank_row, write_results
 from sparsebody.study.study_references import forget_missing, give_up_reference, is_settled
 from sparsebody.writing import write_errors

@@ -14,8 +14,7 @@ from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.viewer.choices import COLORS
-from sparsebody.viewer.packing import document, packed_quaternions, quantized
-from sparsebody.viewer.page_file import Page
+from sparsebody.viewer.page_file import Page, document, packed_quaternions, quantized
 from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, mesh_box, strands
 
 MOST_FRAMES = 400

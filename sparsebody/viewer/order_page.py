@@ -9,8 +9,7 @@ from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model import Mechanism, State, System
 from sparsebody.sparse import elimination_tree
-from sparsebody.viewer.packing import document
-from sparsebody.viewer.page_file import Page
+from sparsebody.viewer.page_file import Page, document
 from sparsebody.viewer.parts import Picture
 
 MOST_BLOCKS = 6000
