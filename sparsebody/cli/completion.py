@@ -86,13 +86,11 @@ def _values(annotation: ast.expr | None, default: ast.expr) -> Iterator[str]:
     if isinstance(default, ast.Constant) and isinstance(default.value, bool):
         yield from ("true", "false")
     elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
-        yield from (str(word) for word in ast.literal_eval(_tuple(annotation.slice)))
+        words = annotation.slice
+        for word in words.elts if isinstance(words, ast.Tuple) else [words]:
+            yield str(ast.literal_eval(word))
     elif isinstance(default, ast.Constant):
         yield str(default.value)
-
-
-def _tuple(node: ast.expr) -> ast.expr:
-    return node if isinstance(node, ast.Tuple) else ast.Tuple([node], ast.Load())
 
 
 # ---- what options complete to -----------------------------------------------------------------

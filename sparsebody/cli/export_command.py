@@ -12,7 +12,6 @@ from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.errors import ModelWarning, check_name
 
-TRAJECTORY_SUFFIXES: Final = (".h5", ".hdf5")
 OF_TRAJECTORIES: Final = {"vtk": (".vtkhdf",), "csv": (".csv",), "parquet": (".parquet",)}
 OF_MECHANISMS: Final = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json",)}
 
@@ -50,23 +49,17 @@ def export(
 
     What a format cannot hold is named.
     """
-    path = Path(source.name)
-    is_trajectory = path.suffix.lower() in TRAJECTORY_SUFFIXES
-    known = OF_TRAJECTORIES if is_trajectory else OF_MECHANISMS
-    check_name(kind, known, f"--format of a {'trajectory' if is_trajectory else 'mechanism'}")
-    if source.parameters and is_trajectory:
-        raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
-    if is_trajectory:
-        tables = _tables(path, table) if kind in ("csv", "parquet") else []
-        files = _files(output, path.stem, tables, known[kind])
-    else:
-        tables, files = [], _files(output, path.stem, [], known[kind])
+    motion = source.trajectory
+    known = OF_MECHANISMS if motion is None else OF_TRAJECTORIES
+    check_name(kind, known, f"--format of a {'mechanism' if motion is None else 'trajectory'}")
+    tables = _tables(motion, table) if motion and kind in ("csv", "parquet") else []
+    files = _files(output, Path(source.name).stem, tables, known[kind])
     for file in files:
         arg.check_new(file, overwrite)
     with warnings.catch_warnings(record=True) as left_out:
         warnings.simplefilter("always", ModelWarning)
-        if is_trajectory:
-            _write_trajectory(path, files, tables, quiet or as_json)
+        if motion is not None:
+            _write_trajectory(motion, files, tables, quiet or as_json)
         else:
             write = sb.write_mechanism if kind == "json" else sb.write_robot
             write(source.load(), files[0])

@@ -11,7 +11,6 @@ import click
 from sparsebody import plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.cli.completion import names
 
 if TYPE_CHECKING:
     from sparsebody.classical.costs import Cost
@@ -26,16 +25,11 @@ if TYPE_CHECKING:
     default="sparse",
     help="The whole graph; the recursion with loops on a tree; nonzeros of H on every tree.",
 )
-@click.option(
-    "--ordering",
-    metavar="NAME",
-    shell_complete=names(("ordering", "ORDERINGS"), more=("auto",)),
-    help="Of method sparse.  [default: auto]",
-)
-@click.option(
+@arg.name_option("--ordering", ("ordering", "ORDERINGS"), help="Of method sparse.  [default: auto]")
+@arg.name_option(
     "--tree",
-    metavar="NAME",
-    shell_complete=names(("tree.tree_choice", "TREE_CHOICES")),
+    ("tree.tree_choice", "TREE_CHOICES"),
+    more=(),
     help="Of method loops-aba.  [default: minimum-fronts]",
 )
 @click.option("--largest", type=click.IntRange(1), help="Bodies of the largest member.")
@@ -186,7 +180,9 @@ def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None
     columns: dict[str, out.Column] = {
         "published as": "{.published.label}",
         "counted": lambda one: _pair(one.counted),
-        "0 and 1": _zeros_and_ones,
+        "0 and 1": lambda one: (
+            "-" if not one.counts else "counted" if one.published.every_operation else "left out"
+        ),
         "formula": lambda one: _pair(one.formula),
         "printed": lambda one: _pair(one.published.printed),
         "ratio": lambda one: " ".join(f"{x:.2f}" for x in one.ratio or ()) or "-",
@@ -197,12 +193,6 @@ def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None
         click.echo("What is published, and the figures below, are for arms in general position.")
     for one in comparisons:
         click.echo(f"{one.published.label}: {one.published.remark}")
-
-
-def _zeros_and_ones(row: Comparison) -> str:
-    if row.counts is None:
-        return "-"
-    return "counted" if row.published.every_operation else "left out"
 
 
 def _pair(pair: Sequence[int | None] | None) -> str:

@@ -9,7 +9,6 @@ import sparsebody as sb
 from sparsebody import analysis, plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.cli.completion import names as complete_names
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
@@ -18,14 +17,13 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 @arg.source_argument(suffixes=(*arg.FILE_SUFFIXES, *PATTERN_SUFFIXES))
 @arg.names_option(
     "--ordering",
-    shell_complete=complete_names(("ordering", "ORDERINGS")),
-    help="Compare this one; may be repeated.  [default: all that are quick]",
+    ("ordering", "ORDERINGS"),
+    text="Compare this one; may be repeated.  [default: all that are quick]",
 )
-@click.option(
+@arg.name_option(
     "--factorization",
+    ("factorization", "FACTORIZATIONS"),
     default="auto",
-    metavar="NAME",
-    shell_complete=complete_names(("factorization", "FACTORIZATIONS"), more=("auto",)),
     help="Of predicted times; auto: the least.",
 )
 @arg.file_option(
@@ -112,8 +110,8 @@ def order(
 @arg.source_argument()
 @arg.names_option(
     "--algorithm",
-    shell_complete=complete_names(("ordering.literature_orders", "ALGORITHMS")),
-    help="Run this one; may be repeated.  [default: all]",
+    ("ordering.literature_orders", "ALGORITHMS"),
+    text="Run this one; may be repeated.  [default: all]",
 )
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
 @arg.sizes_option(
@@ -190,7 +188,7 @@ def algorithms(
 
 @click.command("loop-bases")
 @arg.source_argument()
-@arg.names_option("--basis", help="Compare this one; may be repeated.  [default: all]")
+@arg.names_option("--basis", text="Compare this one; may be repeated.  [default: all]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random trees.")
 @arg.json_option
 def loop_bases(source: arg.Source, names: tuple[str, ...], seed: int, as_json: bool) -> None:

@@ -121,28 +121,22 @@ def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iter
 
     On stderr if that is a terminal, unless quiet; `steady` as of `sparsebody.progress`.
     """
-    with _reported(total, quiet, steady) as report:
+    with reports(quiet, steady) as report:
         yield lambda text, done: report(text, done, total)
-
-
-@contextmanager
-def _reported(total: float, quiet: bool, steady: bool) -> Iterator[Report]:
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield no_report
-        return
-    with bars.progress_bar(total, steady=steady) as moved:
-        yield lambda text, done, _: moved(done, text)
 
 
 @contextmanager
 def reports(quiet: bool = False, steady: bool = True) -> Iterator[Report]:
     """Yield report(text, done, all), the same where all is known at the first report only."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield no_report
+        return
     with ExitStack() as stack:
-        bar: list[Report] = []
+        bar: list[bars.Moved] = []
 
         def report(text: str, done: float, total: float) -> None:
             if not bar:
-                bar.append(stack.enter_context(_reported(total, quiet, steady)))
-            bar[0](text, done, total)
+                bar.append(stack.enter_context(bars.progress_bar(total, steady=steady)))
+            bar[0](done, text)
 
         yield report

@@ -1,20 +1,20 @@
-"""sparsebody view: a motion, a pose or an elimination order as a page, a picture or a film."""
+"""sparsebody view, plot: motions, mechanisms, orders as pages, pictures, films and figures."""
 
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 import sparsebody as sb
-from sparsebody import viewer
+from sparsebody import plots, viewer
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.errors import SimulationError
 
-_TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
 _FRAMES_PER_SECOND = 20.0  # of films
 
 
@@ -42,9 +42,7 @@ _PIXELS = arg.Parsed("WxH", _pixels, "is no size such as 1280x720, of 64 to 8192
 @click.option("--time", type=float, help="Of the picture [s].  [default: the first frame]")
 @click.option("--duration", type=arg.SECONDS, default=5.0, help="Of the film [s].")
 @click.option("--size", type=_PIXELS, default="1280x720", help="Of picture and film [pixels].")
-@click.option(
-    "--view", "side", type=click.Choice(viewer.VIEWS), default="default", help="Likewise."
-)
+@click.option("--view", type=click.Choice(viewer.VIEWS), default="default", help="Likewise.")
 @click.option("--theme", type=click.Choice(viewer.THEMES), default="light", help="Likewise.")
 @arg.flag("--reactions", help="Draw reaction forces as arrows in picture and film.")
 @arg.flag("--recover", help="Show what can be read of a damaged trajectory.")
@@ -88,7 +86,7 @@ def view(
     else:
         page = viewer.page_of(subject, color=color, n_frames=frames)
     for kind, path in drawn.items():
-        _draw(page, subject, kind, path, **pictures)
+        _draw(page, subject, kind, path, pictures)
     if file is not None:
         page.save(file)
     files = [path for path in (file, *drawn.values()) if path is not None]
@@ -125,13 +123,10 @@ def _check_options(
 
 def _subject(source: arg.Source, recover: bool) -> sb.Trajectory | sb.Mechanism:
     """Return the trajectory or the mechanism."""
-    path = Path(source.name)
-    if path.suffix.lower() not in _TRAJECTORY_SUFFIXES:
+    if source.trajectory is None:
         return source.load()
-    if source.parameters:
-        raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
     try:
-        return sb.Trajectory.load(path, recover=recover)
+        return sb.Trajectory.load(source.trajectory, recover=recover)
     except SimulationError as error:  # a missing file is bad input
         raise click.UsageError(str(error)) from error
 
@@ -141,22 +136,86 @@ def _draw(
     subject: sb.Trajectory | sb.Mechanism,
     kind: str,
     path: Path,
-    *,
-    time: float | None,
-    duration: float,
-    size: tuple[int, int],
-    side: str,
-    theme: str,
-    reactions: bool,
+    options: dict[str, Any],
 ) -> None:
     """Draw a picture or a film."""
-    look = {"width": size[0], "height": size[1], "view": side, "theme": theme}
-    look |= {"forces": "on"} if reactions else {}
+    width, height = options["size"]
+    look = {"width": width, "height": height, "view": options["view"], "theme": options["theme"]}
+    look |= {"forces": "on"} if options["reactions"] else {}
     if kind == "png":
-        viewer.save_picture(page, path, time, **look)
+        viewer.save_picture(page, path, options["time"], **look)
         return
     if not isinstance(subject, sb.Trajectory):
         raise click.UsageError(f"--{kind} is for motions; give a trajectory (.h5)")
-    n = max(2, round(_FRAMES_PER_SECOND * duration))
+    n = max(2, round(_FRAMES_PER_SECOND * options["duration"]))
     times = viewer.film_times(float(subject.time[0]), float(subject.time[-1]), n)
     viewer.save_film(page, path, times, _FRAMES_PER_SECOND, **look)
+
+
+# ---- figures ----------------------------------------------------------------------------------
+
+_FORMATS = ("png", "svg", "pdf")
+
+
+@click.command()
+@arg.source_argument("trajectory|mechanism", (*arg.FILE_SUFFIXES, *arg.TRAJECTORY_SUFFIXES))
+@arg.file_option("--output", default=Path("."), help="Picture, or directory for several.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="NAME",
+    help="Of a trajectory: motion, trajectory, energy, drift, spy; default: motion, energy, spy. "
+    "Of a mechanism: mechanism, spy; default: both. all: every one. May be repeated.",
+)
+@click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
+@click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
+@click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
+@arg.flag("--overwrite", help="Replace existing pictures.")
+@arg.flag("--recover", help="Draw what can be read of a damaged trajectory.")
+@arg.solver_options
+@arg.json_option
+def plot(
+    source: arg.Source,
+    output: Path,
+    kinds: tuple[str, ...],
+    suffix: str,
+    overwrite: bool,
+    recover: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
+    choices = plots.Options(**options)
+    if source.trajectory is None:
+        subject: plots.Subject = plots.MechanismPictures(source.load(), choices)
+    else:
+        try:
+            subject = plots.trajectory_subject(source.trajectory, choices, recover=recover)
+        except SimulationError as error:  # a missing file or an unknown body is bad input
+            raise click.UsageError(str(error)) from error
+    chosen = subject.kinds(kinds)
+    files = _files(output, Path(source.name).stem, chosen, suffix)
+    for file in files:
+        arg.check_new(file, overwrite)
+    figures = [subject.figure(kind) for kind in chosen]
+    for figure, file in zip(figures, files, strict=True):
+        plots.save_figure(figure, file)
+    if as_json:
+        named = zip(chosen, map(str, files), strict=True)
+        out.print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
+    else:
+        out.echo_paths(*files)
+
+
+def _files(output: Path, stem: str, kinds: Sequence[str], suffix: str) -> list[Path]:
+    """Return where each picture goes."""
+    if not output.suffix or output.is_dir():
+        return [output / f"{stem}-{kind}.{suffix}" for kind in kinds]
+    plots.check_format(output)
+    if len(kinds) != 1:
+        raise click.UsageError(
+            f"--output {output} is one picture, but there are {len(kinds)} kinds "
+            f"({', '.join(kinds)}); choose one with --kind, or give a directory"
+        )
+    return [output]
