@@ -13,8 +13,7 @@ from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 
 if TYPE_CHECKING:
-    from sparsebody.classical.costs import Cost
-    from sparsebody.classical.counts import Comparison, Counts
+    from sparsebody.classical.costs import Comparison, Cost, Counts
 
 
 @click.command()
@@ -113,10 +112,10 @@ def classical(
     Operations are counted by running each algorithm on numbers that count, put as exact polynomials
     in the number of joints, and shown beside the published ones; times are measured.
     """
-    from sparsebody.classical import ALGORITHMS, algorithm, costs, counts
+    from sparsebody.classical import ALGORITHMS, algorithm, costs
     from sparsebody.errors import check_name
 
-    check_name(geometry, counts.GEOMETRIES, "geometry")
+    check_name(geometry, costs.GEOMETRIES, "geometry")
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
     chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
@@ -125,17 +124,17 @@ def classical(
     with out.progress_bar(len(chosen), quiet or as_json) as moved:
         for done, one in enumerate(chosen):
             moved(f"{one.name}: operations", done)
-            operations[one.name] = counts.counted(one, geometry)
+            operations[one.name] = costs.counted(one, geometry)
             if shows_times or figure is not None:  # costs are those on general arms
                 is_general = geometry == "general"
-                general = operations[one.name] if is_general else counts.counted(one)
+                general = operations[one.name] if is_general else costs.counted(one)
                 moved(f"{one.name}: times", done)
                 measured.append(costs.measured(one, general, sizes or ()))
         moved("", len(chosen))
-    products = counts.transform_products(geometry)
+    products = costs.transform_products(geometry)
     published: list[Comparison] = []
     if shows_counts:
-        published = counts.comparisons(operations, all_published=algorithms is None)
+        published = costs.comparisons(operations, all_published=algorithms is None)
     if figure is not None:
         plots.save_figure(plots.plot_costs(costs.cost_panels(measured)), figure)
     if as_json:

@@ -172,6 +172,14 @@ class Notes:
         """Note items of the mechanism, by their names."""
         self._items.setdefault(reason, []).extend(map(repr, names))
 
+    def add_compliant(self, at: PosedMechanism) -> None:
+        """Note the joints whose compliance is lost."""
+        compliance = at.mechanism.columns()[1].compliance
+        if compliance.any():
+            soft = np.flatnonzero(compliance.any(axis=(1, 2))).tolist()
+            names = (at.system.joint_names[j] for j in soft)
+            self.add("compliant joints are rigid in the file", *names)
+
     def texts(self) -> list[str]:
         """Return one message per reason."""
         return [f"{reason}: {', '.join(items)}" for reason, items in self._items.items()]

@@ -183,7 +183,10 @@ class MjcfDocument:
         at, parent, body = self.at, link.parent, link.body
         element = xml.SubElement(self.elements[parent], "body", name=link.name)
         element.set("pos", numbers(at.in_body(parent, at.origin[body])))
-        element.set("quat", numbers(self._relative(parent, body)))
+        turn = at.state.orientation[body]
+        if parent >= 0:
+            turn = quaternion_product(quaternion_conjugate(at.state.orientation[parent]), turn)
+        element.set("quat", numbers(turn))
         if link.joint < 0:
             self._add_free_joint(element, link)
         else:
@@ -225,13 +228,6 @@ class MjcfDocument:
             about = {"name": name, "vertex": vertex, "face": face, "inertia": "shell"}
             xml.SubElement(self.sections["asset"], "mesh", about)
         return self.meshes[mesh.key]
-
-    def _relative(self, parent: int, body: int) -> FloatArray:
-        """Return the quaternion of a body in its parent's axes."""
-        orientation = self.at.state.orientation
-        if parent < 0:
-            return orientation[body]
-        return quaternion_product(quaternion_conjugate(orientation[parent]), orientation[body])
 
     def _add_inertia(self, element: xml.Element, link: _Link) -> None:
         system, body = self.at.system, link.body
@@ -367,11 +363,7 @@ class MjcfDocument:
                 self.notes.add(f"{what} are left out", force.name)
         for (j, coordinate), forces in on_coordinates.items():
             self._add_joint_forces(j, coordinate, forces)
-        compliance = self.at.mechanism.columns()[1].compliance
-        if compliance.any():
-            soft = np.flatnonzero(compliance.any(axis=(1, 2))).tolist()
-            names = (self.at.system.joint_names[j] for j in soft)
-            self.notes.add("compliant joints are rigid in the file", *names)
+        self.notes.add_compliant(self.at)
 
     def _add_constant_coordinates(self) -> None:
         """Hold coordinates that are prescribed as constant."""

@@ -70,6 +70,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
             lines += [(i, pair, True) for pair in ends]
             corners = ends.reshape(-1, 3)
             solids.append(Points(np.full(len(corners), i, dtype=np.intp), corners))
+    beam_bodies, beam_points, _ = system.elastic.beam_curves
     body_of = np.repeat(np.array([i for i, _, _ in lines], dtype=np.intp), 2)
     return Outline(
         lines=Points(body_of, np.concatenate([np.zeros((0, 3)), *(ends for _, ends, _ in lines)])),
@@ -78,7 +79,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
         joints=joint_points(system),
         grounded=(system.predecessor < 0) | (system.successor < 0),
         links=_links(system),
-        beams=_beams(system),
+        beams=Points(np.repeat(beam_bodies.ravel(), 2), beam_points.reshape(-1, 3)),
         centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
     )
 
@@ -142,9 +143,3 @@ def _links(system: System) -> Points:
         np.c_[forces.first_point, forces.second_point],
     ]
     return Points(bodies.ravel(), points.reshape(-1, 3))
-
-
-def _beams(system: System) -> Points:
-    """Return four points a beam, of the cubic with its ends and tangents, each fixed in a body."""
-    bodies, points, _ = system.elastic.beam_curves
-    return Points(np.repeat(bodies.ravel(), 2), points.reshape(-1, 3))

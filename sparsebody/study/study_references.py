@@ -61,11 +61,6 @@ def symmetric_condition(K: csc_array, solve: Callable[[FloatArray], FloatArray])
     return float(abs(K).sum(axis=0).max()) * largest_row_sum(solve, solve, K.shape[0])
 
 
-def reference_solution(study: Study, problem: Problem) -> Reference:
-    """Return the reference of the function that the study names, or the solution by LU."""
-    return (pivoted if study.reference is None else study.reference.load())(problem)
-
-
 def relative_error(acceleration: FloatArray, reference: Reference) -> float:
     """Return max |a - a_ref| / max |a_ref|."""
     size = float(np.abs(reference.acceleration).max(initial=0.0)) or 1.0

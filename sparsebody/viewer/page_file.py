@@ -95,11 +95,6 @@ def document(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> b
     return zlib.compress(b"".join([np.uint32(len(head)).tobytes(), head, *chunks]), 9)
 
 
-def base64_text(data: bytes) -> str:
-    """Return bytes as ASCII text."""
-    return base64.b64encode(data).decode("ascii")
-
-
 def _differences(array: NDArray[np.uint16]) -> bytes:
     """Return the bytes of differences along the first axis, modulo 2^16."""
     columns = array.reshape(len(array), -1).T
@@ -146,7 +141,7 @@ class Page:
         """The whole page."""
         return _TEMPLATE.format(
             title=html.escape(self.title),
-            document=base64_text(self.document),
+            document=base64.b64encode(self.document).decode("ascii"),
             script=bundled_script(),
         )
 

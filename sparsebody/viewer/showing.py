@@ -12,8 +12,8 @@ from sparsebody.model import Mechanism, State, System
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.simulation.implicit.continuation import EquilibriumPath
 from sparsebody.simulation.trajectory import Trajectory
-from sparsebody.viewer.motion_page import motion_page
 from sparsebody.viewer.page_file import Page
+from sparsebody.viewer.pages import motion_page
 
 Subject = Mechanism | System | Trajectory | Modes | EquilibriumPath
 
