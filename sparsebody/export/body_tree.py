@@ -5,13 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import (
-    breadth_first_order,
-    connected_components,
-    dijkstra,
-    minimum_spanning_tree,
-)
+from scipy.sparse import csgraph, csr_array
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
@@ -134,20 +128,21 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
     n, usable = system.n_bodies, np.flatnonzero(cost != NEVER)
     ends = np.stack([system.predecessor[usable], system.successor[usable]], axis=1) + 1
     graph = csr_array((np.ones(len(ends)), ends.T), shape=(n + 1, n + 1))
-    component = connected_components(graph, directed=False)[1]
+    component = csgraph.connected_components(graph, directed=False)[1]
     roots = np.unique(component, return_index=True)[1]  # the first body of each
     roots = roots[roots > 0]
     ends = np.concatenate([ends, np.stack([np.zeros_like(roots), roots], axis=1)])
     joint = np.concatenate([usable, np.full(len(roots), -1)])
     graph = csr_array((np.ones(len(ends)), ends.T), shape=(n + 1, n + 1))
-    level = dijkstra(graph, directed=False, indices=0, unweighted=True)
+    level = csgraph.dijkstra(graph, directed=False, indices=0, unweighted=True)
     weight = level[ends].max(axis=1) + (n + 2.0) * np.append(cost[usable], np.ones(len(roots)))
     first, second = ends.min(axis=1), ends.max(axis=1)
     best = np.lexsort([weight, first * (n + 1) + second])
     key, index = np.unique((first * (n + 1) + second)[best], return_index=True)
     edges = best[index]  # the cheapest of parallel joints
     chosen = csr_array((weight[edges], (first[edges], second[edges])), shape=(n + 1, n + 1))
-    order, before = breadth_first_order(minimum_spanning_tree(chosen), 0, directed=False)
+    least = csgraph.minimum_spanning_tree(chosen)
+    order, before = csgraph.breadth_first_order(least, 0, directed=False)
     child = order[1:]
     parent = before[child]
     pair = np.minimum(parent, child) * np.intp(n + 1) + np.maximum(parent, child)

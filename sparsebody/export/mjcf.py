@@ -13,6 +13,7 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
+from sparsebody import spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.export.body_tree import (
@@ -28,11 +29,6 @@ from sparsebody.export.body_tree import (
 from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, Helical
-from sparsebody.spatial import (
-    quaternion_conjugate,
-    quaternion_from_rotation,
-    quaternion_product,
-)
 
 KEYFRAME: Final = "initial"
 LEAST_VERTICES: Final = 4  # of a mesh that MuJoCo reads
@@ -143,7 +139,7 @@ class MjcfDocument:
         element = xml.SubElement(self.elements[body], "site", name=label)
         element.set("pos", numbers(at.in_body(body, point)))
         if R is not None:
-            turn = quaternion_from_rotation(at.rotation[body].T @ R)
+            turn = spatial.quaternion_from_rotation(at.rotation[body].T @ R)
             element.set("quat", numbers(turn))
         return label
 
@@ -185,7 +181,8 @@ class MjcfDocument:
         element.set("pos", numbers(at.in_body(parent, at.origin[body])))
         turn = at.state.orientation[body]
         if parent >= 0:
-            turn = quaternion_product(quaternion_conjugate(at.state.orientation[parent]), turn)
+            to_parent = spatial.quaternion_conjugate(at.state.orientation[parent])
+            turn = spatial.quaternion_product(to_parent, turn)
         element.set("quat", numbers(turn))
         if link.joint < 0:
             self._add_free_joint(element, link)
@@ -240,7 +237,7 @@ class MjcfDocument:
             element,
             "inertial",
             pos=numbers(system.center_of_mass[body]),
-            quat=numbers(quaternion_from_rotation(axes)),
+            quat=numbers(spatial.quaternion_from_rotation(axes)),
             mass=numbers([link.share * system.mass[body]]),
             diaginertia=numbers(moments),
         )

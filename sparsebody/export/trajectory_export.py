@@ -15,33 +15,25 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import MissingDependencyError, SimulationOptionError, check_name
 from sparsebody.export.vtk_files import VtkFile
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.simulation import trajectory_tables as tables
 from sparsebody.simulation.trajectory import CHANNELS, Trajectory
 from sparsebody.simulation.trajectory_reading import BLOCK_BYTES, opened_blocks
-from sparsebody.simulation.trajectory_tables import (
-    INSTALL,
-    TABLES,
-    Columns,
-    NameColumn,
-    Units,
-    system_of,
-    table_columns,
-)
 from sparsebody.writing import check_writable, replaced
 
-Write = Callable[[Columns], None]  # appends rows to a file
+Write = Callable[[tables.Columns], None]  # appends rows to a file
 Progress = Callable[[int, int], None]  # takes records that are written, and all
 
 
 @contextmanager
-def csv_table(path: Path, units: Units) -> Iterator[Write]:
+def csv_table(path: Path, units: tables.Units) -> Iterator[Write]:
     """Comma-separated values below a line of names; numbers to the last bit, nothing for none."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(units)
 
-        def write(columns: Columns) -> None:
+        def write(columns: tables.Columns) -> None:
             words = (
-                column.words() if isinstance(column, NameColumn) else _cells(column)
+                column.words() if isinstance(column, tables.NameColumn) else _cells(column)
                 for column in columns.values()
             )
             writer.writerows(zip(*words, strict=True))
@@ -56,25 +48,25 @@ def _cells(column: FloatArray) -> list[Any]:
 
 
 @contextmanager
-def parquet_table(path: Path, units: Units) -> Iterator[Write]:
+def parquet_table(path: Path, units: tables.Units) -> Iterator[Write]:
     """Apache Parquet: names as dictionaries, the unit of each column in its metadata."""
     try:
         import pyarrow as arrow
         import pyarrow.parquet
     except ImportError as error:
         raise MissingDependencyError(
-            f"Parquet files need the pyarrow package; install it with: {INSTALL}"
+            f"Parquet files need the pyarrow package; install it with: {tables.INSTALL}"
         ) from error
     with ExitStack() as stack:
         writers: list[Any] = []  # one, made with the first rows
 
-        def write(columns: Columns) -> None:
+        def write(columns: tables.Columns) -> None:
             arrays = [
                 arrow.DictionaryArray.from_arrays(
                     arrow.array(column.index, arrow.int32()),
                     arrow.array(column.names, arrow.string()),
                 )
-                if isinstance(column, NameColumn)
+                if isinstance(column, tables.NameColumn)
                 else arrow.array(column)
                 for column in columns.values()
             ]
@@ -138,7 +130,7 @@ def export_trajectory(
     check_name(target.suffix.lower(), SUFFIXES, "the suffix of the file")
     is_table = target.suffix.lower() in TABLE_FILES
     if is_table:
-        check_name(table or "", TABLES, "table")
+        check_name(table or "", tables.TABLES, "table")
     elif table is not None:
         raise SimulationOptionError(f"table {table!r} is for {', '.join(TABLE_FILES)} files")
     check_writable(target)
@@ -146,18 +138,21 @@ def export_trajectory(
         first = next(blocks)
         if len(first) == 0:
             raise SimulationOptionError(f"{str(first.path)!r} has no record yet")
-        needs_system = not is_table or TABLES[table or ""].needs_mechanism
-        system = system_of(first, mechanism) if needs_system else None
+        needs_system = not is_table or tables.TABLES[table or ""].needs_mechanism
+        system = tables.system_of(first, mechanism) if needs_system else None
         with replaced(target) as draft:
             if is_table:
-                units = table_columns(first, table or "", system)[1]
+                units = tables.table_columns(first, table or "", system)[1]
                 file: Any = TABLE_FILES[target.suffix.lower()](draft, units)
             else:
                 file = VtkFile(draft, first, n, mechanism, system, target)
             with file as write:
                 done = 0
                 for block in chain([first], blocks):
-                    write(table_columns(block, table or "", system)[0] if is_table else block)
+                    rows: Any = block
+                    if is_table:
+                        rows, _ = tables.table_columns(block, table or "", system)
+                    write(rows)
                     done += len(block)
                     if progress is not None:
                         progress(done, n)

@@ -10,8 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import FileFormatError, MissingDependencyError, UnknownNameError
-from sparsebody.model.bodies import Frame
-from sparsebody.model.mechanism import WORLD
+from sparsebody.model import WORLD, Frame
 from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 from sparsebody.tolerances import AXIS_TOLERANCE
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.model.bodies import Frame
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model import WORLD, Frame, Mechanism
 from sparsebody.model.robots.robot_file import RobotSource, unique_name
 from sparsebody.model.robots.robot_joints import Coordinate
 

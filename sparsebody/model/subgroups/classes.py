@@ -15,23 +15,8 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.links import (
-    TX,
-    TY,
-    Geometry,
-    Kind,
-    Links,
-    Sliding,
-    all_links,
-    count,
-    find,
-    geometry,
-    joint_codes,
-    may_have_loops_in_classes,
-    paired,
-    rows_within,
-    sliding,
-)
+from sparsebody.model.subgroups import links as graph
+from sparsebody.model.subgroups.links import Geometry, Kind, Links, Sliding
 from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -100,29 +85,29 @@ class Classes:
 
 def displacement_classes(system: System) -> Classes:
     """Return the classes of a system, from the joint frames on the bodies alone."""
-    g = geometry(system)
-    s = sliding(g)
+    g = graph.geometry(system)
+    s = graph.sliding(g)
     forests = (
         Forest(links, *model.spanning_forest(len(links.part), links.ends[0], links.ends[1]))
-        for links in all_links(g, s, system.parameter)
+        for links in graph.all_links(g, s, system.parameter)
     )
     return Classes(system, g, s, tuple(forests))
 
 
 def loop_classes(system: System) -> Classes | None:
     """Return the displacement classes; None where they could not close any loop."""
-    return displacement_classes(system) if may_have_loops_in_classes(system) else None
+    return displacement_classes(system) if graph.may_have_loops_in_classes(system) else None
 
 
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
     """Return the rows (n_rows,) to leave out, and their number by joint, for bits of kinds."""
     system = classes.system
     is_left, n_left = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
-    key = paired(system.joint_kind, kinds, 1 << len(Kind))
+    key = graph.paired(system.joint_kind, kinds, 1 << len(Kind))
     for one in np.unique(key[kinds > 0]):
         same = np.flatnonzero(key == one)
         bits = int(kinds[same[0]])
-        keep = rows_within(system.joint_types[same[0]], bits)
+        keep = graph.rows_within(system.joint_types[same[0]], bits)
         redundant = np.tile(~keep, (len(same), 1))
         if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
             redundant[:, 3] = ~classes.slides_across[same]  # along x or along y
@@ -348,7 +333,9 @@ def elements_on_bodies(
         x = x + links.height[edge][:, None] * axis
     if kind == Kind.CYLINDER and len(s.joint):  # lines slide along themselves, from group to group
         along, n = s.directions.label[side, joint], len(s.directions.vector)
-        near, far = (find(s.lines.keys, paired(group, along, n)) for group in (shown, own))
+        near, far = (
+            graph.find(s.lines.keys, graph.paired(group, along, n)) for group in (shown, own)
+        )
         moved = (shown != own) & (near >= 0) & (far >= 0)
         near, far, x = near[moved], far[moved], x.copy()
         in_part = np.einsum("kab,kb->ka", s.placed.rotation[near], x[moved])
@@ -400,7 +387,10 @@ class GroundMotion:
         shifts = np.concatenate([np.zeros_like(axes), axes], axis=2)
         twists = np.concatenate([turns, shifts], axis=1)  # about and along x, y and z
         basis = np.zeros_like(twists)
-        of_kind = {kind: kind.axes for kind in Kind} | {Kind.SLIDES: (TX, TY), FREE: range(6)}
+        of_kind = {kind: kind.axes for kind in Kind} | {
+            Kind.SLIDES: (graph.TX, graph.TY),
+            FREE: range(6),
+        }
         for kind, chosen in of_kind.items():
             same = np.flatnonzero(self.kind == kind)
             basis[same, :, : len(chosen)] = np.swapaxes(twists[same][:, list(chosen)], 1, 2)
@@ -414,7 +404,7 @@ def plane_normals(system: System) -> FloatArray | None:
     across these, planar and fixed ones; other joints do not matter. The joint frames on the bodies
     decide alone, so it holds at every pose.
     """
-    n, codes = system.n_bodies, joint_codes(system)
+    n, codes = system.n_bodies, graph.joint_codes(system)
     normals, is_planar = model.plane_normals(n, system.joint_frames, codes, ELEMENT_TOLERANCE)
     return normals if n > 0 and is_planar else None
 
@@ -430,7 +420,7 @@ def ground_motion(system: System, keeps_points: bool = True) -> GroundMotion:
     if normals is not None:
         kind = np.full(n, Kind.PLANE, dtype=np.intp)
         return GroundMotion(kind, normals[:n], *zero, normal=normals[n])
-    if not may_have_loops_in_classes(system):
+    if not graph.may_have_loops_in_classes(system):
         return GroundMotion(np.full(n, FREE, dtype=np.intp), np.zeros((n, 3)), *zero)
     return _in_smallest_classes(displacement_classes(system), keeps_points)
 
@@ -450,7 +440,7 @@ def _in_smallest_classes(classes: Classes, keeps_points: bool) -> GroundMotion:
             continue
         links = forest.links
         at_rest = np.isin(links.part, grounded)
-        has_world = np.zeros(count(forest.label), dtype=bool)
+        has_world = np.zeros(graph.count(forest.label), dtype=bool)
         has_world[forest.label[at_rest]] = True
         element = np.flatnonzero(has_world[forest.label] & ~at_rest)
         which, group = members.groups.pairs(links.part[element])
