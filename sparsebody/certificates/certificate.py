@@ -445,8 +445,13 @@ def certify(
     sizes = []
     for one in eliminated:
         report(f"bounds of {one.member.n_bodies} bodies", n_bodies, total)
-        sizes.append(_measured(one, most, seconds))
-        n_bodies += one.member.n_bodies
+        member, bound = one.member, None
+        if one.order is not None and member.n_bodies <= most:
+            bound_of = admissible_front_bound if _is_admissible(one) else front_bound
+            bound = int(bound_of(member.pattern))
+        cost = one.largest_front, one.nnz_l, one.flops
+        sizes.append(Measured(member.n_bodies, *cost, bound, seconds(member)))
+        n_bodies += member.n_bodies
     report("", n_bodies, total)
     columns = {name: column(sizes, name) for name in ("n_bodies", *FITTED)}
     bodies = columns.pop("n_bodies")
@@ -482,16 +487,6 @@ def _name(choice: Ordering | Tree) -> str:
 
 def _is_admissible(one: Eliminated) -> bool:
     return one.order is not None and is_admissible(one.member.pattern, one.order)
-
-
-def _measured(one: Eliminated, most: int, seconds: Timer) -> Measured:
-    """Return the numbers of one member, its lower bound if it has `most` bodies at most."""
-    member, bound = one.member, None
-    if one.order is not None and member.n_bodies <= most:
-        bound_of = admissible_front_bound if _is_admissible(one) else front_bound
-        bound = int(bound_of(member.pattern))
-    cost = one.largest_front, one.nnz_l, one.flops
-    return Measured(member.n_bodies, *cost, bound, seconds(member))
 
 
 def certify_inertia(

@@ -165,15 +165,11 @@ class MjcfDocument:
             name = self.unique("body", f"{system.body_names[body]} at {system.joint_names[j]}")
             parent = ends[0] if ends[1] == body else ends[1]
             element = self._add_link(_Link(name, body, parent, j, 1.0 / (1 + n_parts[body])))
-            self._weld_copy(element, body, name)
-
-    def _weld_copy(self, element: xml.Element, body: int, name: str) -> None:
-        """Weld a copy to the original where their frames are."""
-        pair = []
-        for owner, label in ((self.elements[body], f"{name}.original"), (element, f"{name}.copy")):
-            pair.append(self.unique("site", label))
-            xml.SubElement(owner, "site", name=pair[-1])
-        self._equality("weld", f"weld of {name}", site1=pair[0], site2=pair[1])
+            pair = []  # of frames that are welded
+            for owner, what in ((self.elements[body], "original"), (element, "copy")):
+                pair.append(self.unique("site", f"{name}.{what}"))
+                xml.SubElement(owner, "site", name=pair[-1])
+            self._equality("weld", f"weld of {name}", site1=pair[0], site2=pair[1])
 
     def _add_link(self, link: _Link) -> xml.Element:
         at, parent, body = self.at, link.parent, link.body
@@ -270,7 +266,12 @@ class MjcfDocument:
                 continue
             axis = axes[frame][:, column] * (-1.0 if is_reversed else 1.0)
             joint.set("axis", numbers(at.rotation[body].T @ axis))
-            position, rate = self._scalar(j, coordinate)
+            q, v = at.coordinates[j]
+            if coordinate < 0:  # the travel of a helical joint
+                position, rate = kind.parameter * q[0], kind.parameter * v[0]
+            else:
+                first = kind.n_positions - kind.n_velocities
+                position, rate = q[first + coordinate], v[coordinate]
             joint.set("ref", numbers([position]))
             self.positions[name], self.velocities[name] = np.array([position]), np.array([rate])
         if isinstance(kind, Helical):
@@ -278,13 +279,6 @@ class MjcfDocument:
             coefficients = numbers([0.0, kind.pitch, 0.0, 0.0, 0.0])
             label = at.system.joint_names[j]
             self._equality("joint", label, joint1=slide, joint2=turn, polycoef=coefficients)
-
-    def _scalar(self, j: int, coordinate: int) -> tuple[float, float]:
-        """Return position and rate of a hinge or slide; -1 is the travel of a helical joint."""
-        kind, (q, v) = self.at.joint_types[j], self.at.coordinates[j]
-        if coordinate < 0:
-            return kind.parameter * float(q[0]), kind.parameter * float(v[0])
-        return float(q[kind.n_positions - kind.n_velocities + coordinate]), float(v[coordinate])
 
     def _part_name(self, j: int, part: Part) -> str:
         """Return the name of a joint, with the kind and coordinate where it has several parts."""

@@ -388,11 +388,6 @@ def _meshes(documents: Sequence[Document], source: str) -> list[Mesh]:
     return meshes
 
 
-def _shape(document: Document, meshes: Sequence[Mesh]) -> Any:
-    """Return a shape whose meshes may be those of the table."""
-    return _from_kind(_with_arrays(document, meshes), SHAPES, "shape")
-
-
 def _with_arrays(document: Document, meshes: Sequence[Mesh]) -> Document:
     """Return the document of a shape with the arrays that it has an index for."""
     solids, index = document.get("solids"), document.get("mesh", NO_ENTRY)
@@ -418,7 +413,9 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequ
         mechanism.add_bodies(
             [node["id"] for node in bodies],
             **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
-            shape=_made_once(shapes, lambda shape: _shape(shape, meshes)),
+            shape=_made_once(
+                shapes, lambda shape: _from_kind(_with_arrays(shape, meshes), SHAPES, "shape")
+            ),
         )
 
 

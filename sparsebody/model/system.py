@@ -238,6 +238,15 @@ class System:
         parameter[self.elastic.joint[own]] = self.elastic.parameter[own]
         return kind, parameter
 
+    @cached_property
+    def ends(self) -> tuple[IntArray, FloatArray]:
+        """Bodies (n,) and points (n, 3) from their centers, where joints and elements end."""
+        elements = [getattr(self.elastic, side)[self.elastic.joint < 0] for side in FRAMES]
+        first, second, _, first_point, _, second_point = elements
+        body = np.concatenate([self.predecessor, self.successor, first, second])
+        point = [self.predecessor_point, self.successor_point, first_point, second_point]
+        return body[body >= 0], np.concatenate(point)[body >= 0]
+
     @property
     def has_loads(self) -> bool:
         """Whether there are forces besides gravity: loads, springs, dampers, efforts, elements."""

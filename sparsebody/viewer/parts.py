@@ -115,33 +115,12 @@ class Picture:
         return {solid.key: solid for solid in solids if isinstance(solid, Mesh)}
 
     @cached_property
-    def ends(self) -> tuple[IntArray, FloatArray, IntArray]:
-        """Bodies, points and joints (-1: of an elastic element) of all ends on moving bodies."""
-        system, elastic = self.system, self.system.elastic
-        own = elastic.joint < 0
-        joints, none = np.arange(system.n_joints), np.full(int(own.sum()), -1)
-        body = np.concatenate(
-            [system.predecessor, system.successor, elastic.predecessor[own], elastic.successor[own]]
-        )
-        point = np.concatenate(
-            [
-                system.predecessor_point,
-                system.successor_point,
-                elastic.predecessor_point[own],
-                elastic.successor_point[own],
-            ]
-        )
-        joint = np.concatenate([joints, joints, none, none])
-        is_moving = body >= 0
-        return body[is_moving], point[is_moving], joint[is_moving]
-
-    @cached_property
     def body_size(self) -> FloatArray:
         """(n_bodies,) length of the bar of the same inertia, or to the farthest joint [m]."""
         system = self.system
         largest = np.linalg.eigvalsh(system.inertia)[:, -1]
         size = np.sqrt(12.0 * np.maximum(largest, 0.0) / system.mass)
-        body, point, _ = self.ends
+        body, point = system.ends
         np.maximum.at(size, body, np.linalg.norm(point, axis=1))
         return size
 
@@ -397,7 +376,7 @@ def _by_joints(picture: Picture, bodies: IntArray) -> list[Parts]:
 
 def _distinct_points(picture: Picture, is_mine: BoolArray) -> tuple[IntArray, FloatArray]:
     """Return bodies, in order, and points of their joints, each place once."""
-    body, point, _ = picture.ends
+    body, point = picture.system.ends
     body, point = body[is_mine[body]], point[is_mine[body]]
     grid = np.rint(point / (1e-5 * picture.typical_size)).astype(np.int64)
     _, index = np.unique(np.column_stack([body, grid]), axis=0, return_index=True)
