@@ -18,8 +18,14 @@ from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import ModelError, OrderingError, ShapeError, check_name
 from sparsebody.html_tables import html_facts, html_lines, html_table
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.ordering import ANY_SIZE, ORDERINGS, is_admissible, order
-from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
+from sparsebody.ordering import (
+    ALGORITHMS,
+    ANY_SIZE,
+    ORDERINGS,
+    algorithm_order,
+    is_admissible,
+    order,
+)
 from sparsebody.plots.curves import Line
 from sparsebody.progress import Report, no_report
 from sparsebody.sparse import BlockPattern, ordering_metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -199,6 +199,23 @@ def check_new(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise click.UsageError(f"{path} exists; give another --output, or --overwrite")
     existing_parent(path)
+
+
+def output_files(
+    output: Path, stem: str, kind: str, names: Sequence[str], suffix: str
+) -> list[Path]:
+    """Return a file for each name of a kind in a directory, or one; UsageError if one is too few.
+
+    Without names there is one file in any case.
+    """
+    if not output.suffix or output.is_dir():
+        return [output / f"{name}{suffix}" for name in [f"{stem}-{x}" for x in names] or [stem]]
+    if len(names) > 1:
+        raise click.UsageError(
+            f"--output {output} is one file, but there are {len(names)} {kind}s "
+            f"({', '.join(names)}); choose one with --{kind}, or give a directory"
+        )
+    return [output]
 
 
 def _new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:

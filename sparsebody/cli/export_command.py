@@ -53,7 +53,9 @@ def export(
     known = OF_MECHANISMS if motion is None else OF_TRAJECTORIES
     check_name(kind, known, f"--format of a {'mechanism' if motion is None else 'trajectory'}")
     tables = _tables(motion, table) if motion and kind in ("csv", "parquet") else []
-    files = _files(output, Path(source.name).stem, tables, known[kind])
+    if output.suffix and not output.is_dir() and output.suffix.lower() not in known[kind]:
+        raise click.UsageError(f"--output {output} must end in {' or '.join(known[kind])}")
+    files = arg.output_files(output, Path(source.name).stem, "table", tables, known[kind][0])
     for file in files:
         arg.check_new(file, overwrite)
     with warnings.catch_warnings(record=True) as left_out:
@@ -83,21 +85,6 @@ def _tables(path: Path, table: str) -> list[str]:
     with open_trajectory(path) as file:  # joints need the mechanism's file, the source
         absent = {"reactions": "joint_wrench" not in file, "joints": not file["source"].asstr()[()]}
     return [name for name in TABLES if not absent.get(name, False)]
-
-
-def _files(output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
-    """Return the paths of the files to write."""
-    if not output.suffix or output.is_dir():
-        names = [f"{stem}-{name}" for name in tables] or [stem]
-        return [output / f"{name}{suffixes[0]}" for name in names]
-    if output.suffix.lower() not in suffixes:
-        raise click.UsageError(f"--output {output} must end in {' or '.join(suffixes)}")
-    if len(tables) > 1:
-        raise click.UsageError(
-            f"--output {output} is one file, but there are {len(tables)} tables "
-            f"({', '.join(tables)}); choose one with --table, or give a directory"
-        )
-    return [output]
 
 
 def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: bool) -> None:

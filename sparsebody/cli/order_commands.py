@@ -110,7 +110,7 @@ def order(
 @arg.source_argument()
 @arg.names_option(
     "--algorithm",
-    ("ordering.literature_orders", "ALGORITHMS"),
+    ("ordering", "ALGORITHMS"),
     text="Run this one; may be repeated.  [default: all]",
 )
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")

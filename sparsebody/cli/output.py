@@ -87,12 +87,6 @@ def seconds(value: float) -> str:
     return f"{value / size:.3g} {unit}"
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return the first names, and how many there are besides."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
 def print_orderings(lines: Sequence[OrderingLine]) -> None:
     """Print work, fill-in, shape and predicted time of each ordering, then remarks on some."""
     columns: dict[str, Column] = {

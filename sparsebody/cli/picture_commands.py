@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +194,9 @@ def plot(
         except SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error
     chosen = subject.kinds(kinds)
-    files = _files(output, Path(source.name).stem, chosen, suffix)
+    if output.suffix and not output.is_dir():
+        plots.check_format(output)
+    files = arg.output_files(output, Path(source.name).stem, "kind", chosen, f".{suffix}")
     for file in files:
         arg.check_new(file, overwrite)
     figures = [subject.figure(kind) for kind in chosen]
@@ -206,16 +207,3 @@ def plot(
         out.print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
     else:
         out.echo_paths(*files)
-
-
-def _files(output: Path, stem: str, kinds: Sequence[str], suffix: str) -> list[Path]:
-    """Return where each picture goes."""
-    if not output.suffix or output.is_dir():
-        return [output / f"{stem}-{kind}.{suffix}" for kind in kinds]
-    plots.check_format(output)
-    if len(kinds) != 1:
-        raise click.UsageError(
-            f"--output {output} is one picture, but there are {len(kinds)} kinds "
-            f"({', '.join(kinds)}); choose one with --kind, or give a directory"
-        )
-    return [output]

@@ -37,7 +37,7 @@ from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS
 from sparsebody.schemas import place_in, schema_fault
-from sparsebody.writing import replaced
+from sparsebody.writing import write_text
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
@@ -95,8 +95,7 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
             for key in ("nodes", "edges")
         ]
         text = "{\n" + ",\n".join(head + lists) + "\n}\n"
-    with replaced(Path(path)) as draft:
-        draft.write_text(text, encoding="utf-8")
+    write_text(Path(path), text)
 
 
 def _line(value: Any) -> str:

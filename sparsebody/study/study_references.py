@@ -14,7 +14,7 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import largest_row_sum, saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
-from sparsebody.writing import replaced
+from sparsebody.writing import replaced, write_text
 
 TRUSTED = 1e-6  # relative error of a reference beyond which it is none
 _STATE = ("position", "orientation", "velocity")
@@ -88,8 +88,7 @@ def give_up_reference(case: Case, folder: Path, reason: str) -> None:
     """Store that there is none, and why."""
     target = reference_file(case, folder).with_suffix(".missing")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(target) as draft:
-        draft.write_text(reason, encoding="utf-8")
+    write_text(target, reason)
 
 
 def forget_missing(folder: Path) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsebody.arrays import FloatArray
-from sparsebody.writing import replaced
+from sparsebody.writing import write_text
 
 FORMAT = "sparsebody page 1"
 _LAST_LEVEL = 65535  # of 16 bits
@@ -147,10 +147,7 @@ class Page:
 
     def save(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; OutputError if the file cannot be written."""
-        path = Path(path)
-        with replaced(path) as draft:
-            draft.write_text(self.html, encoding="utf-8")
-        return path
+        return write_text(Path(path), self.html)
 
     def _repr_html_(self) -> str:
         style = "width: 100%; border: 0; border-radius: 6px"

@@ -21,8 +21,7 @@ from sparsebody.certificates.certificate import (
 )
 from sparsebody.certificates.eliminations import elimination_graph
 from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
-from sparsebody.ordering import order
-from sparsebody.ordering.literature_orders import algorithm_order
+from sparsebody.ordering import algorithm_order, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.families import Family
