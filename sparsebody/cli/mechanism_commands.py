@@ -13,7 +13,6 @@ import sparsebody as sb
 from sparsebody import analysis, model, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.html_tables import few
 
 if TYPE_CHECKING:
     from sparsebody.analysis.inspection import Inspection
@@ -178,7 +177,7 @@ def _freedoms(inspection: Inspection) -> str:
     if not inspection.reduced_bodies:
         return "6 a body"
     kinds = [f"{name} ({count})" for name, count in inspection.reduced_bodies.items()]
-    return f"6 a body, but fewer about the world: {few(kinds)}"
+    return f"6 a body, but fewer about the world: {out.listed(kinds)}"
 
 
 def _subgroups(inspection: Inspection) -> dict[str, str]:
@@ -196,7 +195,7 @@ def _redundancy(inspection: Inspection) -> str:
         return "0"
     joints = [f"{name} ({count})" for name, count in inspection.redundant_joints.items()]
     certainty = "certain" if inspection.certain else f"NOT certain: {inspection.redundancy_doubt}"
-    return f"{inspection.redundant_rows}, {certainty}; left out at {few(joints)}"
+    return f"{inspection.redundant_rows}, {certainty}; left out at {out.listed(joints)}"
 
 
 def _generic(inspection: Inspection) -> dict[str, str]:
@@ -230,5 +229,5 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
         others = " or ".join(map(str, loops.nearby_mobilities))
         facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
     if loops.configurations is not None:
-        facts["configurations"] = f"{loops.configurations} found with {few(loops.held)} held"
+        facts["configurations"] = f"{loops.configurations} found with {out.listed(loops.held)} held"
     return facts

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sparsebody.analysis.order_comparison import OrderingLine
 
 
+_FEW = 6  # names that are listed
+
+
 def print_json(document: Any) -> None:
     """Print one JSON document; what is not finite becomes null."""
     click.echo(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False))
@@ -85,6 +88,12 @@ def seconds(value: float) -> str:
         return "-"
     unit, size = ("s", 1.0) if value >= 1.0 else ("ms", 1e-3) if value >= 1e-3 else ("us", 1e-6)
     return f"{value / size:.3g} {unit}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many there are besides."""
+    shown = ", ".join(names[:_FEW])
+    return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW} more"
 
 
 def print_orderings(lines: Sequence[OrderingLine]) -> None:
