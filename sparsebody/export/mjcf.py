@@ -152,14 +152,8 @@ class MjcfDocument:
         for name in system.body_names:
             self.unique("body", name)
         for body in tree.order.tolist():
-            link = _Link(
-                system.body_names[body],
-                body,
-                int(tree.parent[body]),
-                int(tree.joint[body]),
-                1.0 / (1 + n_parts[body]),
-            )
-            self.elements[body] = self._add_link(link)
+            name, ends = system.body_names[body], (int(tree.parent[body]), int(tree.joint[body]))
+            self.elements[body] = self._add_link(_Link(name, body, *ends, 1 / (1 + n_parts[body])))
         for j, body in self.copied.items():
             ends = int(system.predecessor[j]), int(system.successor[j])
             name = self.unique("body", f"{system.body_names[body]} at {system.joint_names[j]}")

@@ -20,7 +20,7 @@ from sparsebody.model.columns import (
     shown,
     vector,
 )
-from sparsebody.model.elasticity import check_joints, row_matrices
+from sparsebody.model.elasticity import row_matrices, split
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
@@ -139,9 +139,37 @@ def joint_columns(
         row_matrices(names, types, type_index, compliance, "compliance"),
         row_matrices(names, types, type_index, damping, "damping"),
     )
-    check_joints(names, types, type_index, *matrices, time_functions)
     first, second = frames
-    return JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
+    columns = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
+    _check_compliances(names, columns)
+    return columns
+
+
+def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
+    """Raise ModelError unless all joints can be compliant as given."""
+    index, compliance, damping = joints.type_index, joints.compliance, joints.damping
+    if len(index) == 0 or not (compliance.any() or damping.any()):
+        return
+    first = np.unique(index, return_index=True)[1].tolist()  # others are as these
+    is_same = compliance.strides[0] == damping.strides[0] == 0
+    seen: set[Any] = set()
+    for j in sorted({*first, *joints.prescribed}) if is_same else range(len(index)):
+        who = f"joint {names[j]!r}"
+        is_compliant = compliance[j].any()
+        if damping[j].any() and not is_compliant:
+            raise ModelError(
+                f"{who}: has a damping, but its rows are rigid; give them a compliance, or add a "
+                "damper to a coordinate by add_joint_force"
+            )
+        if is_compliant and j in joints.prescribed:
+            raise ModelError(
+                f"{who}: has a compliance and a prescribed coordinate; prescribe it at a rigid "
+                "joint to a small body between the two"
+            )
+        key = int(index[j]), compliance[j].tobytes(), damping[j].tobytes()
+        if is_compliant and key not in seen:
+            split(who, joints.type_of(j), compliance[j], damping[j])
+            seen.add(key)
 
 
 def distinct_types(

@@ -16,7 +16,7 @@ from sparsebody.model.robots.robot_joints import Coordinate
 
 @dataclass(frozen=True)
 class AffineForce:
-    """tau = constant - stiffness (q - rest) - damping qd, on a hinge or slide of the file."""
+    """constant - stiffness (q - rest) - damping qd, on a hinge, slide or tendon of the file."""
 
     constant: float = 0.0
     stiffness: float = 0.0
@@ -80,7 +80,7 @@ def _forces(
             note_control(source, actuator)
         elif _transmission(source, actuator) == "tendon" and joint in source.two_point_tendons:
             force = _actuator_force(source, actuator, _control(source, actuator))
-            add_tendon_force(mechanism, source, joint, name, **vars(force))
+            add_tendon_force(mechanism, source, joint, name, force)
             note_control(source, actuator)
         elif not _is_on_joint(source, actuator) or joint not in coordinates:
             source.note("actuators left out (not an affine force on one joint)", repr(name))
@@ -223,22 +223,14 @@ def add_tendon_springs(mechanism: Mechanism, source: RobotSource) -> None:
         if stiffness or damping:
             rest = float(model.tendon_lengthspring[tendon, 0])
             name = source.label("tendon", tendon)
-            spring = {"stiffness": stiffness, "damping": damping, "rest": rest}
-            add_tendon_force(mechanism, source, tendon, name, **spring)
+            spring = AffineForce(stiffness=stiffness, damping=damping, rest=rest)
+            add_tendon_force(mechanism, source, tendon, name, spring)
 
 
 def add_tendon_force(
-    mechanism: Mechanism,
-    source: RobotSource,
-    tendon: int,
-    name: str,
-    *,
-    constant: float = 0.0,
-    stiffness: float = 0.0,
-    damping: float = 0.0,
-    rest: float = 0.0,
+    mechanism: Mechanism, source: RobotSource, tendon: int, name: str, force: AffineForce
 ) -> None:
-    """Add the force constant - stiffness (l - rest) - damping dl/dt along a straight tendon."""
+    """Add a force along a straight tendon, a function of its length."""
     (first, start), (second, end) = _ends(source, tendon)
     if first == second:  # it moves nothing
         return
@@ -248,10 +240,10 @@ def add_tendon_force(
         second,
         first_point=start.origin,
         second_point=end.origin,
-        stiffness=stiffness,
-        rest_length=rest,
-        damping=damping,
-        effort=constant,
+        stiffness=force.stiffness,
+        rest_length=force.rest,
+        damping=force.damping,
+        effort=force.constant,
     )
 
 
