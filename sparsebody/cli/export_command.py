@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -12,8 +11,8 @@ from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.errors import ModelWarning, check_name
 
-OF_TRAJECTORIES: Final = {"vtk": (".vtkhdf",), "csv": (".csv",), "parquet": (".parquet",)}
-OF_MECHANISMS: Final = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json",)}
+OF_TRAJECTORIES = {"vtk": (".vtkhdf",), "csv": (".csv",), "parquet": (".parquet",)}
+OF_MECHANISMS = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json",)}
 
 
 @click.command()

@@ -53,14 +53,10 @@ class PosedMechanism:
         return np.concatenate([self.state.position, np.zeros((1, 3))])
 
     @cached_property
-    def local_center(self) -> FloatArray:
-        """(n_bodies + 1, 3) the same in the users' body frames [m]."""
-        return np.concatenate([self.system.center_of_mass, np.zeros((1, 3))])
-
-    @cached_property
     def origin(self) -> FloatArray:
         """(n_bodies + 1, 3) origins of the users' body frames in the world [m]."""
-        return self.center - np.einsum("nij,nj->ni", self.rotation, self.local_center)
+        local = np.concatenate([self.system.center_of_mass, np.zeros((1, 3))])
+        return self.center - np.einsum("nij,nj->ni", self.rotation, local)
 
     @cached_property
     def twist(self) -> FloatArray:

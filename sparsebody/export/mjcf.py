@@ -8,7 +8,6 @@ both have a share of the inertia, so that the motion is the same.
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 from xml.etree import ElementTree as xml
 
 import numpy as np
@@ -30,15 +29,15 @@ from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, Helical
 
-KEYFRAME: Final = "initial"
-LEAST_VERTICES: Final = 4  # of a mesh that MuJoCo reads
-DEEPEST: Final = 490  # bodies within each other; MuJoCo's reader ends at 500 elements
-WHOLE: Final = "0 0 0 1 0 0 0"  # a relative pose
+KEYFRAME = "initial"
+LEAST_VERTICES = 4  # of a mesh that MuJoCo reads
+DEEPEST = 490  # bodies within each other; MuJoCo's reader ends at 500 elements
+WHOLE = "0 0 0 1 0 0 0"  # a relative pose
 
 # The joints of MJCF that make one of ours, from the predecessor outwards: their kind, the frame
 # and the axis along which they move (balls have none), and the velocity coordinate that they are.
 Part = tuple[str, str, int, int]
-PARTS: Final[dict[str, tuple[Part, ...]]] = {
+PARTS: dict[str, tuple[Part, ...]] = {
     "fixed": (),
     "revolute": (("hinge", "S", 2, 0),),
     "prismatic": (("slide", "S", 2, 0),),
@@ -52,8 +51,8 @@ PARTS: Final[dict[str, tuple[Part, ...]]] = {
 }
 # Which joints the tree takes first: those that no equality constraint can be.
 _FIRST, _LIKE_OTHERS = 1, 2
-EQUALITIES: Final = {"revolute": 3, "spherical": 4}  # cost of joints that may be one
-WITHOUT_JOINT: Final = ("free", "constant-distance")
+EQUALITIES = {"revolute": 3, "spherical": 4}  # cost of joints that may be one
+WITHOUT_JOINT = ("free", "constant-distance")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +83,9 @@ def parquet_table(path: Path, units: tables.Units) -> Iterator[Write]:
         yield write
 
 
-TABLE_FILES: Final = {".csv": csv_table, ".parquet": parquet_table}
-VTK_SUFFIX: Final = ".vtkhdf"
-SUFFIXES: Final = (VTK_SUFFIX, *TABLE_FILES)
+TABLE_FILES = {".csv": csv_table, ".parquet": parquet_table}
+VTK_SUFFIX = ".vtkhdf"
+SUFFIXES = (VTK_SUFFIX, *TABLE_FILES)
 
 
 def export_trajectory(

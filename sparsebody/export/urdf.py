@@ -1,7 +1,6 @@
 """URDF: a tree of links and joints, joint coordinates zero at the exported pose."""
 
 from dataclasses import dataclass, field
-from typing import Final
 from xml.etree import ElementTree as xml
 
 import numpy as np
@@ -13,14 +12,14 @@ from sparsebody.export.body_tree import NEVER, Notes, PosedMechanism, body_tree,
 from sparsebody.model.bodies import Box, Cylinder, Mesh, solids_of
 from sparsebody.model.forces import JointForce
 
-URDF_TYPES: Final = {
+URDF_TYPES = {
     "fixed": "fixed",
     "revolute": "continuous",
     "prismatic": "prismatic",
     "planar": "planar",
 }
-FAR: Final = 1e6  # [m, N, m/s] limits of a prismatic joint, which must have some
-ROOT: Final = "world"
+FAR = 1e6  # [m, N, m/s] limits of a prismatic joint, which must have some
+ROOT = "world"
 
 
 Pose = tuple[FloatArray, FloatArray]  # axes and origin in the world

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import h5py
 import numpy as np
@@ -24,10 +24,10 @@ from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.simulation.trajectory_files import hdf5_errors
 from sparsebody.simulation.trajectory_tables import world_velocities
 
-VERSION: Final = (2, 1)
-NAMES: Final = "sparsebody"  # the group with the names, beside VTK's own
-_KINDS_OF_CELLS: Final = ("Vertices", "Lines", "Polygons", "Strips")
-_CURVE_POINTS: Final = 17  # of a beam
+VERSION = (2, 1)
+NAMES = "sparsebody"  # the group with the names, beside VTK's own
+_KINDS_OF_CELLS = ("Vertices", "Lines", "Polygons", "Strips")
+_CURVE_POINTS = 17  # of a beam
 
 Moving = Mapping[str, FloatArray]  # point data of one block, (n_records, n_points, ...)
 

@@ -6,11 +6,10 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsebody import spatial
 from sparsebody._core import model
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray, check_finite, numbers
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, NDArray, check_finite, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray, model_array, numbers
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, NDArray, model_array, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, NDArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BodyColumns, Frames, rotations, unit_quaternions
 from sparsebody.model.columns import distinct

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray, NDArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.html_tables import counted, few, html_facts, largest_norm, lengths
 from sparsebody.model.columns import ObjectArray

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, NDArray
 from sparsebody.writing import write_text
 
 FORMAT = "sparsebody page 1"
