@@ -72,7 +72,19 @@ def view(
     """  # noqa: D301 (a backspace keeps click from filling the lines)
     drawn = {kind: pictures.pop(kind) for kind in ("png", "gif", "mp4")}
     drawn = {kind: path for kind, path in drawn.items() if path is not None}
-    _check_options(drawn, shows_order, ordering, color, pictures)
+    if color is not None and color not in viewer.COLORS:
+        known = ", ".join(viewer.COLORS)
+        raise click.BadParameter(f"{color!r} is none of {known}", param_hint="'--color'")
+    if shows_order and (drawn or color):
+        raise click.UsageError("--order shows a page of its own, without --color and pictures")
+    if ordering != "auto" and not shows_order:
+        raise click.UsageError("--ordering is for --order")
+    if pictures["time"] is not None and "png" not in drawn:
+        raise click.UsageError("--time is for --png")
+    for kind, path in drawn.items():
+        if path.suffix.lower() != f".{kind}":
+            raise click.UsageError(f"--{kind} {path}: the name must end in .{kind}")
+        viewer.check_drawable(path)
     name = Path(source.name).stem + ("-order" if shows_order else "")
     file = output or (None if drawn and not opens else Path(f"{name}.html"))
     if file is not None and output is None:
@@ -84,8 +96,7 @@ def view(
         page = viewer.order_page(subject, ordering)
     else:
         page = viewer.page_of(subject, color=color, n_frames=frames)
-    for kind, path in drawn.items():
-        _draw(page, subject, kind, path, pictures)
+    _draw(page, subject, drawn, **pictures)
     if file is not None:
         page.save(file)
     files = [path for path in (file, *drawn.values()) if path is not None]
@@ -95,29 +106,6 @@ def view(
         out.echo_paths(*files)
     if opens and file is not None:
         webbrowser.open(file.resolve().as_uri())
-
-
-def _check_options(
-    drawn: dict[str, Path],
-    shows_order: bool,
-    ordering: str,
-    color: str | None,
-    look: dict[str, Any],
-) -> None:
-    """Refuse what makes no sense before anything is read."""
-    if color is not None and color not in viewer.COLORS:
-        known = ", ".join(viewer.COLORS)
-        raise click.BadParameter(f"{color!r} is none of {known}", param_hint="'--color'")
-    if shows_order and (drawn or color):
-        raise click.UsageError("--order shows a page of its own, without --color and pictures")
-    if ordering != "auto" and not shows_order:
-        raise click.UsageError("--ordering is for --order")
-    if look["time"] is not None and "png" not in drawn:
-        raise click.UsageError("--time is for --png")
-    for kind, path in drawn.items():
-        if path.suffix.lower() != f".{kind}":
-            raise click.UsageError(f"--{kind} {path}: the name must end in .{kind}")
-        viewer.check_drawable(path)
 
 
 def _subject(source: arg.Source, recover: bool) -> sb.Trajectory | sb.Mechanism:
@@ -131,24 +119,21 @@ def _subject(source: arg.Source, recover: bool) -> sb.Trajectory | sb.Mechanism:
 
 
 def _draw(
-    page: viewer.Page,
-    subject: sb.Trajectory | sb.Mechanism,
-    kind: str,
-    path: Path,
-    options: dict[str, Any],
+    page: viewer.Page, subject: sb.Trajectory | sb.Mechanism, drawn: dict[str, Path], **options: Any
 ) -> None:
-    """Draw a picture or a film."""
+    """Draw a picture and films."""
     width, height = options["size"]
     look = {"width": width, "height": height, "view": options["view"], "theme": options["theme"]}
     look |= {"forces": "on"} if options["reactions"] else {}
-    if kind == "png":
-        viewer.save_picture(page, path, options["time"], **look)
-        return
-    if not isinstance(subject, sb.Trajectory):
-        raise click.UsageError(f"--{kind} is for motions; give a trajectory (.h5)")
-    n = max(2, round(_FRAMES_PER_SECOND * options["duration"]))
-    times = viewer.film_times(float(subject.time[0]), float(subject.time[-1]), n)
-    viewer.save_film(page, path, times, _FRAMES_PER_SECOND, **look)
+    for kind, path in drawn.items():
+        if kind == "png":
+            viewer.save_picture(page, path, options["time"], **look)
+            continue
+        if not isinstance(subject, sb.Trajectory):
+            raise click.UsageError(f"--{kind} is for motions; give a trajectory (.h5)")
+        n = max(2, round(_FRAMES_PER_SECOND * options["duration"]))
+        times = viewer.film_times(float(subject.time[0]), float(subject.time[-1]), n)
+        viewer.save_film(page, path, times, _FRAMES_PER_SECOND, **look)
 
 
 # ---- figures ----------------------------------------------------------------------------------

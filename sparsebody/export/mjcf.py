@@ -15,16 +15,8 @@ import numpy as np
 from sparsebody import spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.export.body_tree import (
-    NEVER,
-    BodyTree,
-    Notes,
-    PosedMechanism,
-    body_tree,
-    is_constant,
-    numbers,
-    value_at,
-)
+from sparsebody.export import body_tree as trees
+from sparsebody.export.body_tree import Notes, PosedMechanism, is_constant, numbers, value_at
 from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, Helical
@@ -93,15 +85,15 @@ class MjcfDocument:
     # ---- what is where --------------------------------------------------------------------------
 
     @cached_property
-    def tree(self) -> BodyTree:
+    def tree(self) -> trees.BodyTree:
         """The tree of bodies; joints that act or are held stay in it where they can."""
         at, system = self.at, self.at.system
         cost = np.array([EQUALITIES.get(kind.name, _LIKE_OTHERS) for kind in at.joint_types])
         names = [kind.name for kind in at.joint_types]
         cost[system.coordinates.joint] = _LIKE_OTHERS
         cost[[name == "fixed" for name in names]] = _FIRST
-        cost[[name in WITHOUT_JOINT for name in names]] = NEVER
-        tree = body_tree(system, cost.astype(np.intp))
+        cost[[name in WITHOUT_JOINT for name in names]] = trees.NEVER
+        tree = trees.body_tree(system, cost.astype(np.intp))
         if tree.depth.max(initial=0) > DEEPEST:
             deep = system.body_names[int(np.argmax(tree.depth))]
             raise ModelError(

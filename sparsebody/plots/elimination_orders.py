@@ -1,6 +1,6 @@
 """Elimination orders: on the graph, their trees and costs, patterns of matrices in them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -193,9 +193,9 @@ def plot_spy(pattern: BlockPattern, order: IntArray, name: str, title: str = "")
     n, n_panels = pattern.n_rows, 3 if pattern.n_rows > 2 * _CLOSE_UP else 2
     figure = Figure(figsize=(2.6 * n_panels + 0.2, 3.55))
     panels = figure.subplots(1, n_panels)
-    orders = [("as numbered", np.arange(pattern.n_blocks, dtype=np.intp)), (name, order)]
+    orders = {"as numbered": np.arange(pattern.n_blocks, dtype=np.intp), name: order}
     costs = "nnz(L) = {0.nnz_l:,}, bandwidth {0.scalar_bandwidth:,}"
-    spots = _draw_orders(figure, panels, pattern, orders, costs, title)
+    spots = _draw_orders(figure, pattern, orders, costs, title)
     if n_panels == 3:  # a window in the middle of the order, where it is typical
         first = (n - _CLOSE_UP) // 2
         _draw_window(panels[2], spots[-1], first, first + _CLOSE_UP)
@@ -213,7 +213,7 @@ def plot_orders(pattern: BlockPattern, orders: Mapping[str, IntArray], title: st
     n_lines = -(-len(orders) // n_columns)
     figure = Figure(figsize=(2.1 * n_columns + 0.2, 2.55 * n_lines + 0.7))
     panels = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
-    _draw_orders(figure, panels, pattern, orders.items(), "{.flops:,.3g} flops", title)
+    _draw_orders(figure, pattern, orders, "{.flops:,.3g} flops", title)
     for axes in panels[len(orders) :]:
         axes.set_visible(False)
     return figure
@@ -243,16 +243,11 @@ def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
 
 
 def _draw_orders(
-    figure: Figure,
-    panels: Iterable[Axes],
-    pattern: BlockPattern,
-    orders: Iterable[tuple[str, IntArray]],
-    costs: str,
-    title: str,
+    figure: Figure, pattern: BlockPattern, orders: Mapping[str, IntArray], costs: str, title: str
 ) -> list[Spots]:
     """Draw the matrix in each order, with `costs`, a format of its metrics, below its name."""
     drawn = []
-    for axes, (name, order) in zip(panels, orders, strict=False):
+    for axes, (name, order) in zip(figure.axes, orders.items(), strict=False):
         metrics = elimination_tree.ordering_metrics(pattern, order)
         drawn.append(_spots(pattern, order, metrics))
         _draw_window(axes, drawn[-1], 0, pattern.n_rows)

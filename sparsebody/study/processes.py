@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -61,7 +62,7 @@ def isolated(
     receiver, sender = _context.Pipe(duplex=False)
     with receiver, tempfile.NamedTemporaryFile() as output:
         with sender:
-            process = _started((work, arguments, megabytes, sender, output.name))
+            process = _started((partial(work, *arguments), megabytes, sender, output.name))
         try:
             return _received(receiver, process, seconds, output)
         finally:
@@ -119,13 +120,7 @@ def _stop(process: BaseProcess) -> None:
 # ---- in the process ---------------------------------------------------------------------------
 
 
-def _run(
-    work: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    megabytes: float,
-    sender: Connection,
-    output: str,
-) -> None:
+def _run(work: Callable[[], Any], megabytes: float, sender: Connection, output: str) -> None:
     """Work, send the result and end; what engines print goes to a file."""
     try:
         os.setsid()
@@ -138,7 +133,7 @@ def _run(
         most = int(((used if used == used else 0.0) + megabytes) * 1e6)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         try:
-            answer = {"result": work(*arguments)}
+            answer = {"result": work()}
         except Exception as error:  # any engine, any exception
             message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_MESSAGE]
             answer = {"status": _status(error), "message": message}

@@ -6,7 +6,7 @@ joint, plates between three and more coplanar joints, or boxes of the same inert
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model import JOINT_TYPES, Box, Cylinder, Mesh, Polyline, State, System
-from sparsebody.model.bodies import Color, Shape, Solid, all_axes, solids_of
+from sparsebody.model.bodies import Shape, Solid, all_axes, solids_of
 
 _PLANAR = 1e-6  # least over largest spread of joints that still make a plate
 _SAME_AXIS = 1.0 - 1e-9  # largest eigenvalue of the mean of z z' of parallel axes
@@ -63,32 +63,18 @@ class Parts:
 
     @staticmethod
     def of(
-        kind: int,
-        body: IntArray,
-        frame: FloatArray,
-        role: Role = Role.BODY,
-        owner: Any = None,
-        color: Color | None = None,
+        kind: int, body: IntArray, frame: FloatArray, role: Role = Role.BODY, owner: Any = None
     ) -> "Parts":
-        """Return parts of one kind; `owner`: default the bodies."""
-        n = len(body)
-        owners = body if owner is None else owner
-        same = (np.full(n, value, dtype=np.intp) for value in (kind, int(role), _packed(color)))
+        """Return parts of one kind, of the page's color; `owner`: default the bodies."""
+        same = (np.full(len(body), value, dtype=np.intp) for value in (kind, int(role), -1))
         kinds, roles, colors = same
-        return Parts(kinds, body, frame, roles, owners, colors)
+        return Parts(kinds, body, frame, roles, body if owner is None else owner, colors)
 
     @staticmethod
     def joined(parts: "Iterable[Parts]") -> "Parts":
         """Return all parts in turn."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Parts(*map(np.concatenate, columns))
-
-
-def _packed(color: Color | None) -> int:
-    """Return a color as one number, -1 for none."""
-    if color is None:
-        return -1
-    return sum(round(255.0 * part) << shift for part, shift in zip(color, (16, 8, 0), strict=True))
 
 
 def framed(rotation: FloatArray, sizes: FloatArray, origin: FloatArray) -> FloatArray:
@@ -242,7 +228,11 @@ def _solid(picture: Picture, solid: Solid, bodies: IntArray, center: FloatArray)
     else:
         sizes = np.full(3, solid.radius)
     frame = framed(rotation[None], sizes[None], origin - center)
-    return Parts.of(kind, bodies, frame, color=solid.color)
+    parts = Parts.of(kind, bodies, frame)
+    if solid.color is None:
+        return parts
+    red, green, blue = (round(255.0 * part) for part in solid.color)
+    return replace(parts, color=np.full_like(parts.color, (red << 16) + (green << 8) + blue))
 
 
 def mesh_box(mesh: Mesh) -> tuple[FloatArray, FloatArray]:
@@ -299,27 +289,23 @@ def _polyline(picture: Picture, points: FloatArray, bodies: IntArray) -> list[Pa
         spread, axes = np.linalg.eigh(corners.T @ corners)
         if spread[0] <= _PLANAR**2 * spread[2]:
             middle = points[:-1].mean(axis=0) - center
-            thick = picture.thickness[bodies]
-            normal = np.broadcast_to(axes[:, 0], middle.shape)
+            across = picture.thickness[bodies][:, None] * axes[:, 0]
             sides = [(corners[i], corners[(i + 1) % n]) for i in range(n)]
-            return [_triangles(bodies, middle, a, b, normal, thick) for a, b in sides]
+            return [_triangles(bodies, middle, a, b, across) for a, b in sides]
     lines = [(points[i] - center, points[i + 1] - center) for i in range(n)]
     stays = _stays(picture, bodies, Polyline(tuple(map(tuple, points))))
     return [*(_links(picture, bodies, start, end) for start, end in lines), stays]
 
 
 def _triangles(
-    bodies: IntArray,
-    middle: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    normal: FloatArray,
-    thickness: FloatArray,
+    bodies: IntArray, middle: FloatArray, first: FloatArray, second: FloatArray, across: FloatArray
 ) -> Parts:
-    """Return triangular pieces of plates: from a middle to two corners, given from there."""
+    """Return triangular pieces of plates: from a middle to two corners, given from there.
+
+    `across`: the normals, as long as the plates are thick.
+    """
     frame = np.empty((len(bodies), 3, 4))
-    frame[:, :, 0], frame[:, :, 1] = first, second
-    frame[:, :, 2], frame[:, :, 3] = normal * thickness[:, None], middle
+    frame[:, :, 0], frame[:, :, 1], frame[:, :, 2], frame[:, :, 3] = first, second, across, middle
     return Parts.of(Kind.PRISM, bodies, frame)
 
 
@@ -409,9 +395,9 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     star = ~is_plate[body]
     links = _links(picture, body[star], middle[body[star]], point[star])
     body, arm = body[~star], arm[~star]
-    across, normal = axes[body, :, 2], axes[body, :, 0]
-    up = np.cross(normal, across)
-    angle = np.arctan2(np.sum(arm * up, axis=1), np.sum(arm * across, axis=1))
+    along, normal = axes[body, :, 2], axes[body, :, 0]
+    up = np.cross(normal, along)
+    angle = np.arctan2(np.sum(arm * up, axis=1), np.sum(arm * along, axis=1))
     order = np.lexsort((angle, body))
     body, arm, normal = body[order], arm[order], normal[order]
     following = np.arange(1, len(body) + 1)
@@ -421,8 +407,8 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     following[is_last] = first[is_last]
     thick = 0.6 * picture.thickness[body]
     shift = picture.hinge_axis[body] * (1.1 * thick * picture.layer[body])[:, None]
-    plates = _triangles(body, middle[body] + shift, arm, arm[following], normal, thick)
-    return [links, plates]
+    across = thick[:, None] * normal
+    return [links, _triangles(body, middle[body] + shift, arm, arm[following], across)]
 
 
 # ---- joints -----------------------------------------------------------------------------------
