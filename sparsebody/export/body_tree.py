@@ -171,14 +171,10 @@ class Notes:
             names = (at.system.joint_names[j] for j in soft)
             self.add("compliant joints are rigid in the file", *names)
 
-    def texts(self) -> list[str]:
-        """Return one message per reason."""
-        return [f"{reason}: {', '.join(items)}" for reason, items in self._items.items()]
-
     def warn(self, path: object) -> None:
         """Warn once for each reason."""
-        for text in self.texts():
-            warn_user(f"{path}: {text}", ModelWarning)
+        for reason, items in self._items.items():
+            warn_user(f"{path}: {reason}: {', '.join(items)}", ModelWarning)
 
 
 def is_constant(function: float | TimeFunction) -> bool:

@@ -165,10 +165,13 @@ class MjcfDocument:
             to_parent = spatial.quaternion_conjugate(at.state.orientation[parent])
             turn = spatial.quaternion_product(to_parent, turn)
         element.set("quat", numbers(turn))
-        if link.joint < 0:
-            self._add_free_joint(element, link)
-        else:
+        if link.joint >= 0:
             self._add_joint(element, link)
+        else:
+            name, state = self.unique("joint", f"free motion of {link.name}"), at.state
+            xml.SubElement(element, "freejoint", name=name)
+            self.positions[name] = np.concatenate([at.origin[body], state.orientation[body]])
+            self.velocities[name] = np.concatenate([at.twist[body, 1], state.velocity[body, :3]])
         self._add_inertia(element, link)
         shape = at.mechanism.body(at.system.body_names[body]).shape
         for solid in solids_of(shape) if link.name == at.system.body_names[body] else ():
@@ -222,13 +225,6 @@ class MjcfDocument:
             mass=numbers([link.share * system.mass[body]]),
             diaginertia=numbers(moments),
         )
-
-    def _add_free_joint(self, element: xml.Element, link: _Link) -> None:
-        at, body, name = self.at, link.body, self.unique("joint", f"free motion of {link.name}")
-        xml.SubElement(element, "freejoint", name=name)
-        self.positions[name] = np.concatenate([at.origin[body], at.state.orientation[body]])
-        angular = at.state.velocity[body, :3]
-        self.velocities[name] = np.concatenate([at.twist[body, 1], angular])
 
     def _add_joint(self, element: xml.Element, link: _Link) -> None:
         """Add the parts of a joint, from the parent outwards."""

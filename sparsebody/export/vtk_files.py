@@ -32,32 +32,31 @@ _CURVE_POINTS = 17  # of a beam
 Moving = Mapping[str, FloatArray]  # point data of one block, (n_records, n_points, ...)
 
 
+@dataclass(eq=False)
 class _Block:
     """One polydata of the collection, with the same cells at all steps."""
 
-    def __init__(
-        self,
-        group: h5py.Group,
-        index: int,
-        times: int,
-        cells: Mapping[str, tuple[IntArray, IntArray]],
-        fixed: Mapping[str, Any],
-        shapes: Mapping[str, tuple[int, ...]],
-        n_points: int,
-    ) -> None:
-        self._n, self._done = n_points, 0
+    group: h5py.Group
+    times: int
+    n_points: int
+    cells: Mapping[str, tuple[IntArray, IntArray]]
+    fixed: Mapping[str, Any]  # data of points that stay
+    shapes: Mapping[str, tuple[int, ...]]  # of those that move
+
+    def __post_init__(self) -> None:
+        group, times, n_points, shapes = self.group, self.times, self.n_points, self.shapes
+        self._done = 0
         _set_type(group, "PolyData")
-        group.attrs["Index"] = index
         group["NumberOfPoints"] = np.full(times, n_points)
         group.create_dataset("Points", (times * n_points, 3), "f8")
         for kind in _KINDS_OF_CELLS:
-            offsets, connectivity = cells.get(kind, (np.zeros(1, int), np.zeros(0, int)))
+            offsets, connectivity = self.cells.get(kind, (np.zeros(1, int), np.zeros(0, int)))
             topology = group.create_group(kind)
             topology["NumberOfCells"] = np.full(times, len(offsets) - 1)
             topology["NumberOfConnectivityIds"] = np.full(times, len(connectivity))
             topology["Offsets"], topology["Connectivity"] = offsets, connectivity
         data = group.create_group("PointData")
-        for name, values in fixed.items():
+        for name, values in self.fixed.items():
             data[name] = values
         for name, shape in shapes.items():
             data.create_dataset(name, (times * n_points, *shape), "f8")
@@ -71,19 +70,19 @@ class _Block:
         nothing = np.zeros((times, len(_KINDS_OF_CELLS)), dtype=int)
         steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = nothing
         offsets = steps.create_group("PointDataOffsets")
-        for name in (*fixed, *shapes):
+        for name in (*self.fixed, *shapes):
             offsets[name] = n_points * np.arange(times) * (name in shapes)
         self._values = steps["Values"]
 
     def append(self, time: FloatArray, points: FloatArray, moving: Moving) -> None:
         """Write points (n_records, n_points, 3) and what moves with them."""
         n, first = len(time), self._done
-        rows = slice(first * self._n, (first + n) * self._n)
+        rows = slice(first * self.n_points, (first + n) * self.n_points)
         self._values[first : first + n] = time
-        if self._n:
+        if self.n_points:
             self._points[rows] = points.reshape(-1, 3)
             for name, values in moving.items():
-                self._data[name][rows] = values.reshape(n * self._n, *values.shape[2:])
+                self._data[name][rows] = values.reshape(n * self.n_points, *values.shape[2:])
         self._done += n
 
 
@@ -109,7 +108,6 @@ class VtkFile:
         self._root = self._file.create_group("VTKHDF", track_order=True)
         _set_type(self._root, "PartitionedDataSetCollection")
         self._assembly = self._root.create_group("Assembly", track_order=True)
-        self._n_blocks = 0
         run, names = self.first, self._file.create_group(NAMES)
         text = h5py.string_dtype()
         names.create_dataset("body_names", data=list(run.body_names), dtype=text)
@@ -128,10 +126,9 @@ class VtkFile:
 
     def _block(self, name: str, **content: Any) -> _Block:
         group = self._root.create_group(name)
+        group.attrs["Index"] = len(self._assembly)
         self._assembly[name] = h5py.SoftLink(f"/VTKHDF/{name}")
-        block = _Block(group, self._n_blocks, self.n, **content)
-        self._n_blocks += 1
-        return block
+        return _Block(group, self.n, **content)
 
     def _body_block(self) -> _Block:
         n, system = len(self.first.body_names), self.system

@@ -31,6 +31,7 @@ PLAIN_COLUMNS = (
     *("compliance", "damping"),
 )
 Motion = Mapping[int, float | TimeFunction] | float | TimeFunction | None
+Poses = Sequence[tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,18 +257,14 @@ def frames_of_bodies(
 
 
 def frames_of_world(
-    what: str,
-    names: Sequence[str],
-    poses: Sequence[tuple[FloatArray, FloatArray]],
-    point: ArrayLike,
-    axis: ArrayLike | None,
-    x_axis: ArrayLike | None,
+    what: str, names: Sequence[str], poses: Poses, point: ArrayLike, *axes_given: ArrayLike | None
 ) -> tuple[Frames, ...]:
     """Return joint frames in both bodies that coincide with frames given in the world.
 
-    `poses` are positions (n, 3) and orientations (n, 4) of predecessors and successors.
+    `poses` are positions (n, 3) and orientations (n, 4) of predecessors and successors;
+    `axes_given` the z and x axes of the frames.
     """
-    n, who = len(names), shown(what, names)
+    n, who, (axis, x_axis) = len(names), shown(what, names), axes_given
     origin = column(point, (3,), n, who, "point")
     if not np.isfinite(distinct(origin)).all():
         i = first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))

@@ -101,7 +101,7 @@ def motion_page(
         "size": picture.typical_size,
         "bodies": list(system.body_names),
         "joints": list(system.joint_names),
-        "joint_types": [names.get(kind, "?") for kind in picture.joint_type.tolist()],
+        "joint_types": [names.get(kind, "?") for kind in system.coordinate_types[0].tolist()],
         "n_frames": len(frames.time),
     }
     return Page(document(header, arrays), header["title"])

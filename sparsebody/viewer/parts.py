@@ -129,14 +129,10 @@ class Picture:
         system = self.system
         return 0.62 * np.minimum(thick[system.predecessor], thick[system.successor])
 
-    @cached_property
-    def joint_type(self) -> IntArray:
-        """(n_joints,) native kinds of the types that joints were declared with."""
-        return np.asarray(self.system.coordinate_types[0])
-
     def of_type(self, *names: str) -> BoolArray:
         """(n_joints,) whether joints are of one of these types."""
-        return np.isin(self.joint_type, [JOINT_TYPES[name].kind for name in names])
+        declared = self.system.coordinate_types[0]
+        return np.isin(declared, [JOINT_TYPES[name].kind for name in names])
 
     @cached_property
     def hinge_axis(self) -> FloatArray:
@@ -461,7 +457,7 @@ def joint_parts(picture: Picture, redundant: IntArray, up: FloatArray) -> Parts:
     thickest = np.maximum(thick[system.predecessor], thick[system.successor])
     parts: list[Parts] = []
     for name, kind in JOINT_TYPES.items():
-        joints = np.flatnonzero(picture.joint_type == kind.kind)
+        joints = np.flatnonzero(system.coordinate_types[0] == kind.kind)
         for primitive, axes, sizes, in_predecessor in (
             _GLYPHS.get(name, _OTHER) if len(joints) else ()
         ):
