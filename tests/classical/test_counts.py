@@ -4,7 +4,7 @@ import pytest
 
 from sparsebody.classical import ALGORITHMS, costs
 from sparsebody.classical.counting import Counted, Tally, interpreted
-from sparsebody.classical.kernels.small_matrices import cross
+from sparsebody.classical.kernels.newton_euler import cross
 from sparsebody.errors import ShapeError
 
 
