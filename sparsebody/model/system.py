@@ -238,7 +238,7 @@ class System:
         return kind, parameter
 
     @cached_property
-    def ends(self) -> tuple[IntArray, FloatArray]:
+    def attachments(self) -> tuple[IntArray, FloatArray]:
         """Bodies (n,) and points (n, 3) from their centers, where joints and elements end."""
         elements = [getattr(self.elastic, side)[self.elastic.joint < 0] for side in FRAMES]
         first, second, _, first_point, _, second_point = elements

@@ -55,7 +55,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
     """Return the outline: the shapes that bodies carry, or lines between their joints."""
     lines: list[tuple[int, FloatArray, bool]] = []
     solids: list[Points] = []
-    ends_on, points = system.ends
+    ends_on, points = system.attachments
     last = np.cumsum(np.bincount(ends_on, minlength=system.n_bodies))
     on_body = np.split(points[np.argsort(ends_on, kind="stable")], last[:-1])
     for i, body in enumerate(map(mechanism.body, system.body_names)):

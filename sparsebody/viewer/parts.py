@@ -106,7 +106,7 @@ class Picture:
         system = self.system
         largest = np.linalg.eigvalsh(system.inertia)[:, -1]
         size = np.sqrt(12.0 * np.maximum(largest, 0.0) / system.mass)
-        body, point = system.ends
+        body, point = system.attachments
         np.maximum.at(size, body, np.linalg.norm(point, axis=1))
         return size
 
@@ -358,7 +358,7 @@ def _by_joints(picture: Picture, bodies: IntArray) -> list[Parts]:
 
 def _distinct_points(picture: Picture, is_mine: BoolArray) -> tuple[IntArray, FloatArray]:
     """Return bodies, in order, and points of their joints, each place once."""
-    body, point = picture.system.ends
+    body, point = picture.system.attachments
     body, point = body[is_mine[body]], point[is_mine[body]]
     grid = np.rint(point / (1e-5 * picture.typical_size)).astype(np.int64)
     _, index = np.unique(np.column_stack([body, grid]), axis=0, return_index=True)
