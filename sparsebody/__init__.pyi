@@ -174,7 +174,7 @@ from .analysis.order_comparison import (
 from .analysis.cycle_bases import (
     compare_loop_bases as compare_loop_bases,
 )
-from .certificates.certifying import (
+from .certificates.certificate import (
     certify as certify,
 )
 from .corpus.corpus_files import (

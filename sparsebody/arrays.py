@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike as ArrayLike
-from numpy.typing import NDArray
+from numpy.typing import NDArray as NDArray
 
 from sparsebody.errors import ModelError, ShapeError
 

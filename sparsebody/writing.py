@@ -33,6 +33,13 @@ def replaced(path: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file as a whole, or not at all; return its path."""
+    with replaced(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
 def check_writable(path: Path) -> None:
     """Raise OutputError unless `path` can be written; leave everything as it is."""
     with write_errors(path):

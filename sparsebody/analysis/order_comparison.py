@@ -25,7 +25,7 @@ from sparsebody.errors import OrderingError, ShapeError, SingularSystemError
 from sparsebody.factorization import choose_factorization, pivoted_seconds
 from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.model import Mechanism, State, System
-from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
+from sparsebody.ordering import ALGORITHMS, algorithm_order
 from sparsebody.sparse import BlockPattern, SaddleMatrix, SymmetricPattern, elimination_tree
 from sparsebody.sparse.pattern import Blocks, block_order, positions, saddle_blocks
 

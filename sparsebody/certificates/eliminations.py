@@ -10,18 +10,16 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ModelError
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import System
+from sparsebody.model import Mechanism, System
 from sparsebody.ordering import Checked, order
 from sparsebody.sparse import elimination_tree
 from sparsebody.sparse.elimination_tree import Elimination, elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.subtree_rules import Label
 from sparsebody.study.families import Family, check_family
+from sparsebody.tree import SpanningTree, spanning_tree
 from sparsebody.tree.fronts import LINK, SIZE, least_elimination
 from sparsebody.tree.fronts import Elimination as TreeElimination
-from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_choice import spanning_tree
 
 FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
 SMALLEST = 16  # bodies of the members that are measured

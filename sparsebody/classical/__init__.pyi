@@ -7,7 +7,7 @@ from .arm import Arm as Arm
 from .algorithms import ALGORITHMS as ALGORITHMS, Algorithm as Algorithm, algorithm as algorithm
 
 # Operation counts, beside the published ones
-from .counts import (
+from .costs import (
     GEOMETRIES as GEOMETRIES,
     Counts as Counts,
     comparisons as comparisons,

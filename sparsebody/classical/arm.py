@@ -1,7 +1,5 @@
 """Arms of revolute and prismatic joints from Denavit-Hartenberg parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +10,8 @@ from sparsebody import spatial
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray, numbers
 from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Frame, Frames
+from sparsebody.model import Frame, Frames, Mechanism, Prismatic, Revolute, numbered
 from sparsebody.model.columns import vector
-from sparsebody.model.joints import Prismatic, Revolute
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.names import numbered
 
 _THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
 _CANCELLED = 1e-14  # relative to mass times squared distance, of moments moved to the center
@@ -125,7 +120,7 @@ class Arm:
         convention: str = "standard",
         parent: Sequence[int] | None = None,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
-    ) -> Arm:
+    ) -> "Arm":
         """Return the arm of a table of Denavit-Hartenberg parameters.
 
         Parameters

@@ -5,8 +5,6 @@ body k is link n - k of the arm, whose links count from 0 at the base. What belo
 taken and returned in the arm's own order. Blocks are 6x6, of any kind of number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -57,7 +55,7 @@ class SpatialOperators:
     @classmethod
     def of(
         cls, arm: Arm, q: ArrayLike, *, tip: int | None = None, storage: str = "dense"
-    ) -> SpatialOperators:
+    ) -> "SpatialOperators":
         """Return the operators of an arm at joint positions q (n,) [rad, m].
 
         `tip`: the link, from 0, that has the tip: at its origin, except on the last link, which is
@@ -130,7 +128,7 @@ class SpatialOperators:
     # --- the articulated-body operators ---
 
     @cached_property
-    def articulated(self) -> ArticulatedBlocks:
+    def articulated(self) -> "ArticulatedBlocks":
         """Their blocks, for which P = M + eps (1 - G H) P eps*, from the tips to the base.
 
         Raises SingularSystemError, naming the joint, if D is not positive, or is what rounding

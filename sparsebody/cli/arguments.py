@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ from sparsebody.writing import check_writable, write_errors
 
 C = TypeVar("C", bound=Callable[..., Any])
 FILE_SUFFIXES = (".json", ".xml", ".mjcf", ".urdf")
+TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -87,6 +88,16 @@ class Source:
         """Whether it means a file rather than a name of the gallery."""
         return Path(self.name).suffix.lower() in FILE_SUFFIXES or os.sep in self.name
 
+    @property
+    def trajectory(self) -> Path | None:
+        """The file of a trajectory that it means, None for a mechanism; UsageError with -p."""
+        path = Path(self.name)
+        if path.suffix.lower() not in TRAJECTORY_SUFFIXES:
+            return None
+        if self.parameters:
+            raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
+        return path
+
     def load(self) -> sb.Mechanism:
         """Return the mechanism."""
         if not self.is_file:
@@ -94,11 +105,6 @@ class Source:
         if self.parameters:
             raise click.UsageError(f"-p is for gallery mechanisms, but {self.name} is a file")
         return sb.load_mechanism(self.name)
-
-
-def _remember(ctx: click.Context, option: click.Parameter, value: Any) -> None:
-    """Keep an eager option for those that are read after it."""
-    ctx.meta[str(option.name)] = value
 
 
 def _source(ctx: click.Context, _: click.Parameter, name: str) -> Source:
@@ -132,18 +138,38 @@ def source_argument(
 
 # ---- options ----------------------------------------------------------------------------------
 
-eager_option = partial(click.option, is_eager=True, expose_value=False, callback=_remember)
+eager_option = partial(  # kept for the options that are read after it
+    click.option,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, option, value: ctx.meta.update({option.name: value}),
+)
 flag = partial(click.option, is_flag=True)
 file_option = partial(click.option, type=PATH)
-names_option = partial(click.option, "names", multiple=True, metavar="NAME")  # any number
 json_option = flag("--json", "as_json", help="Print JSON on stdout, and nothing else there.")
 quiet_option = flag("--quiet", help="Show no progress.")
 overwrite_option = eager_option("--overwrite", is_flag=True, help="Replace existing files.")
-reduction_option = click.option(
+
+
+def name_option(
+    option: str, *tables: tuple[str, str], more: tuple[str, ...] = ("auto",), **attributes: Any
+) -> Callable[[C], C]:
+    """Return what adds an option that takes a name in tables, each a module and a name."""
+    complete = completion.names(*tables, more=more)
+    return click.option(option, metavar="NAME", shell_complete=complete, **attributes)
+
+
+def names_option(option: str, *tables: tuple[str, str], text: str) -> Callable[[C], C]:
+    """Return what adds `names`, any number of those in tables."""
+    complete = completion.names(*tables)
+    several: dict[str, Any] = {"multiple": True, "metavar": "NAME", "shell_complete": complete}
+    return click.option(option, "names", help=text, **several)
+
+
+reduction_option = name_option(
     "--reduction",
+    more=("auto", "none"),
     default="auto",
-    metavar="NAME",
-    shell_complete=completion.names(more=("auto", "none")),
     help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
 )
 
@@ -152,9 +178,8 @@ def solver_options(command: C) -> C:
     """Add --ordering and --factorization."""
     known = "auto: the least predicted time. An unknown name lists them."
     for name, what in (("factorization", "Factorization"), ("ordering", "Elimination order")):
-        complete = completion.names((name, f"{name.upper()}S"), more=("auto",))
-        option = partial(click.option, default="auto", metavar="NAME", shell_complete=complete)
-        command = option(f"--{name}", help=f"{what}; {known}")(command)
+        table, text = (name, f"{name.upper()}S"), f"{what}; {known}"
+        command = name_option(f"--{name}", table, default="auto", help=text)(command)
     return command
 
 
@@ -174,6 +199,23 @@ def check_new(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise click.UsageError(f"{path} exists; give another --output, or --overwrite")
     existing_parent(path)
+
+
+def output_files(
+    output: Path, stem: str, kind: str, names: Sequence[str], suffix: str
+) -> list[Path]:
+    """Return a file for each name of a kind in a directory, or one; UsageError if one is too few.
+
+    Without names there is one file in any case.
+    """
+    if not output.suffix or output.is_dir():
+        return [output / f"{name}{suffix}" for name in [f"{stem}-{x}" for x in names] or [stem]]
+    if len(names) > 1:
+        raise click.UsageError(
+            f"--output {output} is one file, but there are {len(names)} {kind}s "
+            f"({', '.join(names)}); choose one with --{kind}, or give a directory"
+        )
+    return [output]
 
 
 def _new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:

@@ -4,8 +4,6 @@ The names of a table and the parameters of a mechanism are read from the source 
 for importing these would take longer than a user waits for a completion.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Callable, Iterator
@@ -14,13 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    add_completion_class,
-    get_completion_class,
-    split_arg_string,
-)
+from click import shell_completion
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "sparsebody"
@@ -28,7 +20,8 @@ VARIABLE = "_SPARSEBODY_COMPLETE"
 _PACKAGE = Path(__file__).parents[1]
 _GALLERY = "model.gallery"
 
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]
+Items = list[shell_completion.CompletionItem[str]]
+Completer = Callable[[click.Context, click.Parameter, str], Items]
 
 
 # ---- tables and signatures, unimported --------------------------------------------------------
@@ -88,26 +81,24 @@ def _values(annotation: ast.expr | None, default: ast.expr) -> Iterator[str]:
     if isinstance(default, ast.Constant) and isinstance(default.value, bool):
         yield from ("true", "false")
     elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
-        yield from (str(word) for word in ast.literal_eval(_tuple(annotation.slice)))
+        words = annotation.slice
+        for word in words.elts if isinstance(words, ast.Tuple) else [words]:
+            yield str(ast.literal_eval(word))
     elif isinstance(default, ast.Constant):
         yield str(default.value)
-
-
-def _tuple(node: ast.expr) -> ast.expr:
-    return node if isinstance(node, ast.Tuple) else ast.Tuple([node], ast.Load())
 
 
 # ---- what options complete to -----------------------------------------------------------------
 
 
-def _items(words: list[str], incomplete: str) -> list[CompletionItem[str]]:
-    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+def _items(words: list[str], incomplete: str) -> Items:
+    return [shell_completion.CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 def names(*tables: tuple[str, str], more: tuple[str, ...] = ()) -> Completer:
     """Return what completes to the names of tables, each a module and a name, and some more."""
 
-    def complete(_: click.Context, __: click.Parameter, word: str) -> list[CompletionItem[str]]:
+    def complete(_: click.Context, __: click.Parameter, word: str) -> Items:
         return _items([*more, *(name for table in tables for name in table_names(*table))], word)
 
     return complete
@@ -116,7 +107,7 @@ def names(*tables: tuple[str, str], more: tuple[str, ...] = ()) -> Completer:
 def sources(suffixes: tuple[str, ...]) -> Completer:
     """Return what completes to mechanisms of the gallery, folders, and files with a suffix."""
 
-    def complete(_: click.Context, __: click.Parameter, word: str) -> list[CompletionItem[str]]:
+    def complete(_: click.Context, __: click.Parameter, word: str) -> Items:
         gallery = [] if os.sep in word else table_names(_GALLERY, "GALLERY")
         return _items([*gallery, *_paths(word, suffixes)], word)
 
@@ -138,16 +129,14 @@ def _paths(word: str, suffixes: tuple[str, ...]) -> Iterator[str]:
             yield f"{typed}{entry.name}"
 
 
-def assignments(
-    _: click.Context, __: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
+def assignments(_: click.Context, __: click.Parameter, incomplete: str) -> Items:
     """Complete -p to "key=" of the mechanism that is named in the line, then to a value.
 
     Click has parsed no arguments of a line that ends with -p, so the mechanism is looked for among
     all words of the line.
     """
     known: dict[str, list[str]] = {}
-    for word in split_arg_string(os.environ.get("COMP_WORDS", "")):
+    for word in shell_completion.split_arg_string(os.environ.get("COMP_WORDS", "")):
         known = known or parameters(word)
     key, is_assigned, _value = incomplete.partition("=")
     words = [f"{key}={value}" for value in known.get(key, [])]
@@ -157,7 +146,7 @@ def assignments(
 # ---- shells -----------------------------------------------------------------------------------
 
 
-class WholeWords(BashComplete):
+class WholeWords(shell_completion.BashComplete):
     """Completion in bash of words with "=" in them, at which bash itself breaks words."""
 
     source_template = """\
@@ -187,19 +176,19 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the cursor and the one at it."""
         line = os.environ["COMP_WORDS"]
-        words = split_arg_string(line)
+        words = shell_completion.split_arg_string(line)
         incomplete = words.pop() if len(words) > 1 and not line[-1:].isspace() else ""
         breaks = os.environ.get("COMP_BREAKS", "=")
         ends = (incomplete.rfind(mark) + 1 for mark in "=:" if mark in breaks)
         self._before_break = incomplete[: max(ends, default=0)]
         return words[1:], incomplete
 
-    def format_completion(self, item: CompletionItem[Any]) -> str:
+    def format_completion(self, item: shell_completion.CompletionItem[Any]) -> str:
         """Return a completion without the part up to bash's last word break, which bash keeps."""
         return f"{item.type},{item.value.removeprefix(self._before_break)}"
 
 
-add_completion_class(WholeWords)
+shell_completion.add_completion_class(WholeWords)
 
 
 @click.command()
@@ -212,7 +201,7 @@ def completion(shell: str) -> None:
       zsh:  echo 'source <(sparsebody completion zsh)' >> ~/.zshrc
       fish: sparsebody completion fish > ~/.config/fish/completions/sparsebody.fish
     """  # noqa: D301 (a backspace keeps click from filling the lines)
-    of_shell = get_completion_class(shell)
+    of_shell = shell_completion.get_completion_class(shell)
     assert of_shell is not None
     main = click.get_current_context().find_root().command
     click.echo(of_shell(main, {}, PROGRAM, VARIABLE).source(), nl=False)

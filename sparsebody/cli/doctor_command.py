@@ -7,13 +7,16 @@ import platform
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import sparsebody as sb
+from sparsebody import viewer
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
+from sparsebody.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from sparsebody.study.self_test import Check
@@ -75,7 +78,9 @@ def _report() -> dict[str, Any]:
     with suppress(ImportError):
         import_module("sksparse.cholmod")  # for its BLAS
     import_module("scipy.linalg")
-    level = _cpu.level()
+    level, browser = _cpu.level(), ""
+    with suppress(MissingDependencyError):
+        browser = Path(viewer.find_browser()).name
     versions = {
         name: machine.package_versions(name).partition(" ")[2] for name in (*REQUIRED, *OPTIONAL)
     }
@@ -97,7 +102,7 @@ def _report() -> dict[str, Any]:
         "hdf5": import_module("h5py").version.hdf5_version,
         "factorizations": available_factorizations(),
         "cholmod_orderings": [name for name in available if ORDERINGS[name].needs == "sksparse"],
-        "browser": machine.browser(),
+        "browser": browser,
         "packages": versions,
     }
 

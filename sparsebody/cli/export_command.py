@@ -1,11 +1,8 @@
 """sparsebody export: trajectories and mechanisms written for other programs."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -14,9 +11,8 @@ from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
 from sparsebody.errors import ModelWarning, check_name
 
-TRAJECTORY_SUFFIXES: Final = (".h5", ".hdf5")
-OF_TRAJECTORIES: Final = {"vtk": (".vtkhdf",), "csv": (".csv",), "parquet": (".parquet",)}
-OF_MECHANISMS: Final = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json",)}
+OF_TRAJECTORIES = {"vtk": (".vtkhdf",), "csv": (".csv",), "parquet": (".parquet",)}
+OF_MECHANISMS = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json",)}
 
 
 @click.command()
@@ -52,23 +48,19 @@ def export(
 
     What a format cannot hold is named.
     """
-    path = Path(source.name)
-    is_trajectory = path.suffix.lower() in TRAJECTORY_SUFFIXES
-    known = OF_TRAJECTORIES if is_trajectory else OF_MECHANISMS
-    check_name(kind, known, f"--format of a {'trajectory' if is_trajectory else 'mechanism'}")
-    if source.parameters and is_trajectory:
-        raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
-    if is_trajectory:
-        tables = _tables(path, table) if kind in ("csv", "parquet") else []
-        files = _files(output, path.stem, tables, known[kind])
-    else:
-        tables, files = [], _files(output, path.stem, [], known[kind])
+    motion = source.trajectory
+    known = OF_MECHANISMS if motion is None else OF_TRAJECTORIES
+    check_name(kind, known, f"--format of a {'mechanism' if motion is None else 'trajectory'}")
+    tables = _tables(motion, table) if motion and kind in ("csv", "parquet") else []
+    if output.suffix and not output.is_dir() and output.suffix.lower() not in known[kind]:
+        raise click.UsageError(f"--output {output} must end in {' or '.join(known[kind])}")
+    files = arg.output_files(output, Path(source.name).stem, "table", tables, known[kind][0])
     for file in files:
         arg.check_new(file, overwrite)
     with warnings.catch_warnings(record=True) as left_out:
         warnings.simplefilter("always", ModelWarning)
-        if is_trajectory:
-            _write_trajectory(path, files, tables, quiet or as_json)
+        if motion is not None:
+            _write_trajectory(motion, files, tables, quiet or as_json)
         else:
             write = sb.write_mechanism if kind == "json" else sb.write_robot
             write(source.load(), files[0])
@@ -92,21 +84,6 @@ def _tables(path: Path, table: str) -> list[str]:
     with open_trajectory(path) as file:  # joints need the mechanism's file, the source
         absent = {"reactions": "joint_wrench" not in file, "joints": not file["source"].asstr()[()]}
     return [name for name in TABLES if not absent.get(name, False)]
-
-
-def _files(output: Path, stem: str, tables: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
-    """Return the paths of the files to write."""
-    if not output.suffix or output.is_dir():
-        names = [f"{stem}-{name}" for name in tables] or [stem]
-        return [output / f"{name}{suffixes[0]}" for name in names]
-    if output.suffix.lower() not in suffixes:
-        raise click.UsageError(f"--output {output} must end in {' or '.join(suffixes)}")
-    if len(tables) > 1:
-        raise click.UsageError(
-            f"--output {output} is one file, but there are {len(tables)} tables "
-            f"({', '.join(tables)}); choose one with --table, or give a directory"
-        )
-    return [output]
 
 
 def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: bool) -> None:

@@ -1,7 +1,5 @@
 """The group of all commands, and how errors become messages and exit codes."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import os
@@ -19,12 +17,11 @@ from sparsebody.cli.completion import completion
 from sparsebody.cli.doctor_command import doctor
 from sparsebody.cli.export_command import export
 from sparsebody.cli.growth_commands import certify, classical
-from sparsebody.cli.mechanism_commands import gallery, inspect, plot
-from sparsebody.cli.modes_command import modes
+from sparsebody.cli.mechanism_commands import gallery, inspect
+from sparsebody.cli.motion_commands import modes, simulate
 from sparsebody.cli.order_commands import algorithms, loop_bases, order
-from sparsebody.cli.simulate_command import simulate
+from sparsebody.cli.picture_commands import plot, view
 from sparsebody.cli.study_commands import corpus, report, study
-from sparsebody.cli.view_command import view
 
 BAD_INPUTS: tuple[type[Exception], ...] = (errors.ModelError, errors.ShapeError, errors.StudyError)
 BAD_INPUTS += (errors.SimulationOptionError, errors.UnknownNameError)

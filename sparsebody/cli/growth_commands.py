@@ -11,11 +11,9 @@ import click
 from sparsebody import plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.cli.completion import names
 
 if TYPE_CHECKING:
-    from sparsebody.classical.costs import Cost
-    from sparsebody.classical.counts import Comparison, Counts
+    from sparsebody.classical.costs import Comparison, Cost, Counts
 
 
 @click.command()
@@ -26,16 +24,11 @@ if TYPE_CHECKING:
     default="sparse",
     help="The whole graph; the recursion with loops on a tree; nonzeros of H on every tree.",
 )
-@click.option(
-    "--ordering",
-    metavar="NAME",
-    shell_complete=names(("ordering", "ORDERINGS"), more=("auto",)),
-    help="Of method sparse.  [default: auto]",
-)
-@click.option(
+@arg.name_option("--ordering", ("ordering", "ORDERINGS"), help="Of method sparse.  [default: auto]")
+@arg.name_option(
     "--tree",
-    metavar="NAME",
-    shell_complete=names(("tree.tree_choice", "TREE_CHOICES")),
+    ("tree.tree_choice", "TREE_CHOICES"),
+    more=(),
     help="Of method loops-aba.  [default: minimum-fronts]",
 )
 @click.option("--largest", type=click.IntRange(1), help="Bodies of the largest member.")
@@ -72,7 +65,7 @@ def certify(
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
-    from sparsebody.certificates import certifying
+    from sparsebody import certificates
     from sparsebody.study.families import Family
 
     family = Family(source.name, source.name, source.parameters)
@@ -80,9 +73,9 @@ def certify(
     with out.reports(as_json) as report:
         size: dict[str, Any] = {"largest": largest, "report": report}
         certificate = (
-            certifying.certify_inertia(family, **size)
+            certificates.certify_inertia(family, **size)
             if method == "crba"
-            else certifying.certify(family, method=method, time=time, **options, **size)
+            else certificates.certify(family, method=method, time=time, **options, **size)
         )
     if as_json:
         out.print_json(certificate.to_dict())
@@ -119,10 +112,10 @@ def classical(
     Operations are counted by running each algorithm on numbers that count, put as exact polynomials
     in the number of joints, and shown beside the published ones; times are measured.
     """
-    from sparsebody.classical import ALGORITHMS, algorithm, costs, counts
+    from sparsebody.classical import ALGORITHMS, algorithm, costs
     from sparsebody.errors import check_name
 
-    check_name(geometry, counts.GEOMETRIES, "geometry")
+    check_name(geometry, costs.GEOMETRIES, "geometry")
     listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
     chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
@@ -131,17 +124,17 @@ def classical(
     with out.progress_bar(len(chosen), quiet or as_json) as moved:
         for done, one in enumerate(chosen):
             moved(f"{one.name}: operations", done)
-            operations[one.name] = counts.counted(one, geometry)
+            operations[one.name] = costs.counted(one, geometry)
             if shows_times or figure is not None:  # costs are those on general arms
                 is_general = geometry == "general"
-                general = operations[one.name] if is_general else counts.counted(one)
+                general = operations[one.name] if is_general else costs.counted(one)
                 moved(f"{one.name}: times", done)
                 measured.append(costs.measured(one, general, sizes or ()))
         moved("", len(chosen))
-    products = counts.transform_products(geometry)
+    products = costs.transform_products(geometry)
     published: list[Comparison] = []
     if shows_counts:
-        published = counts.comparisons(operations, all_published=algorithms is None)
+        published = costs.comparisons(operations, all_published=algorithms is None)
     if figure is not None:
         plots.save_figure(plots.plot_costs(costs.cost_panels(measured)), figure)
     if as_json:
@@ -186,7 +179,9 @@ def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None
     columns: dict[str, out.Column] = {
         "published as": "{.published.label}",
         "counted": lambda one: _pair(one.counted),
-        "0 and 1": _zeros_and_ones,
+        "0 and 1": lambda one: (
+            "-" if not one.counts else "counted" if one.published.every_operation else "left out"
+        ),
         "formula": lambda one: _pair(one.formula),
         "printed": lambda one: _pair(one.published.printed),
         "ratio": lambda one: " ".join(f"{x:.2f}" for x in one.ratio or ()) or "-",
@@ -197,12 +192,6 @@ def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None
         click.echo("What is published, and the figures below, are for arms in general position.")
     for one in comparisons:
         click.echo(f"{one.published.label}: {one.published.remark}")
-
-
-def _zeros_and_ones(row: Comparison) -> str:
-    if row.counts is None:
-        return "-"
-    return "counted" if row.published.every_operation else "left out"
 
 
 def _pair(pair: Sequence[int | None] | None) -> str:

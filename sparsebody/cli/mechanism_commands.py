@@ -1,9 +1,8 @@
-"""sparsebody gallery, inspect, plot: mechanisms made, counted and drawn."""
+"""sparsebody gallery, inspect: mechanisms made and counted."""
 
 from __future__ import annotations
 
 import inspect as source_inspection
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import analysis, model, plots, ranks
+from sparsebody import analysis, model, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import SimulationError
 
 if TYPE_CHECKING:
     from sparsebody.analysis.inspection import Inspection
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 MOST_LINES = 8  # of subgroups, reactions and advice
 LARGE = 1000  # bodies, from which on progress is shown
 FEW_BODIES = 60  # for which advice is given by default
-_TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
-_FORMATS = ("png", "svg", "pdf")
 
 
 @click.command()
@@ -146,6 +142,7 @@ def _print_inspection(inspection: Inspection) -> None:
     left_out = f", {inspection.dropped_residual:.1e} in the rows left out"
     kappa = inspection.condition_number
     number = "unknown" if kappa != kappa else f"{kappa:.2g}"  # of substructures
+    each = {what: ", ".join(map(str, mb)) for what, mb in inspection.megabytes.items()}
     facts = {
         "mechanism": inspection.name,
         "bodies": f"{inspection.bodies}",
@@ -167,17 +164,11 @@ def _print_inspection(inspection: Inspection) -> None:
         "factorization": f"{inspection.factorization}, "
         f"{out.seconds(inspection.predicted_seconds)} and {inspection.predicted_megabytes:.3g} MB "
         "predicted",
-        **_memory(inspection),
+        **({"memory": f"{each['used']} MB by rank; {each['predicted']} predicted"} if each else {}),
     }
     out.print_facts(facts)
     if len(inspection.orderings) > 0:
         out.print_orderings(inspection.orderings)
-
-
-def _memory(inspection: Inspection) -> dict[str, str]:
-    """Return the memory of the factors on each rank, where ranks share them."""
-    each = {what: ", ".join(map(str, mb)) for what, mb in inspection.megabytes.items()}
-    return {"memory": f"{each['used']} MB by rank; {each['predicted']} predicted"} if each else {}
 
 
 def _freedoms(inspection: Inspection) -> str:
@@ -240,72 +231,3 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
     if loops.configurations is not None:
         facts["configurations"] = f"{loops.configurations} found with {out.listed(loops.held)} held"
     return facts
-
-
-# ---- plot -------------------------------------------------------------------------------------
-
-
-@click.command()
-@arg.source_argument("trajectory|mechanism", (*arg.FILE_SUFFIXES, *_TRAJECTORY_SUFFIXES))
-@arg.file_option("--output", default=Path("."), help="Picture, or directory for several.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="NAME",
-    help="Of a trajectory: motion, trajectory, energy, drift, spy; default: motion, energy, spy. "
-    "Of a mechanism: mechanism, spy; default: both. all: every one. May be repeated.",
-)
-@click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
-@click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
-@click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
-@arg.flag("--overwrite", help="Replace existing pictures.")
-@arg.flag("--recover", help="Draw what can be read of a damaged trajectory.")
-@arg.solver_options
-@arg.json_option
-def plot(
-    source: arg.Source,
-    output: Path,
-    kinds: tuple[str, ...],
-    suffix: str,
-    overwrite: bool,
-    recover: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
-    path = Path(source.name)
-    if path.suffix.lower() in _TRAJECTORY_SUFFIXES:
-        if source.parameters:
-            raise click.UsageError(f"-p is for gallery mechanisms, but {path} is a trajectory")
-        try:
-            subject = plots.trajectory_subject(path, plots.Options(**options), recover=recover)
-        except SimulationError as error:  # a missing file or an unknown body is bad input
-            raise click.UsageError(str(error)) from error
-    else:
-        subject = plots.MechanismPictures(source.load(), plots.Options(**options))
-    chosen = subject.kinds(kinds)
-    files = _files(output, path.stem, chosen, suffix)
-    for file in files:
-        arg.check_new(file, overwrite)
-    figures = [subject.figure(kind) for kind in chosen]
-    for figure, file in zip(figures, files, strict=True):
-        plots.save_figure(figure, file)
-    if as_json:
-        named = zip(chosen, map(str, files), strict=True)
-        out.print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
-    else:
-        out.echo_paths(*files)
-
-
-def _files(output: Path, stem: str, kinds: Sequence[str], suffix: str) -> list[Path]:
-    """Return where each picture goes."""
-    if not output.suffix or output.is_dir():
-        return [output / f"{stem}-{kind}.{suffix}" for kind in kinds]
-    plots.check_format(output)
-    if len(kinds) != 1:
-        raise click.UsageError(
-            f"--output {output} is one picture, but there are {len(kinds)} kinds "
-            f"({', '.join(kinds)}); choose one with --kind, or give a directory"
-        )
-    return [output]

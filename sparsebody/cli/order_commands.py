@@ -1,7 +1,5 @@
 """sparsebody order, algorithms, loop-bases: what orders, algorithms and bases of loops cost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import sparsebody as sb
 from sparsebody import analysis, plots
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.cli.completion import names as complete_names
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
@@ -20,14 +17,13 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 @arg.source_argument(suffixes=(*arg.FILE_SUFFIXES, *PATTERN_SUFFIXES))
 @arg.names_option(
     "--ordering",
-    shell_complete=complete_names(("ordering", "ORDERINGS")),
-    help="Compare this one; may be repeated.  [default: all that are quick]",
+    ("ordering", "ORDERINGS"),
+    text="Compare this one; may be repeated.  [default: all that are quick]",
 )
-@click.option(
+@arg.name_option(
     "--factorization",
+    ("factorization", "FACTORIZATIONS"),
     default="auto",
-    metavar="NAME",
-    shell_complete=complete_names(("factorization", "FACTORIZATIONS"), more=("auto",)),
     help="Of predicted times; auto: the least.",
 )
 @arg.file_option(
@@ -114,8 +110,8 @@ def order(
 @arg.source_argument()
 @arg.names_option(
     "--algorithm",
-    shell_complete=complete_names(("ordering.literature_orders", "ALGORITHMS")),
-    help="Run this one; may be repeated.  [default: all]",
+    ("ordering", "ALGORITHMS"),
+    text="Run this one; may be repeated.  [default: all]",
 )
 @click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
 @arg.sizes_option(
@@ -143,7 +139,7 @@ def algorithms(
     if sizes is not None and source.is_file:
         raise click.UsageError(f"--sizes is for gallery mechanisms, but {source.name} is a file")
     from sparsebody.analysis.order_comparison import EPS
-    from sparsebody.certificates.certifying import algorithm_growth, growing_family
+    from sparsebody.certificates.certificate import algorithm_growth, growing_family
 
     mechanism = source.load()
     family = None if sizes is None else growing_family(source.name, source.parameters)
@@ -192,7 +188,7 @@ def algorithms(
 
 @click.command("loop-bases")
 @arg.source_argument()
-@arg.names_option("--basis", help="Compare this one; may be repeated.  [default: all]")
+@arg.names_option("--basis", text="Compare this one; may be repeated.  [default: all]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random trees.")
 @arg.json_option
 def loop_bases(source: arg.Source, names: tuple[str, ...], seed: int, as_json: bool) -> None:

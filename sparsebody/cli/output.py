@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sparsebody.analysis.order_comparison import OrderingLine
 
 
+_FEW = 6  # names that are listed
+
+
 def print_json(document: Any) -> None:
     """Print one JSON document; what is not finite becomes null."""
     click.echo(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False))
@@ -87,10 +90,10 @@ def seconds(value: float) -> str:
     return f"{value / size:.3g} {unit}"
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return the first names, and how many there are besides."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    shown = ", ".join(names[:_FEW])
+    return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW} more"
 
 
 def print_orderings(lines: Sequence[OrderingLine]) -> None:
@@ -121,28 +124,22 @@ def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iter
 
     On stderr if that is a terminal, unless quiet; `steady` as of `sparsebody.progress`.
     """
-    with _reported(total, quiet, steady) as report:
+    with reports(quiet, steady) as report:
         yield lambda text, done: report(text, done, total)
-
-
-@contextmanager
-def _reported(total: float, quiet: bool, steady: bool) -> Iterator[Report]:
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield no_report
-        return
-    with bars.progress_bar(total, steady=steady) as moved:
-        yield lambda text, done, _: moved(done, text)
 
 
 @contextmanager
 def reports(quiet: bool = False, steady: bool = True) -> Iterator[Report]:
     """Yield report(text, done, all), the same where all is known at the first report only."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield no_report
+        return
     with ExitStack() as stack:
-        bar: list[Report] = []
+        bar: list[bars.Moved] = []
 
         def report(text: str, done: float, total: float) -> None:
             if not bar:
-                bar.append(stack.enter_context(_reported(total, quiet, steady)))
-            bar[0](text, done, total)
+                bar.append(stack.enter_context(bars.progress_bar(total, steady=steady)))
+            bar[0](done, text)
 
         yield report

@@ -1,7 +1,5 @@
 """sparsebody study, report, corpus: measurements and matrices."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections import Counter

@@ -22,10 +22,9 @@ from sparsebody.corpus.corpus_problem import CorpusProblem, Form, Record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
 from sparsebody.schemas import schema_fault
-from sparsebody.sparse.matrix_files import read_json, write_array, write_matrix
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.writing import check_writable, replaced, write_errors
+from sparsebody.sparse import BlockPattern, constraint_matrix, write_array, write_matrix
+from sparsebody.sparse.matrix_files import read_json
+from sparsebody.writing import check_writable, write_errors, write_text
 
 Report = Callable[[str, int, int], None]
 """report(name, done, all): called after every problem."""
@@ -89,7 +88,7 @@ def write_corpus(
         "problems": [document["problem"] for document in documents],
         "matrices": [record for document in documents for record in document["matrices"]],
     }
-    _write_text(readme(index), folder / README)
+    write_text(folder / README, readme(index) + "\n")
     write_json(index, folder / INDEX)
     with write_errors(folder):
         (folder / UNFINISHED).unlink(missing_ok=True)
@@ -186,12 +185,8 @@ def is_intact(folder: Path, record: Record) -> bool:
 
 def write_json(document: Record, path: Path) -> None:
     """Write a JSON document, whole or not at all."""
-    _write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False), path)
-
-
-def _write_text(text: str, path: Path) -> None:
-    with replaced(path) as draft:
-        draft.write_text(text + "\n", encoding="utf-8", newline="\n")
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
 
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
@@ -205,7 +200,7 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
     counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(keep)}"
     write_array(np.flatnonzero(keep) + 1, folder / files["kept_rows"], header(facts, counted))
     text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
-    _write_text(text, folder / files["graph"])
+    write_text(folder / files["graph"], text + "\n")
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
     return files
 
@@ -291,7 +286,7 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
     lines = [f"{pattern.n_blocks} {len(pattern.adjacency[1]) // 2} 010 1"]
     for i, size in enumerate(pattern.block_sizes.tolist()):
         lines.append(" ".join(map(str, [size, *(pattern.neighbours(i) + 1).tolist()])))
-    _write_text("\n".join(lines), path)
+    write_text(path, "\n".join(lines) + "\n")
 
 
 # ---- the index ---------------------------------------------------------------------------------

@@ -23,18 +23,16 @@ from scipy.sparse.linalg import splu
 
 from sparsebody.analysis.determined_reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import bias_forces
-from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
+from sparsebody.assembly import KKTStructure, bias_forces, constraint_rows, kkt_structure
 from sparsebody.corpus import reference_solution as solutions
 from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.reductions import rank_decision
 from sparsebody.equations.system_motion import applied_forces
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.gallery import GALLERY
+from sparsebody.model import GALLERY, State, System
 from sparsebody.model.subgroups import loop_classes
-from sparsebody.model.system import State, System
-from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, largest_eigenvalue, saddle_csc
+from sparsebody.sparse import RankDecision, SaddleMatrix, constraint_matrix, saddle_csc
+from sparsebody.sparse.saddle import largest_eigenvalue
 from sparsebody.study.study_references import symmetric_condition
 from sparsebody.tolerances import RANK_TOLERANCE
 

@@ -8,7 +8,7 @@ from sparsebody.arrays import HtmlRepr, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.reductions import PlanarRows
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.model.subgroups.ground_motion import plane_normals
+from sparsebody.model.subgroups.classes import plane_normals
 from sparsebody.model.system import State, System
 from sparsebody.sparse.row_choices import generic_bars
 

@@ -37,7 +37,7 @@ from sparsebody.factorization import (
 from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model.subgroups import Classes, loop_classes
-from sparsebody.model.subgroups.ground_motion import ground_motion
+from sparsebody.model.subgroups.classes import ground_motion
 from sparsebody.model.system import State, System
 from sparsebody.ordering import LONG, candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics

@@ -35,8 +35,7 @@ from sparsebody.factorization import analyze, choose_factorization, unit_factors
 from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
-from sparsebody.model.subgroups.classes import THROUGH_POINT
-from sparsebody.model.subgroups.ground_motion import KEEP_DIRECTIONS, GroundMotion
+from sparsebody.model.subgroups.classes import KEEP_DIRECTIONS, THROUGH_POINT, GroundMotion
 from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank
 from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
 from sparsebody.sparse.saddle import largest_eigenvalue

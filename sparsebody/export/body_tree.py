@@ -1,29 +1,20 @@
 """Trees of bodies for robot files: which joint leads to each body, and which joints close loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import (
-    breadth_first_order,
-    connected_components,
-    dijkstra,
-    minimum_spanning_tree,
-)
+from scipy.sparse import csgraph, csr_array
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelWarning, warn_user
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.model.joints import JointType
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model import WORLD, JointType, Mechanism, Polynomial, State, System
 from sparsebody.model.rigid_clusters import with_regular_inertias
-from sparsebody.model.system import State, System, check_state
-from sparsebody.model.time_functions import Polynomial, TimeFunction
+from sparsebody.model.system import check_state
+from sparsebody.model.time_functions import TimeFunction
 
 NEVER = 0  # a cost: this joint is no joint of a tree
 
@@ -37,7 +28,7 @@ class PosedMechanism:
     state: State
 
     @classmethod
-    def of(cls, mechanism: Mechanism, state: State | None) -> PosedMechanism:
+    def of(cls, mechanism: Mechanism, state: State | None) -> "PosedMechanism":
         """Return it at a state; default: the consistent initial one."""
         regular = with_regular_inertias(mechanism)
         system = regular.compile()
@@ -62,14 +53,10 @@ class PosedMechanism:
         return np.concatenate([self.state.position, np.zeros((1, 3))])
 
     @cached_property
-    def local_center(self) -> FloatArray:
-        """(n_bodies + 1, 3) the same in the users' body frames [m]."""
-        return np.concatenate([self.system.center_of_mass, np.zeros((1, 3))])
-
-    @cached_property
     def origin(self) -> FloatArray:
         """(n_bodies + 1, 3) origins of the users' body frames in the world [m]."""
-        return self.center - np.einsum("nij,nj->ni", self.rotation, self.local_center)
+        local = np.concatenate([self.system.center_of_mass, np.zeros((1, 3))])
+        return self.center - np.einsum("nij,nj->ni", self.rotation, local)
 
     @cached_property
     def twist(self) -> FloatArray:
@@ -137,20 +124,21 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
     n, usable = system.n_bodies, np.flatnonzero(cost != NEVER)
     ends = np.stack([system.predecessor[usable], system.successor[usable]], axis=1) + 1
     graph = csr_array((np.ones(len(ends)), ends.T), shape=(n + 1, n + 1))
-    component = connected_components(graph, directed=False)[1]
+    component = csgraph.connected_components(graph, directed=False)[1]
     roots = np.unique(component, return_index=True)[1]  # the first body of each
     roots = roots[roots > 0]
     ends = np.concatenate([ends, np.stack([np.zeros_like(roots), roots], axis=1)])
     joint = np.concatenate([usable, np.full(len(roots), -1)])
     graph = csr_array((np.ones(len(ends)), ends.T), shape=(n + 1, n + 1))
-    level = dijkstra(graph, directed=False, indices=0, unweighted=True)
+    level = csgraph.dijkstra(graph, directed=False, indices=0, unweighted=True)
     weight = level[ends].max(axis=1) + (n + 2.0) * np.append(cost[usable], np.ones(len(roots)))
     first, second = ends.min(axis=1), ends.max(axis=1)
     best = np.lexsort([weight, first * (n + 1) + second])
     key, index = np.unique((first * (n + 1) + second)[best], return_index=True)
     edges = best[index]  # the cheapest of parallel joints
     chosen = csr_array((weight[edges], (first[edges], second[edges])), shape=(n + 1, n + 1))
-    order, before = breadth_first_order(minimum_spanning_tree(chosen), 0, directed=False)
+    least = csgraph.minimum_spanning_tree(chosen)
+    order, before = csgraph.breadth_first_order(least, 0, directed=False)
     child = order[1:]
     parent = before[child]
     pair = np.minimum(parent, child) * np.intp(n + 1) + np.maximum(parent, child)
@@ -175,14 +163,18 @@ class Notes:
         """Note items of the mechanism, by their names."""
         self._items.setdefault(reason, []).extend(map(repr, names))
 
-    def texts(self) -> list[str]:
-        """Return one message per reason."""
-        return [f"{reason}: {', '.join(items)}" for reason, items in self._items.items()]
+    def add_compliant(self, at: PosedMechanism) -> None:
+        """Note the joints whose compliance is lost."""
+        compliance = at.mechanism.columns()[1].compliance
+        if compliance.any():
+            soft = np.flatnonzero(compliance.any(axis=(1, 2))).tolist()
+            names = (at.system.joint_names[j] for j in soft)
+            self.add("compliant joints are rigid in the file", *names)
 
     def warn(self, path: object) -> None:
         """Warn once for each reason."""
-        for text in self.texts():
-            warn_user(f"{path}: {text}", ModelWarning)
+        for reason, items in self._items.items():
+            warn_user(f"{path}: {reason}: {', '.join(items)}", ModelWarning)
 
 
 def is_constant(function: float | TimeFunction) -> bool:

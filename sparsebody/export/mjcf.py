@@ -5,46 +5,31 @@ equality constraint of MuJoCo leads to a copy of one of its bodies that is welde
 both have a share of the inertia, so that the motion is the same.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 from xml.etree import ElementTree as xml
 
 import numpy as np
 
+from sparsebody import spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.export.body_tree import (
-    NEVER,
-    BodyTree,
-    Notes,
-    PosedMechanism,
-    body_tree,
-    is_constant,
-    numbers,
-    value_at,
-)
+from sparsebody.export import body_tree as trees
+from sparsebody.export.body_tree import Notes, PosedMechanism, is_constant, numbers, value_at
 from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, Helical
-from sparsebody.spatial import (
-    quaternion_conjugate,
-    quaternion_from_rotation,
-    quaternion_product,
-)
 
-KEYFRAME: Final = "initial"
-LEAST_VERTICES: Final = 4  # of a mesh that MuJoCo reads
-DEEPEST: Final = 490  # bodies within each other; MuJoCo's reader ends at 500 elements
-WHOLE: Final = "0 0 0 1 0 0 0"  # a relative pose
+KEYFRAME = "initial"
+LEAST_VERTICES = 4  # of a mesh that MuJoCo reads
+DEEPEST = 490  # bodies within each other; MuJoCo's reader ends at 500 elements
+WHOLE = "0 0 0 1 0 0 0"  # a relative pose
 
 # The joints of MJCF that make one of ours, from the predecessor outwards: their kind, the frame
 # and the axis along which they move (balls have none), and the velocity coordinate that they are.
 Part = tuple[str, str, int, int]
-PARTS: Final[dict[str, tuple[Part, ...]]] = {
+PARTS: dict[str, tuple[Part, ...]] = {
     "fixed": (),
     "revolute": (("hinge", "S", 2, 0),),
     "prismatic": (("slide", "S", 2, 0),),
@@ -58,8 +43,8 @@ PARTS: Final[dict[str, tuple[Part, ...]]] = {
 }
 # Which joints the tree takes first: those that no equality constraint can be.
 _FIRST, _LIKE_OTHERS = 1, 2
-EQUALITIES: Final = {"revolute": 3, "spherical": 4}  # cost of joints that may be one
-WITHOUT_JOINT: Final = ("free", "constant-distance")
+EQUALITIES = {"revolute": 3, "spherical": 4}  # cost of joints that may be one
+WITHOUT_JOINT = ("free", "constant-distance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +85,15 @@ class MjcfDocument:
     # ---- what is where --------------------------------------------------------------------------
 
     @cached_property
-    def tree(self) -> BodyTree:
+    def tree(self) -> trees.BodyTree:
         """The tree of bodies; joints that act or are held stay in it where they can."""
         at, system = self.at, self.at.system
         cost = np.array([EQUALITIES.get(kind.name, _LIKE_OTHERS) for kind in at.joint_types])
         names = [kind.name for kind in at.joint_types]
         cost[system.coordinates.joint] = _LIKE_OTHERS
         cost[[name == "fixed" for name in names]] = _FIRST
-        cost[[name in WITHOUT_JOINT for name in names]] = NEVER
-        tree = body_tree(system, cost.astype(np.intp))
+        cost[[name in WITHOUT_JOINT for name in names]] = trees.NEVER
+        tree = trees.body_tree(system, cost.astype(np.intp))
         if tree.depth.max(initial=0) > DEEPEST:
             deep = system.body_names[int(np.argmax(tree.depth))]
             raise ModelError(
@@ -145,7 +130,7 @@ class MjcfDocument:
         element = xml.SubElement(self.elements[body], "site", name=label)
         element.set("pos", numbers(at.in_body(body, point)))
         if R is not None:
-            turn = quaternion_from_rotation(at.rotation[body].T @ R)
+            turn = spatial.quaternion_from_rotation(at.rotation[body].T @ R)
             element.set("quat", numbers(turn))
         return label
 
@@ -158,38 +143,35 @@ class MjcfDocument:
         for name in system.body_names:
             self.unique("body", name)
         for body in tree.order.tolist():
-            link = _Link(
-                system.body_names[body],
-                body,
-                int(tree.parent[body]),
-                int(tree.joint[body]),
-                1.0 / (1 + n_parts[body]),
-            )
-            self.elements[body] = self._add_link(link)
+            name, ends = system.body_names[body], (int(tree.parent[body]), int(tree.joint[body]))
+            self.elements[body] = self._add_link(_Link(name, body, *ends, 1 / (1 + n_parts[body])))
         for j, body in self.copied.items():
             ends = int(system.predecessor[j]), int(system.successor[j])
             name = self.unique("body", f"{system.body_names[body]} at {system.joint_names[j]}")
             parent = ends[0] if ends[1] == body else ends[1]
             element = self._add_link(_Link(name, body, parent, j, 1.0 / (1 + n_parts[body])))
-            self._weld_copy(element, body, name)
-
-    def _weld_copy(self, element: xml.Element, body: int, name: str) -> None:
-        """Weld a copy to the original where their frames are."""
-        pair = []
-        for owner, label in ((self.elements[body], f"{name}.original"), (element, f"{name}.copy")):
-            pair.append(self.unique("site", label))
-            xml.SubElement(owner, "site", name=pair[-1])
-        self._equality("weld", f"weld of {name}", site1=pair[0], site2=pair[1])
+            pair = []  # of frames that are welded
+            for owner, what in ((self.elements[body], "original"), (element, "copy")):
+                pair.append(self.unique("site", f"{name}.{what}"))
+                xml.SubElement(owner, "site", name=pair[-1])
+            self._equality("weld", f"weld of {name}", site1=pair[0], site2=pair[1])
 
     def _add_link(self, link: _Link) -> xml.Element:
         at, parent, body = self.at, link.parent, link.body
         element = xml.SubElement(self.elements[parent], "body", name=link.name)
         element.set("pos", numbers(at.in_body(parent, at.origin[body])))
-        element.set("quat", numbers(self._relative(parent, body)))
-        if link.joint < 0:
-            self._add_free_joint(element, link)
-        else:
+        turn = at.state.orientation[body]
+        if parent >= 0:
+            to_parent = spatial.quaternion_conjugate(at.state.orientation[parent])
+            turn = spatial.quaternion_product(to_parent, turn)
+        element.set("quat", numbers(turn))
+        if link.joint >= 0:
             self._add_joint(element, link)
+        else:
+            name, state = self.unique("joint", f"free motion of {link.name}"), at.state
+            xml.SubElement(element, "freejoint", name=name)
+            self.positions[name] = np.concatenate([at.origin[body], state.orientation[body]])
+            self.velocities[name] = np.concatenate([at.twist[body, 1], state.velocity[body, :3]])
         self._add_inertia(element, link)
         shape = at.mechanism.body(at.system.body_names[body]).shape
         for solid in solids_of(shape) if link.name == at.system.body_names[body] else ():
@@ -228,13 +210,6 @@ class MjcfDocument:
             xml.SubElement(self.sections["asset"], "mesh", about)
         return self.meshes[mesh.key]
 
-    def _relative(self, parent: int, body: int) -> FloatArray:
-        """Return the quaternion of a body in its parent's axes."""
-        orientation = self.at.state.orientation
-        if parent < 0:
-            return orientation[body]
-        return quaternion_product(quaternion_conjugate(orientation[parent]), orientation[body])
-
     def _add_inertia(self, element: xml.Element, link: _Link) -> None:
         system, body = self.at.system, link.body
         moments, axes = np.linalg.eigh(link.share * system.inertia[body])
@@ -246,17 +221,10 @@ class MjcfDocument:
             element,
             "inertial",
             pos=numbers(system.center_of_mass[body]),
-            quat=numbers(quaternion_from_rotation(axes)),
+            quat=numbers(spatial.quaternion_from_rotation(axes)),
             mass=numbers([link.share * system.mass[body]]),
             diaginertia=numbers(moments),
         )
-
-    def _add_free_joint(self, element: xml.Element, link: _Link) -> None:
-        at, body, name = self.at, link.body, self.unique("joint", f"free motion of {link.name}")
-        xml.SubElement(element, "freejoint", name=name)
-        self.positions[name] = np.concatenate([at.origin[body], at.state.orientation[body]])
-        angular = at.state.velocity[body, :3]
-        self.velocities[name] = np.concatenate([at.twist[body, 1], angular])
 
     def _add_joint(self, element: xml.Element, link: _Link) -> None:
         """Add the parts of a joint, from the parent outwards."""
@@ -279,7 +247,12 @@ class MjcfDocument:
                 continue
             axis = axes[frame][:, column] * (-1.0 if is_reversed else 1.0)
             joint.set("axis", numbers(at.rotation[body].T @ axis))
-            position, rate = self._scalar(j, coordinate)
+            q, v = at.coordinates[j]
+            if coordinate < 0:  # the travel of a helical joint
+                position, rate = kind.parameter * q[0], kind.parameter * v[0]
+            else:
+                first = kind.n_positions - kind.n_velocities
+                position, rate = q[first + coordinate], v[coordinate]
             joint.set("ref", numbers([position]))
             self.positions[name], self.velocities[name] = np.array([position]), np.array([rate])
         if isinstance(kind, Helical):
@@ -287,13 +260,6 @@ class MjcfDocument:
             coefficients = numbers([0.0, kind.pitch, 0.0, 0.0, 0.0])
             label = at.system.joint_names[j]
             self._equality("joint", label, joint1=slide, joint2=turn, polycoef=coefficients)
-
-    def _scalar(self, j: int, coordinate: int) -> tuple[float, float]:
-        """Return position and rate of a hinge or slide; -1 is the travel of a helical joint."""
-        kind, (q, v) = self.at.joint_types[j], self.at.coordinates[j]
-        if coordinate < 0:
-            return kind.parameter * float(q[0]), kind.parameter * float(v[0])
-        return float(q[kind.n_positions - kind.n_velocities + coordinate]), float(v[coordinate])
 
     def _part_name(self, j: int, part: Part) -> str:
         """Return the name of a joint, with the kind and coordinate where it has several parts."""
@@ -369,11 +335,7 @@ class MjcfDocument:
                 self.notes.add(f"{what} are left out", force.name)
         for (j, coordinate), forces in on_coordinates.items():
             self._add_joint_forces(j, coordinate, forces)
-        compliance = self.at.mechanism.columns()[1].compliance
-        if compliance.any():
-            soft = np.flatnonzero(compliance.any(axis=(1, 2))).tolist()
-            names = (self.at.system.joint_names[j] for j in soft)
-            self.notes.add("compliant joints are rigid in the file", *names)
+        self.notes.add_compliant(self.at)
 
     def _add_constant_coordinates(self) -> None:
         """Hold coordinates that are prescribed as constant."""

@@ -1,7 +1,5 @@
 """Mechanisms written as robot files, MJCF or URDF, with what these cannot hold told."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from xml.etree import ElementTree as xml
@@ -10,8 +8,7 @@ from sparsebody.errors import FileFormatError
 from sparsebody.export.body_tree import PosedMechanism
 from sparsebody.export.mjcf import mjcf_document
 from sparsebody.export.urdf import urdf_document
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State
+from sparsebody.model import Mechanism, State
 from sparsebody.writing import replaced
 
 FORMATS = {".xml": mjcf_document, ".mjcf": mjcf_document, ".urdf": urdf_document}

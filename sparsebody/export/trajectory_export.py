@@ -1,27 +1,91 @@
 """Trajectories written for other programs: VTK files for ParaView, tables as CSV and Parquet."""
 
-from __future__ import annotations
-
+import csv
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any
 
-from sparsebody.errors import SimulationOptionError, check_name
-from sparsebody.export.table_files import CsvFile, ParquetFile, TableFile
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import MissingDependencyError, SimulationOptionError, check_name
 from sparsebody.export.vtk_files import VtkFile
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.simulation import trajectory_tables as tables
 from sparsebody.simulation.trajectory import CHANNELS, Trajectory
 from sparsebody.simulation.trajectory_reading import BLOCK_BYTES, opened_blocks
-from sparsebody.simulation.trajectory_tables import TABLES, system_of, table_columns
 from sparsebody.writing import check_writable, replaced
 
-TABLE_FILES: Final[dict[str, type[TableFile]]] = {".csv": CsvFile, ".parquet": ParquetFile}
-VTK_SUFFIX: Final = ".vtkhdf"
-SUFFIXES: Final = (VTK_SUFFIX, *TABLE_FILES)
+Write = Callable[[tables.Columns], None]  # appends rows to a file
 Progress = Callable[[int, int], None]  # takes records that are written, and all
+
+
+@contextmanager
+def csv_table(path: Path, units: tables.Units) -> Iterator[Write]:
+    """Comma-separated values below a line of names; numbers to the last bit, nothing for none."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(units)
+
+        def write(columns: tables.Columns) -> None:
+            words = (
+                column.words() if isinstance(column, tables.NameColumn) else _cells(column)
+                for column in columns.values()
+            )
+            writer.writerows(zip(*words, strict=True))
+
+        yield write
+
+
+def _cells(column: FloatArray) -> list[Any]:
+    """Return numbers, whose shortest exact digits are written, and None for NaN."""
+    values = column.tolist()
+    return [None if x != x else x for x in values] if np.isnan(column).any() else values
+
+
+@contextmanager
+def parquet_table(path: Path, units: tables.Units) -> Iterator[Write]:
+    """Apache Parquet: names as dictionaries, the unit of each column in its metadata."""
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Parquet files need the pyarrow package; install it with: {tables.INSTALL}"
+        ) from error
+    with ExitStack() as stack:
+        writers: list[Any] = []  # one, made with the first rows
+
+        def write(columns: tables.Columns) -> None:
+            arrays = [
+                arrow.DictionaryArray.from_arrays(
+                    arrow.array(column.index, arrow.int32()),
+                    arrow.array(column.names, arrow.string()),
+                )
+                if isinstance(column, tables.NameColumn)
+                else arrow.array(column)
+                for column in columns.values()
+            ]
+            fields = [
+                arrow.field(name, array.type, metadata={"unit": units[name]})
+                for name, array in zip(columns, arrays, strict=True)
+            ]
+            schema = arrow.schema(fields)
+            if not writers:
+                writer = arrow.parquet.ParquetWriter(path, schema)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+        yield write
+
+
+TABLE_FILES = {".csv": csv_table, ".parquet": parquet_table}
+VTK_SUFFIX = ".vtkhdf"
+SUFFIXES = (VTK_SUFFIX, *TABLE_FILES)
 
 
 def export_trajectory(
@@ -66,7 +130,7 @@ def export_trajectory(
     check_name(target.suffix.lower(), SUFFIXES, "the suffix of the file")
     is_table = target.suffix.lower() in TABLE_FILES
     if is_table:
-        check_name(table or "", TABLES, "table")
+        check_name(table or "", tables.TABLES, "table")
     elif table is not None:
         raise SimulationOptionError(f"table {table!r} is for {', '.join(TABLE_FILES)} files")
     check_writable(target)
@@ -74,27 +138,24 @@ def export_trajectory(
         first = next(blocks)
         if len(first) == 0:
             raise SimulationOptionError(f"{str(first.path)!r} has no record yet")
-        needs_system = not is_table or TABLES[table or ""].needs_mechanism
-        system = system_of(first, mechanism) if needs_system else None
+        needs_system = not is_table or tables.TABLES[table or ""].needs_mechanism
+        system = tables.system_of(first, mechanism) if needs_system else None
         with replaced(target) as draft:
             if is_table:
-                kind = TABLE_FILES[target.suffix.lower()]
-                units = table_columns(first, table or "", system)[1]
-                file: TableFile | VtkFile = kind(draft, table or "", system, units)
+                units = tables.table_columns(first, table or "", system)[1]
+                file: Any = TABLE_FILES[target.suffix.lower()](draft, units)
             else:
                 file = VtkFile(draft, first, n, mechanism, system, target)
-            with file:
+            with file as write:
                 done = 0
-                for block in _chained(first, blocks):
-                    file.append(block)
+                for block in chain([first], blocks):
+                    rows: Any = block
+                    if is_table:
+                        rows, _ = tables.table_columns(block, table or "", system)
+                    write(rows)
                     done += len(block)
                     if progress is not None:
                         progress(done, n)
-
-
-def _chained(first: Trajectory, others: Iterator[Trajectory]) -> Iterator[Trajectory]:
-    yield first
-    yield from others
 
 
 @contextmanager

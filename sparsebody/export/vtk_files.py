@@ -5,62 +5,58 @@ PolyData with Steps. Points move, so they are stored for every step; cells and w
 is stored once, and every step refers to it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any
 
 import h5py
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import world_wrenches
+from sparsebody.model import Mechanism, System
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.joints import INFO
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.plots.outline import Outline, mechanism_outline
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.simulation.trajectory_files import hdf5_errors
 from sparsebody.simulation.trajectory_tables import world_velocities
 
-VERSION: Final = (2, 1)
-NAMES: Final = "sparsebody"  # the group with the names, beside VTK's own
-_KINDS_OF_CELLS: Final = ("Vertices", "Lines", "Polygons", "Strips")
-_CURVE_POINTS: Final = 17  # of a beam
+VERSION = (2, 1)
+NAMES = "sparsebody"  # the group with the names, beside VTK's own
+_KINDS_OF_CELLS = ("Vertices", "Lines", "Polygons", "Strips")
+_CURVE_POINTS = 17  # of a beam
 
 Moving = Mapping[str, FloatArray]  # point data of one block, (n_records, n_points, ...)
 
 
+@dataclass(eq=False)
 class _Block:
     """One polydata of the collection, with the same cells at all steps."""
 
-    def __init__(
-        self,
-        group: h5py.Group,
-        index: int,
-        times: int,
-        cells: Mapping[str, tuple[IntArray, IntArray]],
-        fixed: Mapping[str, Any],
-        shapes: Mapping[str, tuple[int, ...]],
-        n_points: int,
-    ) -> None:
-        self._n, self._done = n_points, 0
+    group: h5py.Group
+    times: int
+    n_points: int
+    cells: Mapping[str, tuple[IntArray, IntArray]]
+    fixed: Mapping[str, Any]  # data of points that stay
+    shapes: Mapping[str, tuple[int, ...]]  # of those that move
+
+    def __post_init__(self) -> None:
+        group, times, n_points, shapes = self.group, self.times, self.n_points, self.shapes
+        self._done = 0
         _set_type(group, "PolyData")
-        group.attrs["Index"] = index
         group["NumberOfPoints"] = np.full(times, n_points)
         group.create_dataset("Points", (times * n_points, 3), "f8")
         for kind in _KINDS_OF_CELLS:
-            offsets, connectivity = cells.get(kind, (np.zeros(1, int), np.zeros(0, int)))
+            offsets, connectivity = self.cells.get(kind, (np.zeros(1, int), np.zeros(0, int)))
             topology = group.create_group(kind)
             topology["NumberOfCells"] = np.full(times, len(offsets) - 1)
             topology["NumberOfConnectivityIds"] = np.full(times, len(connectivity))
             topology["Offsets"], topology["Connectivity"] = offsets, connectivity
         data = group.create_group("PointData")
-        for name, values in fixed.items():
+        for name, values in self.fixed.items():
             data[name] = values
         for name, shape in shapes.items():
             data.create_dataset(name, (times * n_points, *shape), "f8")
@@ -74,79 +70,68 @@ class _Block:
         nothing = np.zeros((times, len(_KINDS_OF_CELLS)), dtype=int)
         steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = nothing
         offsets = steps.create_group("PointDataOffsets")
-        for name in (*fixed, *shapes):
+        for name in (*self.fixed, *shapes):
             offsets[name] = n_points * np.arange(times) * (name in shapes)
         self._values = steps["Values"]
 
     def append(self, time: FloatArray, points: FloatArray, moving: Moving) -> None:
         """Write points (n_records, n_points, 3) and what moves with them."""
         n, first = len(time), self._done
-        rows = slice(first * self._n, (first + n) * self._n)
+        rows = slice(first * self.n_points, (first + n) * self.n_points)
         self._values[first : first + n] = time
-        if self._n:
+        if self.n_points:
             self._points[rows] = points.reshape(-1, 3)
             for name, values in moving.items():
-                self._data[name][rows] = values.reshape(n * self._n, *values.shape[2:])
+                self._data[name][rows] = values.reshape(n * self.n_points, *values.shape[2:])
         self._done += n
 
 
+@dataclass(eq=False)
 class VtkFile:
-    """A .vtkhdf file of a trajectory with n records; a context manager that closes it."""
+    """A .vtkhdf file of a trajectory with n records; a context manager of what writes them."""
 
-    def __init__(
-        self,
-        path: Path,
-        first: Trajectory,
-        n: int,
-        mechanism: Mechanism | None,
-        system: System | None,
-        target: Path,  # that `path` will replace; errors name it
-    ) -> None:
-        self._path, self._first, self._n, self._system = path, first, n, system
-        self._mechanism, self._target = mechanism, target
+    path: Path
+    first: Trajectory
+    n: int
+    mechanism: Mechanism | None
+    system: System | None
+    target: Path  # that `path` will replace; errors name it
 
-    def __enter__(self) -> Self:
-        with hdf5_errors(self._target):
-            self._file = h5py.File(self._path, "w", track_order=True)
-        with hdf5_errors(self._target, self._file):
+    def __enter__(self) -> Callable[[Trajectory], None]:
+        with hdf5_errors(self.target):
+            self._file = h5py.File(self.path, "w", track_order=True)
+        with hdf5_errors(self.target, self._file):
             self._make_structure()
-        return self
+        return self.append
 
     def _make_structure(self) -> None:
         self._root = self._file.create_group("VTKHDF", track_order=True)
         _set_type(self._root, "PartitionedDataSetCollection")
         self._assembly = self._root.create_group("Assembly", track_order=True)
-        self._n_blocks = 0
-        run, names = self._first, self._file.create_group(NAMES)
+        run, names = self.first, self._file.create_group(NAMES)
         text = h5py.string_dtype()
         names.create_dataset("body_names", data=list(run.body_names), dtype=text)
         names.create_dataset("joint_names", data=list(run.joint_names), dtype=text)
         names.create_dataset("joint_types", data=[info.name for info in INFO], dtype=text)
         self._bodies = self._body_block()
-        if self._system is not None:
-            self._joints = self._joint_block(self._system)
+        if self.system is not None:
+            self._joints = self._joint_block(self.system)
             self._outlines = self._outline_block()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        with hdf5_errors(self._target):
+    def __exit__(self, *error: object) -> None:
+        with hdf5_errors(self.target):
             self._file.close()
 
     # ---- structure ------------------------------------------------------------------------------
 
     def _block(self, name: str, **content: Any) -> _Block:
         group = self._root.create_group(name)
+        group.attrs["Index"] = len(self._assembly)
         self._assembly[name] = h5py.SoftLink(f"/VTKHDF/{name}")
-        block = _Block(group, self._n_blocks, self._n, **content)
-        self._n_blocks += 1
-        return block
+        return _Block(group, self.n, **content)
 
     def _body_block(self) -> _Block:
-        n, system = len(self._first.body_names), self._system
+        n, system = len(self.first.body_names), self.system
         fixed: dict[str, Any] = {"body": np.arange(n)}
         shapes: dict[str, tuple[int, ...]] = {"orientation": (4,), "velocity": (3,)}
         shapes |= {"angular_velocity": (3,)}
@@ -158,15 +143,15 @@ class VtkFile:
     def _joint_block(self, system: System) -> _Block:
         n, shapes = system.n_joints, dict[str, tuple[int, ...]]()
         fixed = {"joint": np.arange(n), "type": system.coordinate_types[0]}
-        if self._first.joint_wrench is not None:
+        if self.first.joint_wrench is not None:
             shapes = {"force": (3,), "moment": (3,), "force_magnitude": (), "moment_magnitude": ()}
         return self._block("joints", cells=_vertices(n), fixed=fixed, shapes=shapes, n_points=n)
 
     @cached_property
     def _outline(self) -> Outline:
-        run, system = self._first, self._system
+        run, system = self.first, self.system
         assert system is not None
-        known = self._mechanism or mechanism_from_text(run.source or "", f"{run.path}, source")
+        known = self.mechanism or mechanism_from_text(run.source or "", f"{run.path}, source")
         return mechanism_outline(known, system)
 
     def _outline_block(self) -> _Block:
@@ -184,12 +169,12 @@ class VtkFile:
 
     def append(self, block: Trajectory) -> None:
         """Write a block of records."""
-        with hdf5_errors(self._target, self._file):
+        with hdf5_errors(self.target, self._file):
             self._append(block)
             self._file.flush()
 
     def _append(self, block: Trajectory) -> None:
-        system, velocity = self._system, world_velocities(block.orientation, block.velocity)
+        system, velocity = self.system, world_velocities(block.orientation, block.velocity)
         moving = {
             "orientation": block.orientation,
             "velocity": velocity[..., 3:],
@@ -203,15 +188,14 @@ class VtkFile:
         if system is None:
             return
         states = [block.state(k) for k in range(len(block))]
-        joints = np.stack([self._outline.joints.at(state) for state in states])
+        of = self._outline
+        joints = np.stack([of.joints.at(state) for state in states])
         self._joints.append(block.time, joints, self._wrenches(system, block))
-        lines = np.stack([self._lines(state) for state in states])
-        self._outlines.append(block.time, lines, {})
-
-    def _lines(self, state: State) -> FloatArray:
-        outline = self._outline
-        curves = outline.beam_curves(state).reshape(-1, 3)
-        return np.concatenate([outline.lines.at(state), outline.links.at(state), curves])
+        lines = [
+            np.concatenate([of.lines.at(one), of.links.at(one), of.beam_curves(one).reshape(-1, 3)])
+            for one in states
+        ]
+        self._outlines.append(block.time, np.stack(lines), {})
 
     def _wrenches(self, system: System, block: Trajectory) -> Moving:
         """Return forces and moments of joints on their successors, in world axes."""

@@ -1,18 +1,15 @@
 """Frames fixed in bodies, rigid bodies, one or many as columns, and shapes that pictures show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsebody import spatial
 from sparsebody._core import model
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray, check_finite, numbers
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, NDArray, check_finite, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import (
     ObjectArray,
@@ -56,7 +53,7 @@ class Frame:
     @classmethod
     def from_axes(
         cls, origin: ArrayLike, z: ArrayLike = (0, 0, 1), x: ArrayLike | None = None
-    ) -> Frame:
+    ) -> "Frame":
         """Frame with the given z axis; x is made perpendicular to it, or chosen where not given."""
         rotation = axes(z, x, "frame")
         return cls(origin, spatial.quaternion_from_rotation(rotation))
@@ -86,18 +83,18 @@ class Frames:
         object.__setattr__(self, "orientation", orientation)
 
     @classmethod
-    def of(cls, frames: Sequence[Frame]) -> Frames:
+    def of(cls, frames: Sequence[Frame]) -> "Frames":
         """Frames from one object each."""
         origins = np.array([frame.origin for frame in frames]).reshape(-1, 3)
         return trusted(cls, origins, np.reshape([f.orientation for f in frames], (-1, 4)))
 
     @classmethod
-    def repeated(cls, frame: Frame, n: int) -> Frames:
+    def repeated(cls, frame: Frame, n: int) -> "Frames":
         """The same frame n times."""
         return trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
 
     @classmethod
-    def joined(cls, parts: Sequence[Frames]) -> Frames:
+    def joined(cls, parts: "Sequence[Frames]") -> "Frames":
         """The frames of all parts in turn."""
         origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
         return trusted(cls, joined(origins), joined(quaternions))
@@ -420,12 +417,12 @@ class BodyColumns:
         mass, *others = (values[index] for values in vars(self).values())
         return RigidBody(name, float(mass), *others)
 
-    def take(self, index: IntArray | slice) -> BodyColumns:
+    def take(self, index: IntArray | slice) -> "BodyColumns":
         """The columns of some bodies."""
         return BodyColumns(*(values[index] for values in vars(self).values()))
 
     @classmethod
-    def joined(cls, parts: Sequence[BodyColumns]) -> BodyColumns:
+    def joined(cls, parts: "Sequence[BodyColumns]") -> "BodyColumns":
         """The columns of all parts in turn."""
         return cls(*map(joined, zip(*(vars(part).values() for part in parts), strict=True)))
 

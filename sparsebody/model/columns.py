@@ -1,13 +1,12 @@
 """Checked numbers and columns of what users give, and tables of named columns."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Sequence, Sized
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray, model_array, numbers
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, NDArray, model_array, numbers
 from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
@@ -122,18 +121,8 @@ def joined(parts: Sequence[Any]) -> Any:
 # ---- tables ---------------------------------------------------------------------------------
 
 
-class Columns(Protocol):
-    """Fields of n bodies or joints, each an array or frames with a leading axis."""
-
-    def __len__(self) -> int: ...
-
-    @classmethod
-    def joined(cls, parts: Sequence[Any], /) -> Any:
-        """The columns of all parts in turn."""
-
-
 Item = TypeVar("Item")
-C = TypeVar("C", bound=Columns)
+C = TypeVar("C", bound=Sized)  # fields of n bodies or joints, arrays or frames with a leading axis
 
 
 class Table(Generic[Item, C]):
@@ -210,5 +199,5 @@ class Table(Generic[Item, C]):
     def _join(self, first: int) -> None:
         """Make one part of those from `first` on."""
         if len(self._parts) - first > 1:
-            self._parts[first:] = [type(self._nothing).joined(self._parts[first:])]
+            self._parts[first:] = [joined(self._parts[first:])]
             del self._starts[first + 1 :]

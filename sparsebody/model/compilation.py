@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, NDArray
 from sparsebody.errors import ModelError
+from sparsebody.model import system
 from sparsebody.model.bodies import BodyColumns, Frames, rotations, unit_quaternions
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
@@ -17,19 +17,11 @@ from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, Po
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
 from sparsebody.model.rigid_clusters import with_regular_inertias
-from sparsebody.model.system import (
-    ExternalForces,
-    JointForces,
-    PointForces,
-    State,
-    System,
-    TrackedCoordinates,
-)
 
 Matrices = tuple[FloatArray, FloatArray]  # B (m, 6 or less) and D (m, m) of an elastic element
 
 
-def compile_mechanism(mechanism: Mechanism) -> System:
+def compile_mechanism(mechanism: Mechanism) -> system.System:
     """Return the System of a mechanism; `Mechanism.compile` is its public name."""
     if not mechanism.n_bodies:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
@@ -46,7 +38,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     first_row = _first_rows(joints)
     coordinates, items = _tracked_coordinates(declared, joint_names, first_row, joint_forces)
     subspace_rows, subspace_index = _constant_subspaces(joints, first_row)
-    return System(
+    return system.System(
         name=mechanism.name,
         gravity=np.asarray(mechanism.gravity),
         body_names=body_names,
@@ -66,7 +58,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         subspace_rows=subspace_rows,
         subspace_index=subspace_index,
         coordinates=coordinates,
-        joint_forces=JointForces(
+        joint_forces=system.JointForces(
             labels=tuple(f"a force on joint {force.joint!r}" for force in joint_forces),
             item=items,
             **_columns(joint_forces, "stiffness", "rest", "damping"),
@@ -97,7 +89,7 @@ def _first_rows(joints: JointColumns) -> IntArray:
     return np.cumsum(n_rows, out=n_rows)
 
 
-def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) -> State:
+def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) -> system.State:
     """Poses and velocities of the centers of mass, from those of the user's frames."""
     rotation = rotations(bodies.orientation)
     arm = np.einsum("nij,nj->ni", rotation, center)
@@ -106,7 +98,7 @@ def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) 
     if distinct(angular).any() or distinct(linear).any():
         np.einsum("nij,ni->nj", rotation, angular, out=velocity[:, :3])
         np.einsum("nij,ni->nj", rotation, linear + np.cross(angular, arm), out=velocity[:, 3:])
-    return State(
+    return system.State(
         position=np.ascontiguousarray(bodies.position + arm),
         orientation=np.array(unit_quaternions(bodies.orientation), order="C"),
         velocity=velocity,
@@ -139,7 +131,7 @@ def _from_center(points: Any, body: IntArray, center: FloatArray) -> FloatArray:
 
 def _tracked_coordinates(
     joints: JointColumns, names: Names, first_row: IntArray, forces: list[JointForce]
-) -> tuple[TrackedCoordinates, IntArray]:
+) -> tuple[system.TrackedCoordinates, IntArray]:
     """Return the coordinates in use, and which of them each force acts on.
 
     The rows of prescribed ones follow those of T.
@@ -153,7 +145,7 @@ def _tracked_coordinates(
         else -1
         for j, i in used
     ]
-    coordinates = TrackedCoordinates(
+    coordinates = system.TrackedCoordinates(
         joint=np.array([j for j, _ in used], dtype=np.intp),
         index=np.array([i for _, i in used], dtype=np.intp),
         is_angle=np.array([i in joints.type_of(j).angles for j, i in used], dtype=bool),
@@ -247,10 +239,10 @@ def _columns(forces: Sequence[Any], *names: str) -> dict[str, Any]:
     return {**columns, "effort": tuple(force.effort for force in forces)}
 
 
-def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) -> PointForces:
+def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) -> system.PointForces:
     first = names.find_all(force.first for force in forces)
     second = names.find_all(force.second for force in forces)
-    return PointForces(
+    return system.PointForces(
         first=first,
         second=second,
         first_point=_from_center([force.first_point for force in forces], first, center),
@@ -262,14 +254,14 @@ def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) ->
 
 def _external_forces(
     forces: list[ExternalForce], names: Names, center: FloatArray
-) -> ExternalForces:
+) -> system.ExternalForces:
     body = names.find_all(force.body for force in forces)
     points = [
         center[i] if force.point is None else force.point
         for i, force in zip(body, forces, strict=True)
     ]
     wrenches = [np.concatenate([force.moment, force.force]) for force in forces]
-    return ExternalForces(
+    return system.ExternalForces(
         body=body,
         wrench=np.array(wrenches, dtype=float).reshape(-1, 6),
         point=_from_center(points, body, center),

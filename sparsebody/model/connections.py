@@ -1,7 +1,5 @@
 """Joints between bodies, one or many: their fields as columns with a leading axis."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,7 +20,7 @@ from sparsebody.model.columns import (
     shown,
     vector,
 )
-from sparsebody.model.elasticity import check_joints, row_matrices
+from sparsebody.model.elasticity import row_matrices, split
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
@@ -33,6 +31,7 @@ PLAIN_COLUMNS = (
     *("compliance", "damping"),
 )
 Motion = Mapping[int, float | TimeFunction] | float | TimeFunction | None
+Poses = Sequence[tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ class JointColumns:
             self.damping[index],
         )
 
-    def take(self, index: IntArray) -> JointColumns:
+    def take(self, index: IntArray) -> "JointColumns":
         """The columns of some joints."""
         prescribed = {
             k: self.prescribed[j] for k, j in enumerate(index.tolist()) if j in self.prescribed
@@ -101,7 +100,7 @@ class JointColumns:
         return replace(self, **columns, prescribed=prescribed)
 
     @classmethod
-    def joined(cls, parts: Sequence[JointColumns]) -> JointColumns:
+    def joined(cls, parts: "Sequence[JointColumns]") -> "JointColumns":
         """The columns of all parts in turn."""
         types = tuple(dict.fromkeys(kind for part in parts for kind in part.types))
         index = {kind: i for i, kind in enumerate(types)}
@@ -141,9 +140,37 @@ def joint_columns(
         row_matrices(names, types, type_index, compliance, "compliance"),
         row_matrices(names, types, type_index, damping, "damping"),
     )
-    check_joints(names, types, type_index, *matrices, time_functions)
     first, second = frames
-    return JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
+    columns = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
+    _check_compliances(names, columns)
+    return columns
+
+
+def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
+    """Raise ModelError unless all joints can be compliant as given."""
+    index, compliance, damping = joints.type_index, joints.compliance, joints.damping
+    if len(index) == 0 or not (compliance.any() or damping.any()):
+        return
+    first = np.unique(index, return_index=True)[1].tolist()  # others are as these
+    is_same = compliance.strides[0] == damping.strides[0] == 0
+    seen: set[Any] = set()
+    for j in sorted({*first, *joints.prescribed}) if is_same else range(len(index)):
+        who = f"joint {names[j]!r}"
+        is_compliant = compliance[j].any()
+        if damping[j].any() and not is_compliant:
+            raise ModelError(
+                f"{who}: has a damping, but its rows are rigid; give them a compliance, or add a "
+                "damper to a coordinate by add_joint_force"
+            )
+        if is_compliant and j in joints.prescribed:
+            raise ModelError(
+                f"{who}: has a compliance and a prescribed coordinate; prescribe it at a rigid "
+                "joint to a small body between the two"
+            )
+        key = int(index[j]), compliance[j].tobytes(), damping[j].tobytes()
+        if is_compliant and key not in seen:
+            split(who, joints.type_of(j), compliance[j], damping[j])
+            seen.add(key)
 
 
 def distinct_types(
@@ -230,18 +257,14 @@ def frames_of_bodies(
 
 
 def frames_of_world(
-    what: str,
-    names: Sequence[str],
-    poses: Sequence[tuple[FloatArray, FloatArray]],
-    point: ArrayLike,
-    axis: ArrayLike | None,
-    x_axis: ArrayLike | None,
+    what: str, names: Sequence[str], poses: Poses, point: ArrayLike, *axes_given: ArrayLike | None
 ) -> tuple[Frames, ...]:
     """Return joint frames in both bodies that coincide with frames given in the world.
 
-    `poses` are positions (n, 3) and orientations (n, 4) of predecessors and successors.
+    `poses` are positions (n, 3) and orientations (n, 4) of predecessors and successors;
+    `axes_given` the z and x axes of the frames.
     """
-    n, who = len(names), shown(what, names)
+    n, who, (axis, x_axis) = len(names), shown(what, names), axes_given
     origin = column(point, (3,), n, who, "point")
     if not np.isfinite(distinct(origin)).all():
         i = first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))

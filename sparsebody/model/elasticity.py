@@ -4,7 +4,7 @@ A compliance C of a joint's rows is split by its eigenvectors: along those of ei
 joint is rigid and keeps constraint rows, along the others it is a spring of the stiffness 1 / c.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,36 +212,3 @@ def _rigid_type(who: str, joint_type: JointType, rigid: FloatArray) -> JointType
         f"which are those of no {', '.join(_RIGID_PARTS)} joint; give every row a compliance, or "
         "zero to other ones"
     )
-
-
-def check_joints(
-    names: Sequence[str],
-    types: Sequence[JointType],
-    type_index: IntArray,
-    compliance: FloatArray,
-    damping: FloatArray,
-    prescribed: Mapping[int, Any],
-) -> None:
-    """Raise ModelError unless all joints can be compliant as given."""
-    if len(type_index) == 0 or not (compliance.any() or damping.any()):
-        return
-    first = np.unique(type_index, return_index=True)[1].tolist()  # others are as these
-    is_same = compliance.strides[0] == damping.strides[0] == 0
-    seen: set[Any] = set()
-    for j in sorted({*first, *prescribed}) if is_same else range(len(type_index)):
-        who = f"joint {names[j]!r}"
-        is_compliant = compliance[j].any()
-        if damping[j].any() and not is_compliant:
-            raise ModelError(
-                f"{who}: has a damping, but its rows are rigid; give them a compliance, or add a "
-                "damper to a coordinate by add_joint_force"
-            )
-        if is_compliant and j in prescribed:
-            raise ModelError(
-                f"{who}: has a compliance and a prescribed coordinate; prescribe it at a rigid "
-                "joint to a small body between the two"
-            )
-        key = int(type_index[j]), compliance[j].tobytes(), damping[j].tobytes()
-        if is_compliant and key not in seen:
-            split(who, types[type_index[j]], compliance[j], damping[j])
-            seen.add(key)

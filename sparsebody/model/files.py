@@ -37,7 +37,7 @@ from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS
 from sparsebody.schemas import place_in, schema_fault
-from sparsebody.writing import replaced
+from sparsebody.writing import write_text
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
@@ -95,8 +95,7 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
             for key in ("nodes", "edges")
         ]
         text = "{\n" + ",\n".join(head + lists) + "\n}\n"
-    with replaced(Path(path)) as draft:
-        draft.write_text(text, encoding="utf-8")
+    write_text(Path(path), text)
 
 
 def _line(value: Any) -> str:
@@ -388,11 +387,6 @@ def _meshes(documents: Sequence[Document], source: str) -> list[Mesh]:
     return meshes
 
 
-def _shape(document: Document, meshes: Sequence[Mesh]) -> Any:
-    """Return a shape whose meshes may be those of the table."""
-    return _from_kind(_with_arrays(document, meshes), SHAPES, "shape")
-
-
 def _with_arrays(document: Document, meshes: Sequence[Mesh]) -> Document:
     """Return the document of a shape with the arrays that it has an index for."""
     solids, index = document.get("solids"), document.get("mesh", NO_ENTRY)
@@ -418,7 +412,9 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequ
         mechanism.add_bodies(
             [node["id"] for node in bodies],
             **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
-            shape=_made_once(shapes, lambda shape: _shape(shape, meshes)),
+            shape=_made_once(
+                shapes, lambda shape: _from_kind(_with_arrays(shape, meshes), SHAPES, "shape")
+            ),
         )
 
 

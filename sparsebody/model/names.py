@@ -1,7 +1,5 @@
 """Names of bodies or joints in the order of declaration; those that count are made when needed."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +105,7 @@ def interleaved(*names: Sequence[str]) -> Sequence[str]:
     return list(chain.from_iterable(zip(*names, strict=True)))
 
 
-def chained(*names: Sequence[str]) -> Names:
+def chained(*names: Sequence[str]) -> "Names":
     """Return the names of each part in turn, which need not be distinct yet."""
     joined = Names()
     for part in names:
@@ -172,7 +170,7 @@ class Names(Sequence[str]):
         """Return the indices of names, -1 where there is none."""
         return np.fromiter(map(self.find, names), np.intp)
 
-    def snapshot(self) -> Names:
+    def snapshot(self) -> "Names":
         """Return the names as they are now; names that are added later do not change it."""
         names = Names()
         names._parts = [part if isinstance(part, Counted) else part.copy() for part in self._parts]

@@ -1,7 +1,5 @@
 """System: a compiled mechanism, and State: where it is and how it moves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray, NDArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.html_tables import counted, few, html_facts, largest_norm, lengths
 from sparsebody.model.columns import ObjectArray
@@ -47,7 +44,7 @@ class State(BriefRepr):
             "tracked coordinates": len(self.coordinate),
         }
 
-    def with_(self, **changes: Any) -> State:
+    def with_(self, **changes: Any) -> "State":
         """Return a copy with some fields replaced."""
         return replace(self, **changes)
 
@@ -239,6 +236,15 @@ class System:
         kind[self.elastic.joint[own]] = self.elastic.kind[own]
         parameter[self.elastic.joint[own]] = self.elastic.parameter[own]
         return kind, parameter
+
+    @cached_property
+    def attachments(self) -> tuple[IntArray, FloatArray]:
+        """Bodies (n,) and points (n, 3) from their centers, where joints and elements end."""
+        elements = [getattr(self.elastic, side)[self.elastic.joint < 0] for side in FRAMES]
+        first, second, _, first_point, _, second_point = elements
+        body = np.concatenate([self.predecessor, self.successor, first, second])
+        point = [self.predecessor_point, self.successor_point, first_point, second_point]
+        return body[body >= 0], np.concatenate(point)[body >= 0]
 
     @property
     def has_loads(self) -> bool:

@@ -1,7 +1,5 @@
 """Given functions of time, for prescribed joints and actuators; the table TIME_FUNCTIONS."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -118,7 +116,7 @@ class TimeFunctions:
 
     _OTHER = native.TimeFunctions.OTHER
 
-    def __reduce__(self) -> tuple[type[TimeFunctions], tuple[Sequence[TimeFunction]]]:
+    def __reduce__(self) -> "tuple[type[TimeFunctions], tuple[Sequence[TimeFunction]]]":
         """Copy and pickle the functions: native objects can be neither."""
         return type(self), (self._functions,)
 

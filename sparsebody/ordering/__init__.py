@@ -16,6 +16,7 @@ from scipy.sparse import csgraph
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.ordering import heuristics
+from sparsebody.ordering import literature_orders as literature
 from sparsebody.ordering import reference_orders as reference
 from sparsebody.sparse import elimination_tree
 from sparsebody.sparse.elimination_tree import is_admissible, ordering_metrics, repair
@@ -349,5 +350,33 @@ def general_order(pattern: Blocks, name: str) -> IntArray:
     return installed_entry(GENERAL_ORDERINGS, name).function(pattern)
 
 
-# Its table has entries of the type above.
-from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order  # noqa: E402
+# fmt: off
+ALGORITHMS = {
+    "penalty": Ordering(literature.penalty, "joints first, then bodies: D + A' A / eps",
+        "Bayo, García de Jalón and Serna (1988)"),
+    "delassus": Ordering(literature.delassus, "bodies first, then joints: A D^-1 A'",
+        "Delassus (1917); Baraff (1994)"),
+    "baraff": Ordering(literature.baraff, "a tree from the leaves, then what closes loops",
+        "Baraff (1996)"),
+    "articulated-body": Ordering(literature.articulated_body,
+        "what closes loops, then a tree from the leaves",
+        "Featherstone (1983); with loops Sathya and Carpentier (2026)"),
+    "depth-first": Ordering(literature.depth_first, "LDU against a depth-first search",
+        "Brüdigam and Manchester (2020)"),
+    "band": Ordering(heuristics.level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
+    "dissection": Ordering(heuristics.nested_dissection, "halves first, cuts last",
+        "George (1973)"),
+    "minimum-degree": Ordering(heuristics.minimum_degree, "the least coupled block next",
+        "Amestoy, Davis and Duff (1996)"),
+    "auto": Ordering(lambda pattern: choose(pattern).order,
+        "the least predicted work of all orderings", "this package"),
+}
+# fmt: on
+
+
+def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:
+    """Return the elimination order (n_blocks,) that the algorithm `name` stands for.
+
+    Raises UnknownNameError if there is no algorithm of this name.
+    """
+    return installed_entry(ALGORITHMS, name, "algorithm").function(pattern)

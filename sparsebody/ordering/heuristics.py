@@ -16,16 +16,9 @@ from sparsebody._core import graph
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError
+from sparsebody.sparse import pattern as graphs
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered, repair, tree_parts
-from sparsebody.sparse.pattern import (
-    BlockPattern,
-    Blocks,
-    cuthill_mckee,
-    dual_graph,
-    landmark_distances,
-    primal_graph,
-    with_primal_blocks,
-)
+from sparsebody.sparse.pattern import BlockPattern, Blocks
 
 P = ParamSpec("P")
 CoreOrdering: TypeAlias = Callable[Concatenate[BlockPattern, P], IntArray]
@@ -146,7 +139,7 @@ def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
     joined to the world lose fewer digits than floating ones. Cuthill and McKee (1969);
     George (1971).
     """
-    return with_joints(pattern, cuthill_mckee(pattern, towards_world=True)[::-1])
+    return with_joints(pattern, graphs.cuthill_mckee(pattern, towards_world=True)[::-1])
 
 
 def sloan(pattern: BlockPattern) -> IntArray:
@@ -154,7 +147,9 @@ def sloan(pattern: BlockPattern) -> IntArray:
 
     Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23:239.
     """
-    return better_way(pattern, kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern)))
+    return better_way(
+        pattern, kernels.sloan(graphs.primal_graph(pattern), graphs.cuthill_mckee(pattern))
+    )
 
 
 _STARTS = 4  # bodies to start from in each connected part
@@ -168,7 +163,7 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     Each joint follows its bodies: admissible. Kinnersley (1992) for pathwidth as vertex separation;
     Diaz, Petit and Serna (2002) for surveys of layouts; the greedy rule is King's (1970), for rows.
     """
-    joints = pattern.ends, pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
+    joints = pattern.ends, pattern.block_sizes[pattern.n_primal :], graphs.cuthill_mckee(pattern)
     sweeps = (kernels.pathwidth_sweep(*joints, start, _STARTS) for start in range(_STARTS))
     return fewest_flops(pattern, *(better_way(pattern, sweep) for sweep in sweeps))
 
@@ -200,7 +195,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
     """
     weight = _weights(pattern)
     n_parts, part = connected_components(weight, directed=False)
-    distance = landmark_distances(pattern, 1)[:, 0]
+    distance = graphs.landmark_distances(pattern, 1)[:, 0]
     key = np.empty(pattern.n_primal)
     for k in range(n_parts):
         bodies = np.flatnonzero(part == k)
@@ -254,14 +249,14 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     """
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
-    distance = np.pad(landmark_distances(pattern), ((0, 1), (0, 0)))
+    distance = np.pad(graphs.landmark_distances(pattern), ((0, 1), (0, 0)))
     ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
     sequence = np.lexsort(ends.T[::-1]).astype(np.intp)
     size = pattern.block_sizes.copy()
     size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
-    joint_graph = dual_graph(BlockPattern(size, pattern.ends[sequence]))
+    joint_graph = graphs.dual_graph(BlockPattern(size, pattern.ends[sequence]))
     joints = sequence[kernels.minimum_fill(joint_graph, size[pattern.n_primal :])]
-    return postordered(pattern, with_primal_blocks(pattern, joints))
+    return postordered(pattern, graphs.with_primal_blocks(pattern, joints))
 
 
 @leaves_then
@@ -272,10 +267,10 @@ def by_tree_decomposition(
 
     Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.
     """
-    indptr, indices = (part.tolist() for part in dual_graph(pattern))
+    indptr, indices = (part.tolist() for part in graphs.dual_graph(pattern))
     graph = nx.Graph({k: indices[a:b] for k, (a, b) in enumerate(pairwise(indptr))})
     joints = elimination_of(decompose(graph)[1]) if pattern.n_dual else []
-    return postordered(pattern, with_primal_blocks(pattern, np.array(joints, dtype=np.intp)))
+    return postordered(pattern, graphs.with_primal_blocks(pattern, np.array(joints, dtype=np.intp)))
 
 
 def elimination_of(decomposition: Any) -> list[int]:
@@ -320,7 +315,7 @@ def nested_dissection(pattern: BlockPattern) -> IntArray:
     Coordinates are distances in the graph from eight bodies, and their differences. George (1973);
     George and Liu (1978), SIAM J. Numer. Anal. 15:1053 (without positions).
     """
-    distance = landmark_distances(pattern)
+    distance = graphs.landmark_distances(pattern)
     first, second = np.triu_indices(distance.shape[1], 1)
     differences = distance[:, first] - distance[:, second]
     return dissected(pattern, np.column_stack([differences, distance]))
@@ -359,7 +354,7 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(pattern.n_primal, 1))))
     if method != "colamd":
         matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
-    return with_primal_blocks(pattern, blocks_ordered(matrix, joint_of_row, method))
+    return graphs.with_primal_blocks(pattern, blocks_ordered(matrix, joint_of_row, method))
 
 
 @leaves_then
@@ -373,7 +368,9 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
         return np.arange(pattern.n_blocks, dtype=np.intp)
     blocks = quotient_ordered_by(pattern, "metis")
     joints = blocks[blocks >= pattern.n_primal] - pattern.n_primal
-    return fewest_flops(pattern, repair(pattern, blocks), with_primal_blocks(pattern, joints))
+    return fewest_flops(
+        pattern, repair(pattern, blocks), graphs.with_primal_blocks(pattern, joints)
+    )
 
 
 def quotient_ordered_by(pattern: Blocks, method: str) -> IntArray:

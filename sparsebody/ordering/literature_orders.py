@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.ordering import Ordering, choose, heuristics, installed_entry
+from sparsebody.ordering import heuristics
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -77,33 +77,3 @@ def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 def depth_first(pattern: BlockPattern) -> IntArray:
     """Eliminate blocks in the reverse sequence of a depth-first search: only ancestors fill in."""
     return search(pattern, depth_first=True).sequence[::-1].copy()
-
-
-# fmt: off
-ALGORITHMS = {
-    "penalty": Ordering(penalty, "joints first, then bodies: D + A' A / eps",
-        "Bayo, García de Jalón and Serna (1988)"),
-    "delassus": Ordering(delassus, "bodies first, then joints: A D^-1 A'",
-        "Delassus (1917); Baraff (1994)"),
-    "baraff": Ordering(baraff, "a tree from the leaves, then what closes loops", "Baraff (1996)"),
-    "articulated-body": Ordering(articulated_body, "what closes loops, then a tree from the leaves",
-        "Featherstone (1983); with loops Sathya and Carpentier (2026)"),
-    "depth-first": Ordering(depth_first, "LDU against a depth-first search",
-        "Brüdigam and Manchester (2020)"),
-    "band": Ordering(heuristics.level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
-    "dissection": Ordering(heuristics.nested_dissection, "halves first, cuts last",
-        "George (1973)"),
-    "minimum-degree": Ordering(heuristics.minimum_degree, "the least coupled block next",
-        "Amestoy, Davis and Duff (1996)"),
-    "auto": Ordering(lambda pattern: choose(pattern).order,
-        "the least predicted work of all orderings", "this package"),
-}
-# fmt: on
-
-
-def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:
-    """Return the elimination order (n_blocks,) that the algorithm `name` stands for.
-
-    Raises UnknownNameError if there is no algorithm of this name.
-    """
-    return installed_entry(ALGORITHMS, name, "algorithm").function(pattern)

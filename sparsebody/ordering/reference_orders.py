@@ -114,47 +114,40 @@ def _part_of_least_bandwidth(part: list[int], distances: dict[int, dict[int, int
         for block in part
         for radius in range(1, max(distances[block].values()) + 1)
     )
+    failed: set[tuple[tuple[int, int], ...]] = set()
+
+    def filled(order: list[int], last: dict[int, int]) -> list[int] | None:
+        """Return `order` with all blocks of `last`, each at its last position or before."""
+        if not last:
+            return order
+        position = len(order)
+        due = sorted(last.items(), key=lambda item: item[1])
+        if any(limit < position + k for k, (_, limit) in enumerate(due)):
+            return None
+        state = tuple(sorted((block, limit - position) for block, limit in last.items()))
+        if state in failed:
+            return None
+        for block, _ in due:
+            reach = distances[block]
+            later = {
+                other: min(limit, position + bandwidth * reach[other])
+                for other, limit in last.items()
+                if other != block
+            }
+            if (whole := filled([*order, block], later)) is not None:
+                return whole
+        failed.add(state)
+        if len(failed) > _MOST_STATES:
+            raise OrderingError(
+                f"the exact bandwidth of {len(distances)} blocks takes too long to find; "
+                "try a smaller mechanism"
+            )
+        return None
+
     for bandwidth in count(max(density, default=0)):
-        failed: set[tuple[tuple[int, int], ...]] = set()
+        failed.clear()
         for first in sorted(part, key=lambda block: -max(distances[block].values())):
             last = {block: bandwidth * d for block, d in distances[first].items() if d > 0}
-            filled = _filled([first], last, distances, bandwidth, failed)
-            if filled is not None:
-                return filled
+            if (order := filled([first], last)) is not None:
+                return order
     raise AssertionError("a large enough bandwidth always does")
-
-
-def _filled(
-    order: list[int],
-    last: dict[int, int],
-    distances: dict[int, dict[int, int]],
-    bandwidth: int,
-    failed: set[tuple[tuple[int, int], ...]],
-) -> list[int] | None:
-    """Return `order` with all blocks of `last`, each at its last position or before, or None."""
-    if not last:
-        return order
-    position = len(order)
-    due = sorted(last.items(), key=lambda item: item[1])
-    if any(limit < position + k for k, (_, limit) in enumerate(due)):
-        return None
-    state = tuple(sorted((block, limit - position) for block, limit in last.items()))
-    if state in failed:
-        return None
-    for block, _ in due:
-        reach = distances[block]
-        later = {
-            other: min(limit, position + bandwidth * reach[other])
-            for other, limit in last.items()
-            if other != block
-        }
-        filled = _filled([*order, block], later, distances, bandwidth, failed)
-        if filled is not None:
-            return filled
-    failed.add(state)
-    if len(failed) > _MOST_STATES:
-        raise OrderingError(
-            f"the exact bandwidth of {len(distances)} blocks takes too long to find; "
-            "try a smaller mechanism"
-        )
-    return None

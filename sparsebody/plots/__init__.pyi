@@ -21,7 +21,7 @@ from .curves import (
 )
 
 # Matrices
-from .spy import (
+from .elimination_orders import (
     plot_loop_blocks as plot_loop_blocks,
     plot_orders as plot_orders,
     plot_spy as plot_spy,

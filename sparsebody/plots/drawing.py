@@ -3,8 +3,6 @@
 They are drawn in their plane of motion, or in three dimensions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

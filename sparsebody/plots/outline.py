@@ -55,10 +55,12 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
     """Return the outline: the shapes that bodies carry, or lines between their joints."""
     lines: list[tuple[int, FloatArray, bool]] = []
     solids: list[Points] = []
-    on_body = _joint_points(system)
+    ends_on, points = system.attachments
+    last = np.cumsum(np.bincount(ends_on, minlength=system.n_bodies))
+    on_body = np.split(points[np.argsort(ends_on, kind="stable")], last[:-1])
     for i, body in enumerate(map(mechanism.body, system.body_names)):
         if body.shape is None:
-            joints = on_body[i]  # a line from joint to joint, or from the center to each
+            joints = list(on_body[i])  # a line from joint to joint, or from the center to each
             stars = [joints] if len(joints) == 2 else [[np.zeros(3), point] for point in joints]
             lines += [(i, np.stack(ends), False) for ends in stars]
             continue
@@ -70,6 +72,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
             lines += [(i, pair, True) for pair in ends]
             corners = ends.reshape(-1, 3)
             solids.append(Points(np.full(len(corners), i, dtype=np.intp), corners))
+    beam_bodies, beam_points, _ = system.elastic.beam_curves
     body_of = np.repeat(np.array([i for i, _, _ in lines], dtype=np.intp), 2)
     return Outline(
         lines=Points(body_of, np.concatenate([np.zeros((0, 3)), *(ends for _, ends, _ in lines)])),
@@ -78,25 +81,9 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
         joints=joint_points(system),
         grounded=(system.predecessor < 0) | (system.successor < 0),
         links=_links(system),
-        beams=_beams(system),
+        beams=Points(np.repeat(beam_bodies.ravel(), 2), beam_points.reshape(-1, 3)),
         centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
     )
-
-
-def _joint_points(system: System) -> list[list[FloatArray]]:
-    """Where each body has its joints, bushings and beams, from its center of mass."""
-    on_body: list[list[FloatArray]] = [[] for _ in range(system.n_bodies)]
-    elastic, own = system.elastic, system.elastic.joint < 0  # those of joints are there already
-    for ends, points in (
-        (system.predecessor, system.predecessor_point),
-        (system.successor, system.successor_point),
-        (elastic.predecessor[own], elastic.predecessor_point[own]),
-        (elastic.successor[own], elastic.successor_point[own]),
-    ):
-        for i, point in zip(ends, points, strict=True):
-            if i >= 0:
-                on_body[i].append(point)
-    return on_body
 
 
 def _edges(shape: Solid) -> FloatArray:
@@ -142,9 +129,3 @@ def _links(system: System) -> Points:
         np.c_[forces.first_point, forces.second_point],
     ]
     return Points(bodies.ravel(), points.reshape(-1, 3))
-
-
-def _beams(system: System) -> Points:
-    """Return four points a beam, of the cubic with its ends and tangents, each fixed in a body."""
-    bodies, points, _ = system.elastic.beam_curves
-    return Points(np.repeat(bodies.ravel(), 2), points.reshape(-1, 3))

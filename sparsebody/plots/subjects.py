@@ -12,13 +12,12 @@ from matplotlib.figure import Figure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.files import mechanism_from_text
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 from sparsebody.plots.curves import plot_drift, plot_energy, plot_path
 from sparsebody.plots.drawing import plot_mechanism, plot_motion
+from sparsebody.plots.elimination_orders import plot_spy
 from sparsebody.plots.outline import Outline, mechanism_outline
-from sparsebody.plots.spy import plot_spy
 from sparsebody.simulation.trajectory import Trajectory
 
 _MOST_TRACED = 6  # bodies traced where none is named

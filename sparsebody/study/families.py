@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.mobility import count_loops
+from sparsebody.dynamics import ForwardDynamics, count_loops
 from sparsebody.errors import ModelError
-from sparsebody.model.gallery import GALLERY, build
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.subgroups.ground_motion import plane_normals
-from sparsebody.model.system import State, System
+from sparsebody.model import GALLERY, Mechanism, State, System, build
+from sparsebody.model.subgroups.classes import plane_normals
 
 _CONTRADICTION = 1e-6  # relative residual of redundant rows
 _FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes

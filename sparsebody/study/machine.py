@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import sparsebody
-from sparsebody.writing import replaced
+from sparsebody.writing import write_text
 
 MAPS, CPU = Path("/proc/self/maps"), Path("/proc/cpuinfo")
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 ENVIRONMENT = "environment.json"
 _MATH = ("numpy", "scipy", "networkx", "scikit-sparse")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PACKAGES = (*_MATH, "pin", "mujoco", "drake", "exudyn", "distributed")
 BLAS = re.compile(r"lib[a-z_]*(?:openblas|mkl_rt|blis|atlas|cblas|blas)[^/]*\.so[^/\s]*")
 
@@ -58,13 +56,6 @@ def usable_cores() -> int:
     """Return how many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # none on macOS
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def browser() -> str:
-    """Return the program name of the browser that can draw pages, "" if there is none."""
-    chosen = os.environ.get("CHROME_BIN", "")
-    paths = (shutil.which(name) for name in filter(None, (chosen, *BROWSERS)))
-    return Path(next(filter(None, paths), "")).name
 
 
 def loaded_blas() -> str:
@@ -131,8 +122,8 @@ def environment() -> dict[str, Any]:
 
 def record_environment(folder: Path) -> None:
     """Add that of this process to the list in the folder: one for each time the study was run."""
-    with replaced(folder / ENVIRONMENT) as draft:
-        draft.write_text(json.dumps([*environments(folder), environment()], indent=1) + "\n")
+    text = json.dumps([*environments(folder), environment()], indent=1) + "\n"
+    write_text(folder / ENVIRONMENT, text)
 
 
 def environments(folder: Path) -> list[dict[str, Any]]:

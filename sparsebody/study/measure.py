@@ -268,5 +268,6 @@ def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     problem, _ = _set_up(study, case, folder)
     references.store_state(study, case, problem.state, folder)
     if study.has_reference(case):
-        references.store_reference(references.reference_solution(study, problem), case, folder)
+        solve = references.pivoted if study.reference is None else study.reference.load()
+        references.store_reference(solve(problem), case, folder)
     return blank_row(case)

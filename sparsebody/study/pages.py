@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sparsebody.writing import replaced
+from sparsebody.writing import write_text
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; max-width: 60em; margin: 2em auto;
@@ -51,7 +51,7 @@ Part = Heading | Paragraph | Table | Picture
 
 def write_markdown(parts: Sequence[Part], path: Path) -> Path:
     """Write a Markdown file; it links to the pictures."""
-    return _written(path, "\n".join(_markdown(part, path.parent) for part in parts))
+    return write_text(path, "\n".join(_markdown(part, path.parent) for part in parts) + "\n")
 
 
 def write_html(parts: Sequence[Part], path: Path) -> Path:
@@ -59,14 +59,8 @@ def write_html(parts: Sequence[Part], path: Path) -> Path:
     title = next((part.text for part in parts if isinstance(part, Heading)), "Report")
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     body = "\n".join(map(_html, parts))
-    page = f"<!DOCTYPE html>\n<html><head>{head}</head>\n<body>\n{body}\n</body></html>"
-    return _written(path, page)
-
-
-def _written(path: Path, text: str) -> Path:
-    with replaced(path) as draft:
-        draft.write_text(text + "\n", encoding="utf-8")
-    return path
+    page = f"<!DOCTYPE html>\n<html><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+    return write_text(path, page)
 
 
 def _markdown(part: Part, folder: Path) -> str:

@@ -1,7 +1,5 @@
 """Studies: families, cases, and how each is measured; read from TOML files and checked."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys
@@ -122,7 +120,7 @@ class Study:
         for name in self.modules:
             importlib.import_module(name)
 
-    def limited(self, time_limit: float | None, memory_limit: float | None) -> Study:
+    def limited(self, time_limit: float | None, memory_limit: float | None) -> "Study":
         """Return the study with other limits of all cases [s, MB], where they are given."""
         limits = {"time_limit": time_limit, "memory_limit": memory_limit}
         changes: dict[str, Any] = {name: n for name, n in limits.items() if n is not None}

@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from sparsebody.analysis.order_comparison import compared
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import StudyError
+from sparsebody.plots import Line, plot_growth, plot_spy, save_figure
 from sparsebody.plots import elimination_orders as orders
-from sparsebody.plots.curves import Line, plot_growth
-from sparsebody.plots.spy import plot_spy
-from sparsebody.plots.style import save_figure
 from sparsebody.study import findings, pages
 from sparsebody.study.families import Family
 from sparsebody.study.findings import ACCURATE, ERROR, OURS, TIME, FamilyRows

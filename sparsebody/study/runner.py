@@ -12,11 +12,10 @@ from pathlib import Path
 
 from sparsebody import ranks
 from sparsebody.errors import StudyError
-from sparsebody.study.clusters import cluster_executor
 from sparsebody.study.machine import record_environment
 from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
-from sparsebody.study.processes import Failure, executor, isolated
+from sparsebody.study.processes import Failure, cluster_executor, executor, isolated
 from sparsebody.study.rows import Journal, Row, blank_row, write_results
 from sparsebody.study.study_references import forget_missing, give_up_reference, is_settled
 from sparsebody.writing import write_errors
@@ -115,13 +114,8 @@ def run_job(study: Study, folder: Path, job: str, case: Case) -> Row:
     limits = study.time_limit(case), study.settings.memory_limit
     row = isolated(_job, (study, folder, job, case), *limits)
     if isinstance(row, Failure):
-        return failed_row(case, row)
+        return blank_row(case, **vars(row))
     return dict(row) | {"case_seconds": time.perf_counter() - start}
-
-
-def failed_row(case: Case, failure: Failure) -> Row:
-    """Return the row of a case that came to no result."""
-    return blank_row(case, status=failure.status, message=failure.message)
 
 
 def _job(study: Study, folder: Path, job: str, case: Case) -> Row:
@@ -176,7 +170,7 @@ class Progress:
             for future in sorted(done, key=lambda one: running[one][1]):
                 job, case = running.pop(future)
                 ended = future.result()
-                row = failed_row(case, ended) if isinstance(ended, Failure) else ended
+                row = blank_row(case, **vars(ended)) if isinstance(ended, Failure) else ended
                 if job == "reference":  # those that wait for it may run
                     if row["status"] != "ok":
                         give_up_reference(case, self.folder, f"{row['status']} {row['message']}")

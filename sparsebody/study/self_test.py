@@ -8,10 +8,11 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.methods import METHODS, SPARSE, forward_dynamics
-from sparsebody.model.files import read_mechanism, write_mechanism
-from sparsebody.model.gallery import build
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
+from sparsebody.model import Mechanism, State, System, build, read_mechanism, write_mechanism
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
 from sparsebody.simulation import Output, Trajectory, simulate
 
@@ -53,22 +51,18 @@ class Check:
 
 def self_test() -> list[Check]:
     """Return what was checked; an error within a check is a failed one, and is not raised."""
-    return [_checked(name, limit, measure) for name, limit, measure in _measures()]
+    checks = []
+    for name, limit, measure in _measures():
+        start = time.perf_counter()
+        try:
+            value, error = measure(), ""
+        except Exception as failure:  # whatever it is, a bug report has to have it
+            value, error = math.nan, f"{type(failure).__name__}: {failure}"
+        checks.append(Check(name, value, limit, time.perf_counter() - start, error))
+    return checks
 
 
-Measure = Callable[[], float]
-
-
-def _checked(name: str, limit: float, measure: Measure) -> Check:
-    start = time.perf_counter()
-    try:
-        value, error = measure(), ""
-    except Exception as failure:  # whatever it is, a bug report has to have it
-        value, error = math.nan, f"{type(failure).__name__}: {failure}"
-    return Check(name, value, limit, time.perf_counter() - start, error)
-
-
-def _measures() -> Iterator[tuple[str, float, Measure]]:
+def _measures() -> Iterator[tuple[str, float, Callable[[], float]]]:
     """Yield names, limits, and functions that return the quantities."""
     yield "pendulum: angular acceleration, closed form", CLOSED_FORM, _pendulum_error
     for name in [*available_factorizations(), *METHODS]:
@@ -101,10 +95,10 @@ def _problems(with_loops: bool) -> list[tuple[System, State, FloatArray]]:
 
 def _largest_difference(name: str, loops: list[bool]) -> float:
     """Return how far the accelerations by a factorization or a method are off, relative."""
-    problems = [one for with_loops in loops for one in _problems(with_loops)]
     return max(
-        _difference(_accelerations((system, state), name), reference)
-        for system, state, reference in problems
+        float(np.abs(_accelerations(problem, name) - reference).max() / np.abs(reference).max())
+        for with_loops in loops
+        for *problem, reference in _problems(with_loops)
     )
 
 
@@ -113,15 +107,11 @@ def _moving(mechanism: Mechanism) -> tuple[System, State]:
     return system, consistent_state(system)
 
 
-def _accelerations(problem: tuple[System, State], name: str) -> FloatArray:
+def _accelerations(problem: Iterable[Any], name: str) -> FloatArray:
     """Return the accelerations (n_bodies, 6) by a factorization or a method on a tree."""
     if name in METHODS:
         return forward_dynamics(*problem, method=name).acceleration
     return forward_dynamics(*problem, factorization=name, reactions="basic").acceleration
-
-
-def _difference(a: FloatArray, b: FloatArray) -> float:
-    return float(np.abs(a - b).max() / np.abs(b).max())
 
 
 def _pendulum_error() -> float:

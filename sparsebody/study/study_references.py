@@ -14,7 +14,7 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import largest_row_sum, saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
-from sparsebody.writing import replaced
+from sparsebody.writing import replaced, write_text
 
 TRUSTED = 1e-6  # relative error of a reference beyond which it is none
 _STATE = ("position", "orientation", "velocity")
@@ -61,11 +61,6 @@ def symmetric_condition(K: csc_array, solve: Callable[[FloatArray], FloatArray])
     return float(abs(K).sum(axis=0).max()) * largest_row_sum(solve, solve, K.shape[0])
 
 
-def reference_solution(study: Study, problem: Problem) -> Reference:
-    """Return the reference of the function that the study names, or the solution by LU."""
-    return (pivoted if study.reference is None else study.reference.load())(problem)
-
-
 def relative_error(acceleration: FloatArray, reference: Reference) -> float:
     """Return max |a - a_ref| / max |a_ref|."""
     size = float(np.abs(reference.acceleration).max(initial=0.0)) or 1.0
@@ -93,8 +88,7 @@ def give_up_reference(case: Case, folder: Path, reason: str) -> None:
     """Store that there is none, and why."""
     target = reference_file(case, folder).with_suffix(".missing")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(target) as draft:
-        draft.write_text(reason, encoding="utf-8")
+    write_text(target, reason)
 
 
 def forget_missing(folder: Path) -> None:

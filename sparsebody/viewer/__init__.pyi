@@ -12,10 +12,10 @@ from .page_file import (
 )
 
 # What is on it
-from .motion_page import (
+from .pages import (
     motion_page as motion_page,
 )
-from .order_page import (
+from .pages import (
     order_page as order_page,
 )
 

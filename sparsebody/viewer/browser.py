@@ -1,7 +1,5 @@
 """Pictures and films of a page, drawn by the page itself in headless Chromium."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -5,10 +5,8 @@ of mass in body axes. Bodies are drawn by their shapes; without one they are lin
 joint, plates between three and more coplanar joints, or boxes of the same inertia.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -19,19 +17,8 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.bodies import (
-    Box,
-    Color,
-    Cylinder,
-    Mesh,
-    Polyline,
-    Shape,
-    Solid,
-    all_axes,
-    solids_of,
-)
-from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.model.system import State, System
+from sparsebody.model import JOINT_TYPES, Box, Cylinder, Mesh, Polyline, State, System
+from sparsebody.model.bodies import Shape, Solid, all_axes, solids_of
 
 _PLANAR = 1e-6  # least over largest spread of joints that still make a plate
 _SAME_AXIS = 1.0 - 1e-9  # largest eigenvalue of the mean of z z' of parallel axes
@@ -76,32 +63,18 @@ class Parts:
 
     @staticmethod
     def of(
-        kind: int,
-        body: IntArray,
-        frame: FloatArray,
-        role: Role = Role.BODY,
-        owner: Any = None,
-        color: Color | None = None,
-    ) -> Parts:
-        """Return parts of one kind; `owner`: default the bodies."""
-        n = len(body)
-        owners = body if owner is None else owner
-        same = (np.full(n, value, dtype=np.intp) for value in (kind, int(role), _packed(color)))
+        kind: int, body: IntArray, frame: FloatArray, role: Role = Role.BODY, owner: Any = None
+    ) -> "Parts":
+        """Return parts of one kind, of the page's color; `owner`: default the bodies."""
+        same = (np.full(len(body), value, dtype=np.intp) for value in (kind, int(role), -1))
         kinds, roles, colors = same
-        return Parts(kinds, body, frame, roles, owners, colors)
+        return Parts(kinds, body, frame, roles, body if owner is None else owner, colors)
 
     @staticmethod
-    def joined(parts: Iterable[Parts]) -> Parts:
+    def joined(parts: "Iterable[Parts]") -> "Parts":
         """Return all parts in turn."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Parts(*map(np.concatenate, columns))
-
-
-def _packed(color: Color | None) -> int:
-    """Return a color as one number, -1 for none."""
-    if color is None:
-        return -1
-    return sum(round(255.0 * part) << shift for part, shift in zip(color, (16, 8, 0), strict=True))
 
 
 def framed(rotation: FloatArray, sizes: FloatArray, origin: FloatArray) -> FloatArray:
@@ -128,33 +101,12 @@ class Picture:
         return {solid.key: solid for solid in solids if isinstance(solid, Mesh)}
 
     @cached_property
-    def ends(self) -> tuple[IntArray, FloatArray, IntArray]:
-        """Bodies, points and joints (-1: of an elastic element) of all ends on moving bodies."""
-        system, elastic = self.system, self.system.elastic
-        own = elastic.joint < 0
-        joints, none = np.arange(system.n_joints), np.full(int(own.sum()), -1)
-        body = np.concatenate(
-            [system.predecessor, system.successor, elastic.predecessor[own], elastic.successor[own]]
-        )
-        point = np.concatenate(
-            [
-                system.predecessor_point,
-                system.successor_point,
-                elastic.predecessor_point[own],
-                elastic.successor_point[own],
-            ]
-        )
-        joint = np.concatenate([joints, joints, none, none])
-        is_moving = body >= 0
-        return body[is_moving], point[is_moving], joint[is_moving]
-
-    @cached_property
     def body_size(self) -> FloatArray:
         """(n_bodies,) length of the bar of the same inertia, or to the farthest joint [m]."""
         system = self.system
         largest = np.linalg.eigvalsh(system.inertia)[:, -1]
         size = np.sqrt(12.0 * np.maximum(largest, 0.0) / system.mass)
-        body, point, _ = self.ends
+        body, point = system.attachments
         np.maximum.at(size, body, np.linalg.norm(point, axis=1))
         return size
 
@@ -177,14 +129,10 @@ class Picture:
         system = self.system
         return 0.62 * np.minimum(thick[system.predecessor], thick[system.successor])
 
-    @cached_property
-    def joint_type(self) -> IntArray:
-        """(n_joints,) native kinds of the types that joints were declared with."""
-        return np.asarray(self.system.coordinate_types[0])
-
     def of_type(self, *names: str) -> BoolArray:
         """(n_joints,) whether joints are of one of these types."""
-        return np.isin(self.joint_type, [JOINT_TYPES[name].kind for name in names])
+        declared = self.system.coordinate_types[0]
+        return np.isin(declared, [JOINT_TYPES[name].kind for name in names])
 
     @cached_property
     def hinge_axis(self) -> FloatArray:
@@ -276,7 +224,11 @@ def _solid(picture: Picture, solid: Solid, bodies: IntArray, center: FloatArray)
     else:
         sizes = np.full(3, solid.radius)
     frame = framed(rotation[None], sizes[None], origin - center)
-    return Parts.of(kind, bodies, frame, color=solid.color)
+    parts = Parts.of(kind, bodies, frame)
+    if solid.color is None:
+        return parts
+    red, green, blue = (round(255.0 * part) for part in solid.color)
+    return replace(parts, color=np.full_like(parts.color, (red << 16) + (green << 8) + blue))
 
 
 def mesh_box(mesh: Mesh) -> tuple[FloatArray, FloatArray]:
@@ -333,27 +285,23 @@ def _polyline(picture: Picture, points: FloatArray, bodies: IntArray) -> list[Pa
         spread, axes = np.linalg.eigh(corners.T @ corners)
         if spread[0] <= _PLANAR**2 * spread[2]:
             middle = points[:-1].mean(axis=0) - center
-            thick = picture.thickness[bodies]
-            normal = np.broadcast_to(axes[:, 0], middle.shape)
+            across = picture.thickness[bodies][:, None] * axes[:, 0]
             sides = [(corners[i], corners[(i + 1) % n]) for i in range(n)]
-            return [_triangles(bodies, middle, a, b, normal, thick) for a, b in sides]
+            return [_triangles(bodies, middle, a, b, across) for a, b in sides]
     lines = [(points[i] - center, points[i + 1] - center) for i in range(n)]
     stays = _stays(picture, bodies, Polyline(tuple(map(tuple, points))))
     return [*(_links(picture, bodies, start, end) for start, end in lines), stays]
 
 
 def _triangles(
-    bodies: IntArray,
-    middle: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    normal: FloatArray,
-    thickness: FloatArray,
+    bodies: IntArray, middle: FloatArray, first: FloatArray, second: FloatArray, across: FloatArray
 ) -> Parts:
-    """Return triangular pieces of plates: from a middle to two corners, given from there."""
+    """Return triangular pieces of plates: from a middle to two corners, given from there.
+
+    `across`: the normals, as long as the plates are thick.
+    """
     frame = np.empty((len(bodies), 3, 4))
-    frame[:, :, 0], frame[:, :, 1] = first, second
-    frame[:, :, 2], frame[:, :, 3] = normal * thickness[:, None], middle
+    frame[:, :, 0], frame[:, :, 1], frame[:, :, 2], frame[:, :, 3] = first, second, across, middle
     return Parts.of(Kind.PRISM, bodies, frame)
 
 
@@ -410,7 +358,7 @@ def _by_joints(picture: Picture, bodies: IntArray) -> list[Parts]:
 
 def _distinct_points(picture: Picture, is_mine: BoolArray) -> tuple[IntArray, FloatArray]:
     """Return bodies, in order, and points of their joints, each place once."""
-    body, point, _ = picture.ends
+    body, point = picture.system.attachments
     body, point = body[is_mine[body]], point[is_mine[body]]
     grid = np.rint(point / (1e-5 * picture.typical_size)).astype(np.int64)
     _, index = np.unique(np.column_stack([body, grid]), axis=0, return_index=True)
@@ -443,9 +391,9 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     star = ~is_plate[body]
     links = _links(picture, body[star], middle[body[star]], point[star])
     body, arm = body[~star], arm[~star]
-    across, normal = axes[body, :, 2], axes[body, :, 0]
-    up = np.cross(normal, across)
-    angle = np.arctan2(np.sum(arm * up, axis=1), np.sum(arm * across, axis=1))
+    along, normal = axes[body, :, 2], axes[body, :, 0]
+    up = np.cross(normal, along)
+    angle = np.arctan2(np.sum(arm * up, axis=1), np.sum(arm * along, axis=1))
     order = np.lexsort((angle, body))
     body, arm, normal = body[order], arm[order], normal[order]
     following = np.arange(1, len(body) + 1)
@@ -455,8 +403,8 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     following[is_last] = first[is_last]
     thick = 0.6 * picture.thickness[body]
     shift = picture.hinge_axis[body] * (1.1 * thick * picture.layer[body])[:, None]
-    plates = _triangles(body, middle[body] + shift, arm, arm[following], normal, thick)
-    return [links, plates]
+    across = thick[:, None] * normal
+    return [links, _triangles(body, middle[body] + shift, arm, arm[following], across)]
 
 
 # ---- joints -----------------------------------------------------------------------------------
@@ -509,7 +457,7 @@ def joint_parts(picture: Picture, redundant: IntArray, up: FloatArray) -> Parts:
     thickest = np.maximum(thick[system.predecessor], thick[system.successor])
     parts: list[Parts] = []
     for name, kind in JOINT_TYPES.items():
-        joints = np.flatnonzero(picture.joint_type == kind.kind)
+        joints = np.flatnonzero(system.coordinate_types[0] == kind.kind)
         for primitive, axes, sizes, in_predecessor in (
             _GLYPHS.get(name, _OTHER) if len(joints) else ()
         ):

@@ -1,7 +1,5 @@
 """3-D pages of a motion, pose, mode or path: below a notebook's cell, elsewhere in a file."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path
@@ -10,13 +8,12 @@ from typing import Any
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.linearization.vibrations import Modes
-from sparsebody.model.files import mechanism_from_text
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
+from sparsebody.model import Mechanism, State, System
 from sparsebody.simulation.implicit.continuation import EquilibriumPath
 from sparsebody.simulation.trajectory import Trajectory
-from sparsebody.viewer.motion_page import motion_page
+from sparsebody.simulation.trajectory_tables import system_of
 from sparsebody.viewer.page_file import Page
+from sparsebody.viewer.pages import motion_page
 
 Subject = Mechanism | System | Trajectory | Modes | EquilibriumPath
 
@@ -102,7 +99,13 @@ def page_of(
             pose = consistent_state(subject) if state is None else state
             return motion_page(subject, pose, **options)
         case Trajectory():
-            return motion_page(system or _system_of(subject), subject, **options)
+            moving = system or subject.system or system_of(subject, None)
+            if moving is None:
+                raise ModelError(
+                    f"{subject.path or subject.name}: holds no mechanism; give the system that was "
+                    "simulated, or simulate with a source"
+                )
+            return motion_page(moving, subject, **options)
         case Modes():
             title = f"{subject.system.name}: mode {mode + 1}, {subject.frequency[mode]:.4g} Hz"
             return motion_page(subject.system, subject.motion(mode), title=title, **options)
@@ -115,19 +118,6 @@ def page_of(
         f"cannot show {type(subject).__name__}; give a Mechanism, System, Trajectory, Modes or a "
         "path of equilibria"
     )
-
-
-def _system_of(record: Trajectory) -> System:
-    """Return the system that moves."""
-    if record.system is not None:
-        return record.system
-    where = record.path or record.name
-    if record.source is None:
-        raise ModelError(
-            f"{where}: holds no mechanism; give the system that was simulated, or simulate with a "
-            "source"
-        )
-    return mechanism_from_text(record.source, f"{where}, source").compile()
 
 
 def _in_notebook() -> bool:

@@ -10,7 +10,7 @@ import sparsebody as sb
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import ShapeError
 from sparsebody.factorization.plain_ldl import analyze
-from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
+from sparsebody.ordering import ALGORITHMS, algorithm_order
 from sparsebody.spatial import plucker_transform, rotation_from_quaternion
 
 TILTED = (3.0, -4.0, -8.0)

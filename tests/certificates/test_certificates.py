@@ -10,12 +10,18 @@ from patterns import eliminated, filled_in, ladder, pattern_of
 
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.certificates.certificate import asymptotic, law, local_exponents, logarithmic_growth
-from sparsebody.certificates.certifying import algorithm_growth, certify_inertia, growing_family
+from sparsebody.certificates.certificate import (
+    algorithm_growth,
+    asymptotic,
+    certify_inertia,
+    growing_family,
+    law,
+    local_exponents,
+    logarithmic_growth,
+)
 from sparsebody.certificates.eliminations import elimination_graph
 from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
-from sparsebody.ordering import order
-from sparsebody.ordering.literature_orders import algorithm_order
+from sparsebody.ordering import algorithm_order, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.families import Family

@@ -3,8 +3,8 @@ import pytest
 from random_arms import Case, Instant, random_arm
 
 from sparsebody.classical import ALGORITHMS, Arm
+from sparsebody.classical.costs import GEOMETRIES
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
-from sparsebody.classical.counts import GEOMETRIES
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError
 

@@ -4,8 +4,7 @@ import pytest
 
 from sparsebody.classical import ALGORITHMS, costs
 from sparsebody.classical.arm_links import IS_COMPILED
-from sparsebody.classical.costs import Cost, cost_panels, measured
-from sparsebody.classical.counts import counted
+from sparsebody.classical.costs import Cost, cost_panels, counted, measured
 from sparsebody.plots.curves import plot_costs
 
 

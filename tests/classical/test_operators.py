@@ -6,8 +6,8 @@ import pytest
 from random_arms import Case, Instant, random_arm, tip_pose
 
 from sparsebody.classical import ALGORITHMS
+from sparsebody.classical.costs import counted
 from sparsebody.classical.counting import interpreted, lifted, lifted_array
-from sparsebody.classical.counts import counted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.operators import STORAGES, SpatialOperators, body_masses
 from sparsebody.errors import ModelError

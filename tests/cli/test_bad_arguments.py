@@ -71,7 +71,7 @@ TABLE = {
     "order ladder --order-file none": "none: cannot be read",
     "plot ladder --kind film": "kind is 'film'; this can be drawn as mechanism, spy",
     "plot ladder --output motion.jpeg": "no picture format '.jpeg'",
-    "plot ladder --output both.png": "is one picture, but there are 2 kinds",
+    "plot ladder --output both.png": "is one file, but there are 2 kinds",
     "plot ladder --instants 0": "'--instants'",
     "plot run.h5 -p pairs=3": "-p is for gallery mechanisms",
     "plot nowhere.h5": "there is no trajectory file 'nowhere.h5'",

@@ -5,8 +5,7 @@ from command_line import document, printed, refusal
 
 import sparsebody as sb
 from sparsebody.analysis.cycle_bases import LOOP_BASES
-from sparsebody.ordering import available_orderings, order
-from sparsebody.ordering.literature_orders import ALGORITHMS
+from sparsebody.ordering import ALGORITHMS, available_orderings, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 
 KEYS = ("nnz_l", "flops", "block_bandwidth", "etree_height", "largest_front")

@@ -12,8 +12,7 @@ from command_line import printed, refusal
 from sparsebody.cli import completion, main
 from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.model.gallery import GALLERY
-from sparsebody.ordering import ORDERINGS
-from sparsebody.ordering.literature_orders import ALGORITHMS
+from sparsebody.ordering import ALGORITHMS, ORDERINGS
 from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.stabilization import STABILIZATIONS
 from sparsebody.tree.tree_choice import TREE_CHOICES
@@ -25,7 +24,7 @@ TABLES = {
     ("simulation.integrators", "INTEGRATORS"): INTEGRATORS,
     ("simulation.stabilization", "STABILIZATIONS"): STABILIZATIONS,
     ("tree.tree_choice", "TREE_CHOICES"): TREE_CHOICES,
-    ("ordering.literature_orders", "ALGORITHMS"): ALGORITHMS,
+    ("ordering", "ALGORITHMS"): ALGORITHMS,
 }
 
 

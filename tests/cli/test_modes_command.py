@@ -22,5 +22,5 @@ def test_modes_are_printed_and_written(tmp_path):
 
 def test_files_that_are_there_are_noticed_before_anything_is_computed(tmp_path, monkeypatch):
     (tmp_path / "mode-1.h5").touch()
-    monkeypatch.setattr("sparsebody.cli.modes_command._modes", lambda *words: pytest.fail("ran"))
+    monkeypatch.setattr("sparsebody.cli.motion_commands._modes", lambda *words: pytest.fail("ran"))
     assert "mode-1.h5 exists" in refusal("modes", "four-bar", "--output", tmp_path)

@@ -15,7 +15,7 @@ from sparsebody.dynamics import preparation
 from sparsebody.dynamics.preparation import SPATIAL, choose_solver
 from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.inverse import body_matrix
-from sparsebody.model.subgroups.ground_motion import ground_motion
+from sparsebody.model.subgroups.classes import ground_motion
 
 
 def in_plane(system, state, **options):

@@ -8,7 +8,7 @@ from random_saddles import random_matrix, random_pattern
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import plain_ldl
 from sparsebody.factorization.layouts import scales
-from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
+from sparsebody.ordering import ALGORITHMS, algorithm_order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.saddle import saddle_csc
 

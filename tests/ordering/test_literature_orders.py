@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from patterns import eliminated, ladder, metrics, networkx_graph, pattern_of, patterns
 
-from sparsebody.ordering import order
-from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order, search
+from sparsebody.ordering import ALGORITHMS, algorithm_order, order
+from sparsebody.ordering.literature_orders import search
 from sparsebody.sparse.elimination_tree import is_admissible
 from sparsebody.sparse.pattern import check_order
 

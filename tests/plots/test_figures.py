@@ -13,8 +13,8 @@ from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import order
 from sparsebody.plots import MechanismPictures, Options, curves, elimination_orders
 from sparsebody.plots.drawing import plot_motion
+from sparsebody.plots.elimination_orders import _cells, _spots, plot_orders, plot_spy
 from sparsebody.plots.outline import mechanism_outline
-from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
 from sparsebody.plots.style import save_figure
 from sparsebody.sparse.elimination_tree import ordering_metrics
 

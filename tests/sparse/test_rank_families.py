@@ -11,7 +11,7 @@ from scipy.linalg import qr
 
 import sparsebody as sb
 from sparsebody.dynamics import reductions
-from sparsebody.model.subgroups.ground_motion import ground_motion
+from sparsebody.model.subgroups.classes import ground_motion
 from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.saddle import constraint_matrix
 

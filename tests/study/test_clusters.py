@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sparsebody.errors import MissingDependencyError, StudyError
-from sparsebody.study import clusters
+from sparsebody.study import processes
 from sparsebody.study.plan import study_of
 from sparsebody.study.processes import Failure
 from sparsebody.study.rows import read_results
@@ -135,7 +135,7 @@ class LostClient:
 
 
 def test_a_scheduler_that_stays_away_ends_the_run_with_what_was_kept():
-    pool = clusters.ClusterExecutor(LostClient())
+    pool = processes.ClusterExecutor(LostClient())
     with pytest.raises(StudyError, match="rows that came are kept, and the same command goes on"):
         pool.submit(len, "abc").result()
     pool.shutdown()
@@ -147,7 +147,7 @@ def die():
 
 def test_work_that_kills_its_workers_is_a_failure_and_the_next_one_runs(place, monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
-    with dask(place, 2), clusters.cluster_executor(place, 1) as pool:
+    with dask(place, 2), processes.cluster_executor(place, 1) as pool:
         failure = pool.submit(die).result()
         assert isinstance(failure, Failure)
         assert failure.status == "crashed"

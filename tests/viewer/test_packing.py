@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from page_documents import quaternions, unpacked
 
-from sparsebody.viewer.packing import document, packed_quaternions, quantized
+from sparsebody.viewer.page_file import document, packed_quaternions, quantized
 
 
 def test_a_document_is_read_back_as_it_was_written():

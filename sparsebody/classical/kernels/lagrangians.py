@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.small_matrices import accelerations, forces
+from sparsebody.classical.kernels.newton_euler import accelerations, forces
 
 
 @kernel

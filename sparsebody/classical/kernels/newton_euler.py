@@ -11,7 +11,6 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.small_matrices import accelerations, cross, forces
 
 Rates = tuple[FloatArray, FloatArray, FloatArray]  # w, dw, dv
 
@@ -428,3 +427,41 @@ def _combined(first: FloatArray, second: FloatArray) -> FloatArray:
     both[:3] = b * first[3] + a * second[3] + cross(a, b)
     both[3] = first[3] * second[3] - a @ b
     return both
+
+
+# ---- cross products, and H qdd + h = tau from the lower triangle of H, as the papers count them --
+
+
+@kernel
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return a x b, of vectors (3,)."""
+    x = a[1] * b[2] - a[2] * b[1]
+    y = a[2] * b[0] - a[0] * b[2]
+    return np.array([x, y, a[0] * b[1] - a[1] * b[0]])
+
+
+@kernel
+def forces(H: FloatArray, h: FloatArray, qdd: FloatArray) -> FloatArray:
+    """Return tau (n,) = H qdd + h."""
+    tau = h.copy()
+    for i in range(h.size):
+        for j in range(h.size):
+            tau[i] += H[max(i, j), min(i, j)] * qdd[j]
+    return tau
+
+
+@kernel
+def accelerations(H: FloatArray, h: FloatArray, tau: FloatArray) -> FloatArray:
+    """Return qdd (n,) by L D L'; the lower triangle of H (n, n) is destroyed."""
+    n, b = h.size, tau - h
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = H[i, k] / H[k, k]
+            H[i, k + 1 : i + 1] -= H[k + 1 : i + 1, k] * factor
+            b[i] -= factor * b[k]
+        H[k + 1 :, k] /= H[k, k]
+        b[k] /= H[k, k]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            b[k] -= H[i, k] * b[i]
+    return b

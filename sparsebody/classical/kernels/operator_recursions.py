@@ -9,8 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.arm_links import Links, Motion, kernel
-from sparsebody.classical.kernels.newton_euler import carry_inwards, freedom, with_joint
-from sparsebody.classical.kernels.small_matrices import cross
+from sparsebody.classical.kernels.newton_euler import carry_inwards, cross, freedom, with_joint
 
 
 @kernel

@@ -10,21 +10,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from sparsebody.arrays import ArrayLike, IntArray
 from sparsebody.model.bodies import Box, Polyline
-from sparsebody.model.gallery.parameters import (
-    DOWN_Y,
-    DOWN_Z,
-    AcuteAngle,
-    Count,
-    CountOfRing,
-    NotNegative,
-    Positive,
-    Range,
-    Seed,
-    Vector,
-    add_bars,
-    add_hinge,
-    add_hinges,
-)
+from sparsebody.model.gallery import parameters as param
+from sparsebody.model.gallery.parameters import Vector, add_bars, add_hinge, add_hinges
 from sparsebody.model.joints import JOINT_TYPES, Fixed
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
@@ -33,17 +20,17 @@ from sparsebody.spatial import box_inertia, quaternion_exponential
 BAR: Vector = (0.9, 0.1, 0.1)  # sides [m]
 CUBE: Vector = (0.9, 0.9, 0.9)
 X: Vector = (1.0, 0.0, 0.0)
-Share = Annotated[float, Range(lambda x: 0.0 <= x <= 1.0, "a number from 0 to 1")]
+Share = Annotated[float, param.Range(lambda x: 0.0 <= x <= 1.0, "a number from 0 to 1")]
 NAME = "cube-{}-{}-{}"
 
 
 def ladder(
-    rungs: Count = 10,
+    rungs: param.Count = 10,
     joint: Literal["spherical", "revolute"] = "spherical",
-    disorder: NotNegative = 0.0,
-    seed: Seed = 0,
+    disorder: param.NotNegative = 0.0,
+    seed: param.Seed = 0,
     compliance: float = 0.0,
-    gravity: Vector = DOWN_Z,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Two rails of bars along x, joined at every rung, at rest; can be disordered.
 
@@ -68,7 +55,7 @@ def ladder(
 
     mechanism = Mechanism("ladder", gravity)
     names = interleaved(*(numbered(f"bar-{{}}-{side}", range(rungs)) for side in (0, 1)))
-    bar = _add_boxes(mechanism, names, BAR, place[:, :2].reshape(-1, 3))
+    bar = _add_boxes(mechanism, names, BAR, place[:, :2].reshape(-1, 3), 1.0)
     left, right = bar[0::2], bar[1::2]
     # two rails and a rung in turn, with the base instead of the first rails
     k = np.arange(rungs)
@@ -86,10 +73,10 @@ def ladder(
 
 
 def tube(
-    rings: Count = 8,
-    rails: CountOfRing = 6,
+    rings: param.Count = 8,
+    rails: param.CountOfRing = 6,
     joint: Literal["spherical", "revolute"] = "spherical",
-    gravity: Vector = DOWN_Z,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Rails of bars along x, closed around a cylinder about it, at rest.
 
@@ -106,7 +93,7 @@ def tube(
     s, r = np.indices((rings, rails)).reshape(2, -1)
     angle, radius = 2 * np.pi * r / rails, 0.5 / math.sin(math.pi / rails)
     place = np.stack([s, radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    bar = _add_boxes(mechanism, numbered("bar-{}-{}", s, r), BAR, place)
+    bar = _add_boxes(mechanism, numbered("bar-{}-{}", s, r), BAR, place, 1.0)
     grid = bar.reshape(rings, rails)
     along, beside = grid[1:].ravel(), np.roll(grid, -1, axis=1).ravel()
     mechanism.add_joint("base", joint_type, WORLD, "bar-0-0", point=place[0] - [0.5, 0, 0], axis=X)
@@ -123,11 +110,11 @@ def tube(
 
 
 def ring(
-    bodies: CountOfRing = 12,
+    bodies: param.CountOfRing = 12,
     joint: Literal["spherical", "revolute"] = "spherical",
-    length: Positive = 1.0,
-    mass: Positive = 1.0,
-    gravity: Vector = DOWN_Y,
+    length: param.Positive = 1.0,
+    mass: param.Positive = 1.0,
+    gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
     """Closed regular polygon of bars in the xy plane about the origin, at rest.
 
@@ -153,15 +140,15 @@ def ring(
 
 
 def lattice(
-    rows: Count = 4,
-    columns: Count = 4,
-    layers: Count = 1,
+    rows: param.Count = 4,
+    columns: param.Count = 4,
+    layers: param.Count = 1,
     joint: Literal["spherical", "revolute", "universal"] = "spherical",
     keep: Share = 1.0,
-    disorder: NotNegative = 0.0,
-    seed: Seed = 0,
+    disorder: param.NotNegative = 0.0,
+    seed: param.Seed = 0,
     compliance: float = 0.0,
-    gravity: Vector = DOWN_Z,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Grid of cubes in two or three dimensions, at rest; joints can be left out at random.
 
@@ -181,7 +168,7 @@ def lattice(
     mechanism = Mechanism("lattice", gravity)
     cell = np.indices((rows, columns, layers)).reshape(3, -1)
     place = cell[[1, 0, 2]].T.astype(float)
-    cube = _add_boxes(mechanism, numbered(NAME, *cell), CUBE, place)
+    cube = _add_boxes(mechanism, numbered(NAME, *cell), CUBE, place, 1.0)
     grid, pairs = cube.reshape(rows, columns, layers), np.full((3, 2, rows, columns, layers), -1)
     pairs[0, :, :, :-1] = grid[:, :-1], grid[:, 1:]  # each with the next along x, y and z in turn
     pairs[1, :, :-1] = grid[:-1], grid[1:]
@@ -231,13 +218,13 @@ CORNERS = np.array(
 
 
 def rotating_squares(
-    rows: Count = 4,
-    columns: Count = 4,
-    angle: AcuteAngle = math.pi / 8,
-    side: Positive = 1.0,
+    rows: param.Count = 4,
+    columns: param.Count = 4,
+    angle: param.AcuteAngle = math.pi / 8,
+    side: param.Positive = 1.0,
     mass: float = 1.0,
     compliance: float = 0.0,
-    gravity: Vector = DOWN_Y,
+    gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
     """Sheet of squares hinged at their corners, in the xy plane, at rest.
 
@@ -291,11 +278,7 @@ def rotating_squares(
 
 
 def _add_boxes(
-    mechanism: Mechanism,
-    names: Sequence[str],
-    sides: Vector,
-    position: ArrayLike,
-    mass: float = 1.0,
+    mechanism: Mechanism, names: Sequence[str], sides: Vector, position: ArrayLike, mass: float
 ) -> IntArray:
     """Add n boxes of one mass [kg] centred at (n, 3) [m]."""
     inertia = box_inertia(mass, sides)[None]
@@ -324,15 +307,15 @@ def rectangle(E: float, width: float, height: float) -> dict[str, Any]:
 
 
 def beam(
-    elements: Count = 20,
+    elements: param.Count = 20,
     support: Literal["clamped", "free"] = "clamped",
-    length: Positive = 1.0,
-    width: Positive = 0.02,
-    height: Positive = 0.01,
-    E: Positive = 2.1e11,
-    density: Positive = 7800.0,
-    damping: NotNegative = 0.0,
-    gravity: Vector = DOWN_Z,
+    length: param.Positive = 1.0,
+    width: param.Positive = 0.02,
+    height: param.Positive = 0.01,
+    E: param.Positive = 2.1e11,
+    density: param.Positive = 7800.0,
+    damping: param.NotNegative = 0.0,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Straight elastic beam along x, clamped or free, of Euler-Bernoulli elements, at rest.
 
@@ -372,14 +355,14 @@ def beam(
 
 
 def compliant_lattice(
-    rows: Count = 4,
-    columns: Count = 4,
-    pitch: Positive = 0.1,
-    thickness: Positive = 0.005,
-    E: Positive = 2e9,
-    mass: Positive = 0.01,
-    damping: NotNegative = 0.0,
-    gravity: Vector = DOWN_Z,
+    rows: param.Count = 4,
+    columns: param.Count = 4,
+    pitch: param.Positive = 0.1,
+    thickness: param.Positive = 0.005,
+    E: param.Positive = 2e9,
+    mass: param.Positive = 0.01,
+    damping: param.NotNegative = 0.0,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Hanging grid of cubes in the xz plane, joined by elastic beams, at rest.
 

@@ -9,21 +9,8 @@ from sparsebody import spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Box, Frame, Polyline, axes
-from sparsebody.model.gallery.parameters import (
-    DOWN_Y,
-    DOWN_Z,
-    AcuteAngle,
-    Count,
-    CountOfRing,
-    HingeFamily,
-    Positive,
-    Vector,
-    add_bar,
-    add_bars,
-    add_hinge,
-    add_hinge_cells,
-    between,
-)
+from sparsebody.model.gallery import parameters as param
+from sparsebody.model.gallery.parameters import Vector, add_bar, add_bars, add_hinge
 from sparsebody.model.joints import PointOnPlane, Prismatic, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import interleaved, numbered
@@ -31,13 +18,13 @@ from sparsebody.model.time_functions import Sinusoid, SmoothStep
 
 
 def four_bar(
-    crank: Positive = 0.4,
-    coupler: Positive = 1.0,
-    rocker: Positive = 0.8,
-    ground: Positive = 1.0,
+    crank: param.Positive = 0.4,
+    coupler: param.Positive = 1.0,
+    rocker: param.Positive = 0.8,
+    ground: param.Positive = 1.0,
     angle: float = 1.0,
     speed: float = 0.0,
-    gravity: Vector = DOWN_Y,
+    gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
     """Planar crank and rocker with spatial hinges: mobility 1, and 3 redundant rows in space.
 
@@ -92,7 +79,9 @@ START: Vector = (-0.5, 0.0, 0.0)  # ends of a rod in its frame [m]
 END: Vector = (0.5, 0.0, 0.0)
 
 
-def n_four_bar(loops: Count = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) -> Mechanism:
+def n_four_bar(
+    loops: param.Count = 40, speed: float = 1.0, gravity: Vector = param.DOWN_Y
+) -> Mechanism:
     """Row of N parallelograms (IFToMM benchmark A02).
 
     "vertical-i", i = 0 ... N, stands on the ground at (i, 0, 0) and ends in point B_i at
@@ -118,17 +107,19 @@ def n_four_bar(loops: Count = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) 
     rod = add_bars(mechanism, names, middle, along, 1.0, inertia=ROD_INERTIA, **motion)
     vertical, horizontal = rod[0::2], rod[0::2] - 1
     ground = np.stack([i, 0 * i, 0 * i], axis=1)
-    families: list[HingeFamily] = [
+    families: list[param.HingeFamily] = [
         ("ground-{}", i, -1, vertical, ground, START),
         ("node-{}-right", i - 1, vertical - 2, horizontal, END, START),
         ("node-{}-left", i, horizontal, vertical, END, END),
     ]
-    add_hinge_cells(mechanism, families)
+    param.add_hinge_cells(mechanism, families)
     return mechanism
 
 
 def five_bar_array(
-    loops: Count = 10, spacing: Annotated[float, between(0.0, 2.0)] = 1.5, gravity: Vector = DOWN_Y
+    loops: param.Count = 10,
+    spacing: Annotated[float, param.between(0.0, 2.0)] = 1.5,
+    gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
     """Row of N five-bar linkages on shared columns, in the xy plane, at rest.
 
@@ -153,18 +144,18 @@ def five_bar_array(
     column = add_bars(mechanism, names[2:], middle, along, 1.0)[0::3]
     rising, falling = column - 2, column - 1
     ground = np.stack([i * spacing, 0.0 * i, 0.0 * i], axis=1)
-    families: list[HingeFamily] = [
+    families: list[param.HingeFamily] = [
         ("ground-{}", i, -1, column, ground, START),
         ("left-{}", i, column - 3, rising, END, START),
         ("apex-{}", i, rising, falling, END, START),
         ("right-{}", i, falling, column, END, END),
     ]
-    add_hinge_cells(mechanism, families)
+    param.add_hinge_cells(mechanism, families)
     return mechanism
 
 
 def four_bar_torus(
-    rows: CountOfRing = 4, columns: CountOfRing = 5, gravity: Vector = DOWN_Y
+    rows: param.CountOfRing = 4, columns: param.CountOfRing = 5, gravity: Vector = param.DOWN_Y
 ) -> Mechanism:
     """Parallelograms in the xy plane whose rows and columns close to rings, at rest.
 
@@ -221,15 +212,15 @@ TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # of all hinges, so that bars seen fr
 
 
 def scissor(
-    pairs: Count = 10,
-    angle: AcuteAngle = 0.4,
+    pairs: param.Count = 10,
+    angle: param.AcuteAngle = 0.4,
     drive: bool = False,
-    lifted: AcuteAngle = 1.0,
+    lifted: param.AcuteAngle = 1.0,
     rise_time: float = 5.0,
-    length: Positive = 1.0,
+    length: param.Positive = 1.0,
     mass: float = 1.0,
     compliance: float = 0.0,
-    gravity: Vector = DOWN_Z,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Scissor lift of bars crossed in pairs, at rest; can be driven at its base.
 
@@ -259,12 +250,12 @@ def scissor(
     add_bars(mechanism, names, center, along, length, mass=mass, side=TOWARDS_VIEWER)
     left, right = 2 * k, 2 * k + 1
     middle, low, high = (0.0, 0.0, 0.0), (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
-    families: list[HingeFamily] = [
+    families: list[param.HingeFamily] = [
         ("middle-{}", k, left, right, middle, middle),
         ("outer-{}-right", k - 1, left - 2, right, high, low),
         ("outer-{}-left", k - 1, right - 2, left, high, low),
     ]
-    add_hinge_cells(mechanism, families, compliance)
+    param.add_hinge_cells(mechanism, families, compliance)
     upright = Frame((0, 0, 0), spatial.quaternion_exponential([math.pi / 2, 0, 0]))
     base: dict[str, Any] = {"predecessor_frame": upright, "successor_frame": Frame(low)}
     base["prescribed"] = SmoothStep(angle, lifted, rise_time) if drive else None
@@ -362,7 +353,7 @@ SLIDER = np.array([0.2, 0.0, 0.0])  # at the start; the rod is 0.3 m long
 X = np.array([1.0, 0.0, 0.0])  # axis of the crank and line of the slider
 
 
-def slider_crank(speed: float = 6.0, gravity: Vector = DOWN_Z) -> Mechanism:
+def slider_crank(speed: float = 6.0, gravity: Vector = param.DOWN_Z) -> Mechanism:
     """Spatial rigid slider-crank (IFToMM benchmark): mobility 1, no redundant row.
 
     "crank" (0.08 m, 0.12 kg) turns about x at (0, 0.1, 0.12) by "pivot" and starts along z;
@@ -405,7 +396,7 @@ AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2
 
 
 def bricard(
-    width: Annotated[float, between(0.0, 1.0)] = 0.1, gravity: Vector = DOWN_Y
+    width: Annotated[float, param.between(0.0, 1.0)] = 0.1, gravity: Vector = param.DOWN_Y
 ) -> Mechanism:
     """Bricard's six-hinge loop, movable by its special directions only (IFToMM benchmark A04).
 
@@ -438,10 +429,10 @@ SPRINGS = {"stiffness": 8e5, "damping": 4e4, "rest_length": 0.5}  # [N/m, N s/m,
 
 
 def governor(
-    height: Annotated[float, between(0.0, HEIGHT)] = 0.5,
+    height: Annotated[float, param.between(0.0, HEIGHT)] = 0.5,
     angle: float = math.pi / 6,
     speed: float = 2.0 * math.pi,
-    gravity: Vector = DOWN_Z,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Flyball governor (IFToMM benchmark A05); its loops close through stiff springs only.
 
@@ -505,14 +496,14 @@ PLATFORM_MASS, LOWER_MASS, UPPER_MASS = 10.0, 1.0, 0.5  # [kg]
 
 def stewart(
     drive: bool = False,
-    base_radius: Positive = 1.0,
-    platform_radius: Positive = 0.6,
-    height: Positive = 1.0,
+    base_radius: param.Positive = 1.0,
+    platform_radius: param.Positive = 0.6,
+    height: param.Positive = 1.0,
     stiffness: float = 5000.0,
     damping: float = 100.0,
     amplitude: float = 0.1,
     frequency: float = 0.5,
-    gravity: Vector = DOWN_Z,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Platform on six legs of universal, prismatic and spherical joints, on springs or driven.
 

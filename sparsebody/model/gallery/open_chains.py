@@ -10,28 +10,18 @@ from sparsebody import spatial
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Frame, Frames, Polyline
-from sparsebody.model.gallery.parameters import (
-    DOWN_Y,
-    DOWN_Z,
-    Count,
-    Positive,
-    Seed,
-    Vector,
-    add_bars,
-    add_hinge,
-    at_least,
-    between,
-)
+from sparsebody.model.gallery import parameters as param
+from sparsebody.model.gallery.parameters import Vector, add_bars, add_hinge
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
 
 
 def chain(
-    bodies: Count = 10,
+    bodies: param.Count = 10,
     joint: Literal["revolute", "spherical"] = "revolute",
-    length: Positive = 1.0,
-    mass: Positive = 1.0,
-    gravity: Vector = DOWN_Z,
+    length: param.Positive = 1.0,
+    mass: param.Positive = 1.0,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Open chain of bars along x, the first joined to the world at the origin, at rest.
 
@@ -51,7 +41,10 @@ def chain(
 
 
 def pendulum(
-    length: Positive = 1.0, mass: Positive = 1.0, radius: Positive = 1e-4, gravity: Vector = DOWN_Y
+    length: param.Positive = 1.0,
+    mass: param.Positive = 1.0,
+    radius: param.Positive = 1e-4,
+    gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
     """Simple pendulum (IFToMM benchmark A01): a mass on a massless rod, level and at rest.
 
@@ -78,14 +71,14 @@ def pendulum(
 
 
 def tree(
-    bodies: Count = 15,
-    branching: Annotated[float, at_least(1)] = 2.0,
+    bodies: param.Count = 15,
+    branching: Annotated[float, param.at_least(1)] = 2.0,
     skew: float = 0.3,
-    taper: Annotated[float, between(0.0, 10.0)] = 1.0,
+    taper: Annotated[float, param.between(0.0, 10.0)] = 1.0,
     moving: bool = False,
     random: bool = False,
-    seed: Seed = 0,
-    gravity: Vector = DOWN_Z,
+    seed: param.Seed = 0,
+    gravity: Vector = param.DOWN_Z,
 ) -> Mechanism:
     """Branching tree of revolutes of the autoTree family, or a random tree with random joints.
 

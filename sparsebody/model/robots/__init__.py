@@ -8,8 +8,7 @@ from sparsebody.errors import FileFormatError, ModelError, ModelWarning, check_n
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots import robot_joints as parts
 from sparsebody.model.robots.robot_file import note_omissions, read_source
-from sparsebody.model.robots.robot_forces import add_forces
-from sparsebody.model.robots.robot_tendons import add_distances
+from sparsebody.model.robots.robot_forces import add_distances, add_forces
 
 __all__ = ["read_robot"]
 

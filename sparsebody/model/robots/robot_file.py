@@ -10,8 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import FileFormatError, MissingDependencyError, UnknownNameError
-from sparsebody.model.bodies import Frame
-from sparsebody.model.mechanism import WORLD
+from sparsebody.model import WORLD, Frame
 from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 from sparsebody.tolerances import AXIS_TOLERANCE
 
@@ -250,13 +249,6 @@ def _rotor_inertias(source: RobotSource) -> Iterator[str]:
         yield f"{model.actuator_armature[actuator]:g} of actuator {name!r}"
 
 
-def _limits(source: RobotSource) -> Iterator[str]:
-    model, is_on = source.model, source.is_on("CONSTRAINT", "LIMIT")
-    for joint in np.flatnonzero(model.jnt_limited).tolist() if is_on else ():
-        low, high = model.jnt_range[joint]
-        yield f"joint {source.joint_names[joint]!r} in [{low:g}, {high:g}]"
-
-
 def _nonlinear(source: RobotSource) -> Iterator[str]:
     model = source.model
     for joint, name in enumerate(source.joint_names):
@@ -294,7 +286,10 @@ OMISSIONS: dict[str, Callable[[RobotSource], Iterable[str]]] = {
         if equality not in source.active_equalities
     ),
     "contacts are not simulated": _contacts,
-    "joint limits are left out": _limits,
+    "joint limits are left out": lambda source: (
+        "joint {!r} in [{:g}, {:g}]".format(source.joint_names[j], *source.model.jnt_range[j])
+        for j in np.flatnonzero(source.model.jnt_limited * source.is_on("CONSTRAINT", "LIMIT"))
+    ),
     "joint friction is left out": lambda source: _on_joints(
         source, source.model.dof_frictionloss * source.is_on("CONSTRAINT", "FRICTIONLOSS")
     ),

@@ -1,4 +1,7 @@
-"""Forces of a robot file: springs, dampers, actuators with constant controls, lifts of bodies."""
+"""Forces of a robot file: springs, dampers, actuators with constant controls, lifts of bodies.
+
+Tendons between two points are distances or point forces, motors at sites external forces.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,19 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model import WORLD, Frame, Mechanism
 from sparsebody.model.robots.robot_file import RobotSource, unique_name
 from sparsebody.model.robots.robot_joints import Coordinate
-from sparsebody.model.robots.robot_tendons import (
-    add_load_at_site,
-    add_tendon_force,
-    add_tendon_springs,
-)
 
 
 @dataclass(frozen=True)
 class AffineForce:
-    """tau = constant - stiffness (q - rest) - damping qd, on a hinge or slide of the file."""
+    """constant - stiffness (q - rest) - damping qd, on a hinge, slide or tendon of the file."""
 
     constant: float = 0.0
     stiffness: float = 0.0
@@ -82,7 +80,7 @@ def _forces(
             note_control(source, actuator)
         elif _transmission(source, actuator) == "tendon" and joint in source.two_point_tendons:
             force = _actuator_force(source, actuator, _control(source, actuator))
-            add_tendon_force(mechanism, source, joint, name, **vars(force))
+            add_tendon_force(mechanism, source, joint, name, force)
             note_control(source, actuator)
         elif not _is_on_joint(source, actuator) or joint not in coordinates:
             source.note("actuators left out (not an affine force on one joint)", repr(name))
@@ -180,3 +178,106 @@ def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None
             force=lift,
             point=source.frame(body, model.body_ipos[body]).origin,
         )
+
+
+# ---- tendons between two points, loads at sites -----------------------------------------------
+
+
+def _ends(source: RobotSource, tendon: int) -> list[tuple[str, Frame]]:
+    """Return the bodies of a tendon's two sites, and where the sites are on them."""
+    return [site_frame(source, site) for site in source.two_point_tendons[tendon]]
+
+
+def site_frame(source: RobotSource, site: int) -> tuple[str, Frame]:
+    """Return the rigid body of a site, and the site's frame there."""
+    model = source.model
+    body = int(model.site_bodyid[site])
+    return source.rigid_name(body), source.frame(body, model.site_pos[site], model.site_quat[site])
+
+
+def add_distances(mechanism: Mechanism, source: RobotSource) -> None:
+    """Add a constant distance for every straight tendon whose length is held."""
+    model = source.model
+    for equality, tendon in source.constant_tendons.items():
+        (first, start), (second, end) = _ends(source, tendon)
+        name = source.label("equality", equality)
+        if first == second:
+            source.note("equality constraints within one rigid body are left out", repr(name))
+            continue
+        mechanism.add_distance(
+            unique_name(name, [*mechanism.joint_names, *source.joint_names]),
+            first,
+            second,
+            first_point=start.origin,
+            second_point=end.origin,
+            length=float(model.tendon_length0[tendon] + model.eq_data[equality, 0]),
+        )
+
+
+def add_tendon_springs(mechanism: Mechanism, source: RobotSource) -> None:
+    """Add a point force for every straight tendon with a spring or a damper."""
+    model = source.model
+    for tendon in source.two_point_tendons:
+        stiffness = float(model.tendon_stiffness[tendon]) * source.is_on("SPRING")
+        damping = float(model.tendon_damping[tendon]) * source.is_on("DAMPER")
+        if stiffness or damping:
+            rest = float(model.tendon_lengthspring[tendon, 0])
+            name = source.label("tendon", tendon)
+            spring = AffineForce(stiffness=stiffness, damping=damping, rest=rest)
+            add_tendon_force(mechanism, source, tendon, name, spring)
+
+
+def add_tendon_force(
+    mechanism: Mechanism, source: RobotSource, tendon: int, name: str, force: AffineForce
+) -> None:
+    """Add a force along a straight tendon, a function of its length."""
+    (first, start), (second, end) = _ends(source, tendon)
+    if first == second:  # it moves nothing
+        return
+    mechanism.add_point_force(
+        unique_name(name, mechanism.forces),
+        first,
+        second,
+        first_point=start.origin,
+        second_point=end.origin,
+        stiffness=force.stiffness,
+        rest_length=force.rest,
+        damping=force.damping,
+        effort=force.constant,
+    )
+
+
+def add_load_at_site(
+    mechanism: Mechanism, source: RobotSource, actuator: int, control: float
+) -> bool:
+    """Add the constant wrench of a motor at a site; return False where the actuator is none.
+
+    It is in the axes of the site, or in those of a reference site, which the world must hold.
+    """
+    model = source.model
+    if source.kind("mjtTrn", model.actuator_trntype[actuator]) != "site":
+        return False
+    gain = source.kind("mjtGain", model.actuator_gaintype[actuator])
+    bias = source.kind("mjtBias", model.actuator_biastype[actuator])
+    site, reference = (int(index) for index in model.actuator_trnid[actuator])
+    owner, frame = site_frame(source, site)
+    is_in_world = reference >= 0
+    if gain != "fixed" or bias != "none" or owner == WORLD:
+        return False
+    if is_in_world:
+        holder, frame = site_frame(source, reference)
+        if holder != WORLD:
+            return False
+    force = control * float(model.actuator_gainprm[actuator, 0])
+    if model.actuator_forcelimited[actuator]:
+        force = float(np.clip(force, *model.actuator_forcerange[actuator]))
+    wrench = force * np.array(model.actuator_gear[actuator]).reshape(2, 3) @ frame.rotation.T
+    mechanism.add_external_force(
+        unique_name(source.label("actuator", actuator), mechanism.forces),
+        owner,
+        force=wrench[0],
+        moment=wrench[1],
+        point=site_frame(source, site)[1].origin,
+        axes="world" if is_in_world else "body",
+    )
+    return True

@@ -11,21 +11,9 @@ from scipy.spatial import ConvexHull
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import FileFormatError
+from sparsebody.model import Box, CompoundShape, Cylinder, Frame, Frames, Mechanism, Mesh, Sphere
 from sparsebody.model import joints as types
-from sparsebody.model.bodies import (
-    Box,
-    Color,
-    CompoundShape,
-    Cylinder,
-    Frame,
-    Frames,
-    Mesh,
-    Shape,
-    Solid,
-    Sphere,
-    all_axes,
-)
-from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.bodies import Color, Shape, Solid, all_axes
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 from sparsebody.spatial import summed_inertias
 from sparsebody.tolerances import AXIS_TOLERANCE

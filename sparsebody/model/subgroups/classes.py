@@ -15,20 +15,10 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.links import (
-    Geometry,
-    Kind,
-    Links,
-    Sliding,
-    all_links,
-    find,
-    geometry,
-    may_have_loops_in_classes,
-    paired,
-    rows_within,
-    sliding,
-)
+from sparsebody.model.subgroups import links as graph
+from sparsebody.model.subgroups.links import Geometry, Kind, Links, Sliding
 from sparsebody.model.system import System
+from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 # Intersections of two classes of a kind: a line through two points, one along two planes.
 IN_TWO = {Kind.SPHERE: Kind.TURN, Kind.SLIDES: Kind.SLIDE}
@@ -95,29 +85,29 @@ class Classes:
 
 def displacement_classes(system: System) -> Classes:
     """Return the classes of a system, from the joint frames on the bodies alone."""
-    g = geometry(system)
-    s = sliding(g)
+    g = graph.geometry(system)
+    s = graph.sliding(g)
     forests = (
         Forest(links, *model.spanning_forest(len(links.part), links.ends[0], links.ends[1]))
-        for links in all_links(g, s, system.parameter)
+        for links in graph.all_links(g, s, system.parameter)
     )
     return Classes(system, g, s, tuple(forests))
 
 
 def loop_classes(system: System) -> Classes | None:
     """Return the displacement classes; None where they could not close any loop."""
-    return displacement_classes(system) if may_have_loops_in_classes(system) else None
+    return displacement_classes(system) if graph.may_have_loops_in_classes(system) else None
 
 
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
     """Return the rows (n_rows,) to leave out, and their number by joint, for bits of kinds."""
     system = classes.system
     is_left, n_left = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
-    key = paired(system.joint_kind, kinds, 1 << len(Kind))
+    key = graph.paired(system.joint_kind, kinds, 1 << len(Kind))
     for one in np.unique(key[kinds > 0]):
         same = np.flatnonzero(key == one)
         bits = int(kinds[same[0]])
-        keep = rows_within(system.joint_types[same[0]], bits)
+        keep = graph.rows_within(system.joint_types[same[0]], bits)
         redundant = np.tile(~keep, (len(same), 1))
         if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
             redundant[:, 3] = ~classes.slides_across[same]  # along x or along y
@@ -343,10 +333,130 @@ def elements_on_bodies(
         x = x + links.height[edge][:, None] * axis
     if kind == Kind.CYLINDER and len(s.joint):  # lines slide along themselves, from group to group
         along, n = s.directions.label[side, joint], len(s.directions.vector)
-        near, far = (find(s.lines.keys, paired(group, along, n)) for group in (shown, own))
+        near, far = (
+            graph.find(s.lines.keys, graph.paired(group, along, n)) for group in (shown, own)
+        )
         moved = (shown != own) & (near >= 0) & (far >= 0)
         near, far, x = near[moved], far[moved], x.copy()
         in_part = np.einsum("kab,kb->ka", s.placed.rotation[near], x[moved])
         in_part = in_part + s.placed.offset[near] - s.placed.offset[far]
         x[moved] = np.einsum("kba,kb->ka", s.placed.rotation[far], in_part)
     return direction, np.einsum("kab,kb->ka", to_body, x - g.bodies.offset[body])
+
+
+# ---- motion about the world -------------------------------------------------------------------
+
+
+FREE = -1
+KEEP_DIRECTIONS = (Kind.RIGID, Kind.SLIDE, Kind.SLIDES, Kind.TRANSLATION)
+# Integrators of finite order lose these.
+
+
+@dataclass(frozen=True, eq=False)
+class GroundMotion:
+    """Possible twists of bodies about the world, in their own axes about their centers of mass."""
+
+    kind: IntArray  # (n_bodies,) the smallest subgroup that holds each, FREE for none
+    axis: FloatArray  # (n_bodies, 3) direction that keeps its place in the world; 0 for none
+    point: FloatArray  # (n_bodies, 3) on it, or the center [m]
+    pitch: FloatArray  # (n_bodies,) of screws [m/rad]
+    normal: FloatArray | None = None  # (3,) in the world, of the plane if all are in parallel ones
+    classes: Classes | None = None  # that it follows from; None in a plane
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether all bodies move parallel to one plane."""
+        return self.normal is not None
+
+    @property
+    def freedoms(self) -> IntArray:
+        """(n_bodies,) dimension of each body's subgroup."""
+        of_kind = np.array([*(kind.freedoms for kind in Kind), 6])
+        return of_kind[self.kind]
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of bodies by subgroup."""
+        kinds, counts = np.unique(self.kind[self.kind != FREE], return_counts=True)
+        return {Kind(k).title: int(n) for k, n in zip(kinds, counts, strict=True)}
+
+    def basis(self) -> FloatArray:
+        """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
+        axes = model.triads(self.axis)
+        turns = np.concatenate([axes, np.cross(self.point[:, None], axes)], axis=2)
+        turns[:, 2, 3:] += self.pitch[:, None] * self.axis
+        shifts = np.concatenate([np.zeros_like(axes), axes], axis=2)
+        twists = np.concatenate([turns, shifts], axis=1)  # about and along x, y and z
+        basis = np.zeros_like(twists)
+        of_kind = {kind: kind.axes for kind in Kind} | {
+            Kind.SLIDES: (graph.TX, graph.TY),
+            FREE: range(6),
+        }
+        for kind, chosen in of_kind.items():
+            same = np.flatnonzero(self.kind == kind)
+            basis[same, :, : len(chosen)] = np.swapaxes(twists[same][:, list(chosen)], 1, 2)
+        return basis
+
+
+def plane_normals(system: System) -> FloatArray | None:
+    """Return (n_bodies + 1, 3) normals, in body axes and last the world's, of the plane of motion.
+
+    None unless every body is joined to the world by revolutes with parallel axes, prismatic joints
+    across these, planar and fixed ones; other joints do not matter. The joint frames on the bodies
+    decide alone, so it holds at every pose.
+    """
+    n, codes = system.n_bodies, graph.joint_codes(system)
+    normals, is_planar = model.plane_normals(n, system.joint_frames, codes, ELEMENT_TOLERANCE)
+    return normals if n > 0 and is_planar else None
+
+
+def ground_motion(system: System, keeps_points: bool = True) -> GroundMotion:
+    """Return the motion of all bodies parallel to one plane, else of each in its smallest class.
+
+    Without `keeps_points`, bodies that turn about points or lines have all freedoms, because their
+    points would drift. So have all bodies of a mechanism in space without classes that close loops.
+    """
+    n, normals = system.n_bodies, plane_normals(system)
+    zero = np.zeros((n, 3)), np.zeros(n)
+    if normals is not None:
+        kind = np.full(n, Kind.PLANE, dtype=np.intp)
+        return GroundMotion(kind, normals[:n], *zero, normal=normals[n])
+    if not graph.may_have_loops_in_classes(system):
+        return GroundMotion(np.full(n, FREE, dtype=np.intp), np.zeros((n, 3)), *zero)
+    return _in_smallest_classes(displacement_classes(system), keeps_points)
+
+
+def _in_smallest_classes(classes: Classes, keeps_points: bool) -> GroundMotion:
+    """Return the motion of each body in the smallest class that holds it and the world."""
+    g, n = classes.geometry, classes.system.n_bodies
+    members = Members(classes)
+    axis, point = np.zeros((n, 3)), np.zeros((n, 3))
+    kind_of_body = np.full(n, FREE, dtype=np.intp)
+    motion = GroundMotion(kind_of_body, axis, point, np.zeros(n), classes=classes)
+    world = g.bodies.label[n]
+    motion.kind[g.bodies.label[:n] == world] = Kind.RIGID
+    grounded = members.parts.of(np.array([world]))
+    for kind, forest in zip(Kind, classes.forests, strict=True):
+        if kind == Kind.RIGID:
+            continue
+        links = forest.links
+        at_rest = np.isin(links.part, grounded)
+        has_world = np.zeros(graph.count(forest.label), dtype=bool)
+        has_world[forest.label[at_rest]] = True
+        element = np.flatnonzero(has_world[forest.label] & ~at_rest)
+        which, group = members.groups.pairs(links.part[element])
+        then, body = members.bodies.pairs(group)
+        element = element[which[then]]
+        is_new = motion.kind[body] == FREE
+        body, first = np.unique(body[is_new], return_index=True)
+        if len(body):
+            flat = np.zeros(len(links.part), dtype=np.intp)  # an end of a joint at each element
+            flat[links.ends.ravel()] = np.arange(links.ends.size)
+            side, edge = np.divmod(flat[element[is_new][first]], len(links.joint))
+            shown = elements_on_bodies(classes, kind, side, edge, body)
+            motion.axis[body], motion.point[body] = shown
+            if kind == Kind.SCREW:
+                motion.pitch[body] = classes.system.parameter[links.joint[edge]]
+            motion.kind[body] = kind
+    if not keeps_points:
+        motion.kind[np.isin(motion.kind, THROUGH_POINT)] = FREE
+    return motion

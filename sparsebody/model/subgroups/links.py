@@ -10,8 +10,6 @@ directions are compared in the frame of the part that slides join at will.
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -38,7 +36,7 @@ class Kind(IntEnum):
     title: str
     axes: tuple[int, ...]
 
-    def __new__(cls, title: str, *axes: int) -> Kind:
+    def __new__(cls, title: str, *axes: int) -> "Kind":
         """Number the kinds from 0."""
         kind = int.__new__(cls, number := len(cls.__members__))
         kind._value_, kind.title, kind.axes = number, title, axes
@@ -261,6 +259,15 @@ class Slides:
     label: IntArray  # (n_elements,) part of each
 
 
+class PartNumbers(NamedTuple):
+    """First numbers of parts: rigid groups, then along lines, in planes, at will, and bodies."""
+
+    lines: int
+    planes: int
+    at_will: int
+    bodies: int
+
+
 @dataclass(frozen=True, eq=False)
 class Sliding:
     """Parts of a mechanism that slides join, along lines, in planes and at will."""
@@ -275,15 +282,6 @@ class Sliding:
     of_pair: IntArray  # (n_labels, n_places) which normal, by direction and place of another one
     rank: IntArray  # (n_labels,) place of each direction of slides in its part, else -1
     begin: PartNumbers
-
-
-class PartNumbers(NamedTuple):
-    """First numbers of parts: rigid groups, then along lines, in planes, at will, and bodies."""
-
-    lines: int
-    planes: int
-    at_will: int
-    bodies: int
 
 
 def sliding(g: Geometry) -> Sliding:

@@ -1,23 +1,26 @@
-"""Page of a motion or a pose: what moves, where it is at every frame, and what colors show."""
+"""Pages: of a motion or a pose, with what colors show; of an elimination order.
 
-from __future__ import annotations
+The page of an order has graph, elimination tree and matrix, linked by hovering.
+"""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, NDArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import ShapeError, SparsebodyError, UnknownNameError
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
+from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import check_state
 from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.sparse import elimination_tree
 from sparsebody.viewer.choices import COLORS
-from sparsebody.viewer.packing import document, packed_quaternions, quantized
-from sparsebody.viewer.page_file import Page
+from sparsebody.viewer.page_file import Page, document, packed_quaternions, quantized
 from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, mesh_box, strands
 
 MOST_FRAMES = 400
@@ -75,7 +78,10 @@ def motion_page(
             "color is 'load', but no reactions are recorded; simulate with "
             "Recording(reactions=True) or --record-reactions"
         )
-    first = _state(frames, 0, system)
+    moved = frames.position, frames.orientation, frames.velocity
+    position, orientation, velocity = (values[0].copy() for values in moved)
+    rest, start = np.zeros(len(system.coordinates.joint)), float(frames.time[0])
+    first = State(position, orientation, velocity, rest, start)
     order, redundant = _analyzed(system, first)
     if chosen == "order" and order is None:
         raise UnknownNameError("color is 'order', but the joints do not close at the first frame")
@@ -84,7 +90,7 @@ def motion_page(
     arrays = _moving(frames) | _channels(system, frames) | _drawn(parts, picture)
     arrays |= _meshes(picture)
     arrays |= {"redundant": redundant} | ({} if order is None else {"order": order})
-    normal = picture.plane_normal
+    normal, names = picture.plane_normal, {one.kind: name for name, one in JOINT_TYPES.items()}
     header = {
         "view": "motion",
         "title": title or system.name,
@@ -95,30 +101,18 @@ def motion_page(
         "size": picture.typical_size,
         "bodies": list(system.body_names),
         "joints": list(system.joint_names),
-        "joint_types": _type_names(picture),
+        "joint_types": [names.get(kind, "?") for kind in system.coordinate_types[0].tolist()],
         "n_frames": len(frames.time),
     }
     return Page(document(header, arrays), header["title"])
-
-
-def _type_names(picture: Picture) -> list[str]:
-    names = np.array(["?"] * (1 + max(kind.kind for kind in JOINT_TYPES.values())), dtype=object)
-    for name, kind in JOINT_TYPES.items():
-        names[kind.kind] = name
-    return list(names[picture.joint_type])
 
 
 def _frames(system: System, motion: Trajectory | State, n_frames: int | None) -> Frames:
     """Return some records of a trajectory, or the one state."""
     if isinstance(motion, State):
         check_state(system, motion)
-        return Frames(
-            np.array([motion.time]),
-            motion.position[None],
-            motion.orientation[None],
-            motion.velocity[None],
-            None,
-        )
+        pose = motion.position[None], motion.orientation[None], motion.velocity[None]
+        return Frames(np.array([motion.time]), *pose, None)
     for name in ("body_names", "joint_names"):
         if list(getattr(motion, name)) != list(getattr(system, name)):
             raise ShapeError(
@@ -129,24 +123,9 @@ def _frames(system: System, motion: Trajectory | State, n_frames: int | None) ->
     time, last = motion.time, len(motion) - 1
     times = np.linspace(time[0], time[last], min(most, last + 1))
     index = np.unique(np.clip(np.searchsorted(time, times - 1e-9), 0, last))
-    wrench = None if motion.joint_wrench is None else np.asarray(motion.joint_wrench)[index]
-    return Frames(
-        np.asarray(motion.time)[index],
-        np.asarray(motion.position)[index],
-        np.asarray(motion.orientation)[index],
-        np.asarray(motion.velocity)[index],
-        wrench,
-    )
-
-
-def _state(frames: Frames, index: int, system: System) -> State:
-    return State(
-        frames.position[index].copy(),
-        frames.orientation[index].copy(),
-        frames.velocity[index].copy(),
-        np.zeros(len(system.coordinates.joint)),
-        float(frames.time[index]),
-    )
+    channels = (getattr(motion, field.name) for field in fields(Frames))
+    chosen: list[Any] = [None if one is None else np.asarray(one)[index] for one in channels]
+    return Frames(*chosen)
 
 
 def _up(system: System, state: State) -> FloatArray:
@@ -262,3 +241,107 @@ def _drawn(parts: Parts, picture: Picture) -> _Arrays:
         "strand_point": hanging.point,
         "strand_radius": hanging.radius,
     }
+
+
+# ---- an elimination order ---------------------------------------------------------------------
+
+
+MOST_BLOCKS = 6000
+_MOST_ENTRIES = 2_000_000  # blocks of L
+
+
+def order_page(subject: Mechanism | System, ordering: str = "auto") -> Page:
+    """Return the page of an elimination order of the matrix of forward dynamics.
+
+    Parameters
+    ----------
+    subject : Mechanism or System
+        Looked at in the consistent pose nearest to its initial one.
+    ordering : str
+        A key of ORDERINGS, or "auto": the order that forward dynamics would take.
+
+    Returns
+    -------
+    Page
+        The graph of bodies and joints, the elimination tree and the blocks of L; what the pointer
+        is at in one of them is marked in all.
+
+    Raises
+    ------
+    ModelError
+        If the matrix has more than 6000 blocks, which a page cannot show.
+    UnknownNameError, MissingDependencyError
+        For an ordering that is not there.
+    AssemblyError
+        If the joints of the mechanism do not close.
+    """
+    system = subject.compile() if isinstance(subject, Mechanism) else subject
+    if (n := system.n_bodies + system.n_joints) > MOST_BLOCKS:
+        raise ModelError(
+            f"{system.name!r} has {n} bodies and joints; an order is shown of at most "
+            f"{MOST_BLOCKS}: take a smaller one of the same kind, or draw the matrix with "
+            "sparsebody plot --kind spy"
+        )
+    state = consistent_state(system)
+    dynamics = ForwardDynamics(system, state, ordering=ordering)
+    pattern, order = dynamics.structure.pattern, dynamics.choice.order
+    tree = elimination_tree.elimination(pattern, order)
+    metrics = elimination_tree.ordering_metrics(pattern, order)
+    first, below = elimination_tree.column_structures(pattern, order)
+    if len(below) > _MOST_ENTRIES:
+        raise ModelError(
+            f"L of {system.name!r} has {len(below)} blocks in this order; at most {_MOST_ENTRIES} "
+            "are shown: choose another --ordering, or a smaller mechanism"
+        )
+    indptr, indices = tree.graph
+    joints = dynamics.structure.joints
+    names = [*system.body_names, *(system.joint_names[j] for j in joints.tolist())]
+    header = {
+        "view": "order",
+        "title": system.name,
+        "ordering": dynamics.ordering,
+        "names": names,
+        "n_bodies": system.n_bodies,
+        "rows": pattern.n_rows,
+        "nnz_l": metrics.nnz_l,
+        "flops": metrics.flops,
+        "height": metrics.etree_height,
+        "front": metrics.largest_front,
+    }
+    arrays = {
+        "order": order,
+        "size": pattern.block_sizes[order],
+        "parent": tree.parent,
+        "sequence": tree.sequence,
+        "coupled_first": indptr,
+        "coupled": indices,
+        "l_first": first,
+        "l_below": below,
+        "place": _places(system, state, joints)[order],
+        "ends": np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
+    }
+    return Page(document(header, arrays), system.name)
+
+
+def _places(system: System, state: State, joints: IntArray) -> FloatArray:
+    """Return (n_blocks, 2) places of bodies, then joints, in the plane that shows them best."""
+    on_world = system.successor < 0
+    body = np.where(on_world, system.predecessor, system.successor)[joints]
+    local = np.where(on_world[:, None], system.predecessor_point, system.successor_point)[joints]
+    at_joint = state.position[body] + np.einsum("nij,nj->ni", body_rotations(state)[body], local)
+    points = np.concatenate([state.position, at_joint])
+    normal = Picture(system, state).plane_normal
+    spread, axes = np.linalg.eigh(np.cov(points.T) if len(points) > 1 else np.eye(3))
+    is_flat = spread[0] < 1e-6 * spread[2]
+    up = np.array([0.0, 0.0, 1.0])
+    if np.any(system.gravity):
+        up = -system.gravity / np.linalg.norm(system.gravity)
+    view = normal if normal is not None else axes[:, 0] if is_flat else np.array([0.5, -0.75, 0.45])
+    view = view / np.linalg.norm(view)
+    upward = up - view * (view @ up)
+    if np.linalg.norm(upward) < 0.1:
+        upward = np.array([0.0, 1.0, 0.0]) - view * view[1]
+    upward /= np.linalg.norm(upward)
+    right = np.cross(upward, view)
+    right = right * (-1.0 if right[np.abs(right).argmax()] < 0.0 else 1.0)
+    return np.asarray(points @ np.stack([right, upward], axis=1))
