@@ -20,11 +20,9 @@ from .adjoint import (
 )
 
 # Accelerations and simulations for optimization in other packages
-from .jax_functions import (
+from .array_functions import (
     jax_accelerations as jax_accelerations,
     jax_simulation as jax_simulation,
-)
-from .torch_functions import (
     torch_accelerations as torch_accelerations,
     torch_simulation as torch_simulation,
 )
