@@ -294,12 +294,8 @@ def simulate_with_pullback(
         adjoint = partial(implicit_adjoint.CollocationAdjoint, nodes_tape, prepared)
     else:
         run.stepper = implicit = implicit_adjoint.ImplicitTape(run.problem, interval)
-        of_method = (
-            implicit_adjoint.StabilizedAdjoint
-            if implicit.is_rigid
-            else implicit_adjoint.ImplicitAdjoint
-        )
-        adjoint = partial(of_method, implicit, prepared)
+        kinds = implicit_adjoint.ImplicitAdjoint, implicit_adjoint.StabilizedAdjoint
+        adjoint = partial(kinds[implicit.is_rigid], implicit, prepared)
     return Pullback(run.to(duration, False), adjoint, nodes)
 
 

@@ -417,10 +417,11 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
 
 # ---- steps that close rigid joints in positions and velocities -----------------------------------
 
-# At each of its nodes, such a step meets F(q, v, a, lambda) = 0, delta(q) = 0 and A v = k. Gradients
-# turn into weights (w, u, s) of these, by the transposed Jacobian: transposed steps of Newton's
-# method, that is its factors, make it nearly 1. Changes of J and A_f, those of its factors, are left
-# out, for x below, by which velocities or poses are closed, is as small as the error of the step.
+# At each of its nodes, such a step meets F(q, v, a, lambda) = 0, delta(q) = 0 and A v = k.
+# Gradients turn into weights (w, u, s) of these, by the transposed Jacobian: transposed steps of
+# Newton's method, that is its factors, make it nearly 1. Changes of J and A_f, those of its
+# factors, are left out, for x below, by which velocities or poses are closed, is as small as the
+# error of the step.
 #
 # Of a collocation method, with the rates W = (h tableau)^-1 and q = q_0 exp(y) at each node,
 #
