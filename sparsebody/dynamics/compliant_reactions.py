@@ -100,15 +100,14 @@ def least_energy(
         rows[index] = np.linalg.solve(root, both).reshape(*index.shape, 2, 6)
         scaled[index] = np.einsum("nab,na->nb", root, multiplier[index])
     structure = kkt_structure(system)
-    nothing = np.empty((system.n_bodies, 0, 0))
-    matrix = constraint_matrix(SaddleMatrix(structure.pattern, nothing, nothing, rows))
-    smallest = smallest_multipliers(matrix, scaled)
+    smallest = smallest_multipliers(SaddleMatrix.of_rows(structure.pattern, rows), scaled)
     least = np.zeros_like(multiplier) if smallest is None else smallest
     for index, root in roots:
         transposed = np.swapaxes(root, 1, 2)
         least[index] = np.linalg.solve(transposed, least[index][:, :, None])[:, :, 0]
-    matrix = constraint_matrix(structure.matrix(constraint))
-    force, lost_force = matrix.T @ multiplier, matrix.T @ (multiplier - least)
+    matrix = structure.matrix(constraint)
+    A = constraint_matrix(matrix)
+    force, lost_force = A.T @ multiplier, A.T @ (multiplier - least)
     if np.abs(lost_force).max(initial=0.0) <= FORCE_TOLERANCE * np.abs(force).max(initial=0.0):
         return least
     warnings.warn(

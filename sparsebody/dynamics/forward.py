@@ -26,7 +26,7 @@ from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.subgroups import Subgroup, describe, loop_classes, redundant_subgroups
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse import RankDecision, constraint_matrix
+from sparsebody.sparse import RankDecision
 from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]
@@ -470,7 +470,8 @@ class Evaluation(SystemMotion):
         is_free = len(dynamics.redundant_rows) > 0 or dynamics.is_krylov
         if is_free and dynamics.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(self.constraint)
-            multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
+            factors = dynamics._prepared.layout_of_all_rows
+            multiplier = minimum_norm(matrix, multiplier, factors)
         elif is_free and dynamics.compliance is not None:
             multiplier = least_energy(system, self.constraint, multiplier, dynamics.compliance)
         wrench, report = self.joint_reactions(multiplier), dynamics.evaluator.report

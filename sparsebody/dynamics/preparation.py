@@ -9,7 +9,7 @@ import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from sparsebody import ranks
@@ -18,7 +18,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
-from sparsebody.equations.accelerations import REACTIONS, check_baumgarte
+from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     FACTORIZATIONS,
@@ -31,6 +31,7 @@ from sparsebody.factorization import (
     predict_seconds,
 )
 from sparsebody.factorization.krylov import PRECONDITIONERS
+from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model.subgroups import Classes, loop_classes
 from sparsebody.model.subgroups.ground_motion import ground_motion
 from sparsebody.model.system import State, System
@@ -262,6 +263,11 @@ class ThreadPreparation(threading.local):
             with lock:
                 evaluator = copy.copy(preparation.evaluator)
             self.own = replace(preparation, evaluator=evaluator)
+
+    @cached_property
+    def layout_of_all_rows(self) -> UnitSymbolic:
+        """Where factors are that the smallest reactions are computed with."""
+        return layout_of_all_rows(kkt_structure(self.own.structure.system).pattern)
 
     def __reduce__(self) -> tuple[Callable[[Preparation], ThreadPreparation], tuple[Preparation]]:
         """Copy and pickle the preparation of this thread."""

@@ -1,19 +1,24 @@
 """Accelerations and constraint forces; the smallest ones where constraints are redundant."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import block_array, csc_array, diags_array, eye_array
+from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ConvergenceWarning, ModelError
-from sparsebody.factorization.krylov import Operator, least_norm
+from sparsebody.factorization import Case, analyze, predict_seconds
+from sparsebody.factorization.krylov import DELTA, Operator, least_norm
+from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.html_tables import largest_norm
 from sparsebody.model.system import State, System
+from sparsebody.ordering import candidate_orderings, order
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import Product, SaddleMatrix, constraint_matrix, scaled_columns
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
 
@@ -52,8 +57,7 @@ class Accelerations(BriefRepr):
 
 
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
-_PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
-_KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
+_LEAST_DELTA = 1e-15  # that leaves pivoted factors a digit
 
 
 def check_baumgarte(time_constant: float | None) -> None:
@@ -70,14 +74,17 @@ def joint_reactions(
     return SystemMotion(system, state).joint_reactions(multiplier)
 
 
-def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
+def minimum_norm(
+    matrix: SaddleMatrix, multiplier: FloatArray, factors: UnitSymbolic | None = None
+) -> FloatArray:
     """Return the smallest multipliers that exert the same forces A' lambda on the bodies.
 
-    `rows`: A (n_rows, n_freedoms), dependent ones included; `multiplier` (n_rows,): any that exerts
-    the right forces. These multipliers are returned, with a ConvergenceWarning, where A is so
-    ill-conditioned that the smallest ones cannot be computed, as on scissor lifts of 10^4 pairs.
+    `matrix`: all rows A, dependent ones included; `multiplier` (n_rows,): any that exerts the right
+    forces; `factors`: a layout of the pattern, if there is one. The given multipliers are returned,
+    with a ConvergenceWarning, where A is so ill-conditioned that the smallest ones cannot be
+    computed, as on scissor lifts of 10^4 pairs.
     """
-    smallest = smallest_multipliers(rows, multiplier)
+    smallest = smallest_multipliers(matrix, multiplier, factors)
     if smallest is not None:
         return smallest
     warnings.warn(
@@ -89,53 +96,65 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     return multiplier
 
 
-def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray | None:
+def smallest_multipliers(
+    matrix: SaddleMatrix, multiplier: FloatArray, factors: UnitSymbolic | None = None
+) -> FloatArray | None:
     """Return the least multipliers with the same forces A' lambda; None if rounding hides them.
 
-    Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
-    A, so what they converge to, in three to five of them, is the solution of least norm. Where A
-    is so ill-conditioned that they do not, Krylov steps find it with factors of [1 A; A' -mu] and a
-    far smaller mu. Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
+    Columns of A are scaled to one: units, and small bodies beside large ones, do not change what is
+    sought. Where rows nearly cancel, as in long scissor lifts, pivoted factors do what others
+    cannot.
     """
-    square = np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
-    scale = 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0))  # units, and small bodies beside
-    rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
-    force = rows.T @ multiplier
+    A = constraint_matrix(matrix)
+    square = np.asarray(A.multiply(A).sum(axis=0)).ravel()
+    scale = 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0))
+    transposed = A.T.tocsr()
+    transposed.data *= np.repeat(scale, np.diff(transposed.indptr))
+    force = transposed @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
     noise = MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
-    for method in (_by_proximal_steps, lambda A, f: least_norm(_transposed(A), f, largest).x):
-        smallest = method(rows, force)
-        residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
+    inverses: tuple[Callable[[], Product], ...] = (
+        lambda: _inverse_by_blocks(scaled_columns(matrix, scale), factors),
+        lambda: _inverse_by_pivoting(transposed),
+    )
+    for inverse in inverses:
+        forces = Operator(transposed.dot, transposed.T.tocsr().dot, inverse())
+        smallest = least_norm(forces, force, largest).x
+        residual = float(np.abs(force - transposed @ smallest).max(initial=0.0))
         if residual <= FORCE_TOLERANCE * largest + noise:
             return smallest
     return None
 
 
-def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
-    normal = (rows.T @ rows).tocsc()
-    factor = splu(
-        normal + _PROXIMAL_TERM * eye_array(normal.shape[0], format="csc"),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,  # it is positive definite
-        options={"SymmetricMode": True},
+def _inverse_by_blocks(matrix: SaddleMatrix, factors: UnitSymbolic | None) -> Product:
+    """Return (A' A + delta)^-1, the primal part of [1 A'; A -delta]^-1 (f, 0) over delta."""
+    layout = layout_of_all_rows(matrix.pattern) if factors is None else factors
+    layout.eliminate(matrix.rows, DELTA)
+    nothing = np.zeros(len(matrix.rows))
+
+    def inverse(force: FloatArray) -> FloatArray:
+        rhs = np.concatenate([force, nothing])
+        return layout.unit_solution(matrix.rows, rhs)[: len(force)] / DELTA
+
+    return inverse
+
+
+def _inverse_by_pivoting(transposed: csr_array) -> Product:
+    """Return the same of a far smaller delta, by pivoted factors of [1 A; A' -delta]."""
+    k, n = transposed.shape[::-1]
+    shift = _LEAST_DELTA * eye_array(n)
+    lu = splu(block_array([[eye_array(k), transposed.T], [transposed, -shift]], format="csc"))
+    return lambda force: np.asarray(-lu.solve(np.concatenate([np.zeros(k), force]))[k:])
+
+
+def layout_of_all_rows(pattern: BlockPattern) -> UnitSymbolic:
+    """Return a layout of [1 A'; A -delta], in the order with the least predicted time."""
+    cases = [Case(pattern, order(pattern, name)) for name in candidate_orderings(pattern)]
+    _, k, name = min(
+        (predict_seconds(name, pattern, case.order, case), k, name)
+        for k, case in enumerate(cases)
+        for name in ("block-ldl", "multifrontal")
     )
-    smallest, residual, size = np.zeros(rows.shape[0]), force, float(np.abs(force).max(initial=0.0))
-    while size > 0.0:
-        trial = smallest + rows @ factor.solve(residual)
-        residual = force - rows.T @ trial
-        trial_size = float(np.abs(residual).max())
-        if not trial_size < 0.5 * size:
-            break
-        smallest, size = trial, trial_size
-    return smallest
-
-
-def _transposed(rows: csc_array) -> Operator:
-    """Return the operator A' of `least_norm`, and (A'A + mu)^-1 by factors of [1 A; A' -mu]."""
-    n, shift = rows.shape[0], _KRYLOV_TERM * eye_array(rows.shape[1])
-    factor = splu(block_array([[eye_array(n), rows], [rows.T, -shift]], format="csc"))
-
-    def precondition(gap: FloatArray) -> FloatArray:
-        return np.asarray(-factor.solve(np.concatenate([np.zeros(n), gap]))[n:])
-
-    return Operator(rows.T.tocsr().dot, rows.tocsr().dot, precondition)
+    symbolic = analyze(name, pattern, cases[k].order)
+    assert isinstance(symbolic, UnitSymbolic)
+    return symbolic

@@ -391,7 +391,7 @@ class InverseMethod(ABC):
         multiplier, system = balance.multiplier, self.system
         if not balance.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(desired.constraint)
-            multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
+            multiplier = minimum_norm(matrix, multiplier)
         wrench = desired.joint_wrenches(multiplier)
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]

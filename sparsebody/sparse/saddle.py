@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.sparse import coo_array, csc_array
 
 from sparsebody._core import factorization, rank
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.tolerances import GROWTH_TOLERANCE
@@ -100,15 +100,26 @@ def residual_size(matrix: SaddleMatrix, residual: FloatArray, scales: FloatArray
 
 def constraint_matrix(matrix: SaddleMatrix) -> csc_array:
     """Return A alone, (n_dual_rows, n_primal_rows), as a SciPy sparse matrix."""
-    pattern = matrix.pattern
-    width = matrix.rows.shape[2]
-    ends = pattern.ends[matrix.row_block]  # (n_dual_rows, 2)
-    row = np.broadcast_to(np.arange(len(ends))[:, None, None], matrix.rows.shape)
-    local = np.broadcast_to(np.arange(width), matrix.rows.shape)
-    column = pattern.offsets[ends][:, :, None] + local
-    used = (ends >= 0)[:, :, None] & (local < pattern.block_sizes[ends][:, :, None])
-    shape = (len(ends), pattern.n_primal_rows)
+    column, used = _row_columns(matrix)
+    row = np.broadcast_to(np.arange(len(column))[:, None, None], column.shape)
+    shape = (len(column), matrix.pattern.n_primal_rows)
     return coo_array((matrix.rows[used], (row[used], column[used])), shape=shape).tocsc()
+
+
+def scaled_columns(matrix: SaddleMatrix, scale: FloatArray) -> SaddleMatrix:
+    """Return the matrix with A times a diagonal, scale (n_primal_rows,), and D as it was."""
+    column, used = _row_columns(matrix)
+    rows = np.zeros_like(matrix.rows)
+    rows[used] = matrix.rows[used] * scale[column[used]]
+    return replace(matrix, rows=rows)
+
+
+def _row_columns(matrix: SaddleMatrix) -> tuple[IntArray, BoolArray]:
+    """Return the columns of A of all entries of `rows`, and which of these are used."""
+    pattern, local = matrix.pattern, np.arange(matrix.rows.shape[2])
+    ends = pattern.ends[matrix.row_block]  # (n_dual_rows, 2)
+    column = pattern.offsets[ends][:, :, None] + local
+    return column, (ends >= 0)[:, :, None] & (local < pattern.block_sizes[ends][:, :, None])
 
 
 def saddle_csc(matrix: SaddleMatrix) -> csc_array:

@@ -18,7 +18,6 @@ from sparsebody.equations.system_motion import checked_vectors, model_loads, pad
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
-from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree import recursions
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 from sparsebody.tree.tree_choice import tree_of
@@ -213,7 +212,7 @@ def accelerations_of(
     residual = _residual(problem, bodies, tau, transmitted)
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
-        multiplier = accelerations.minimum_norm(constraint_matrix(matrix), multiplier)
+        multiplier = accelerations.minimum_norm(matrix, multiplier)
     wrenches = problem.joint_reactions(multiplier)
     return Accelerations(bodies, multiplier, wrenches, residual, solution.dropped_residual)
 

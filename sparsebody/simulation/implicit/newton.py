@@ -35,7 +35,7 @@ from sparsebody.simulation.implicit.step_equations import (
 from sparsebody.simulation.integrators import Collocation
 from sparsebody.sparse.pattern import BlockPattern
 
-_SOLVERS = ("block-ldl", "multifrontal", "mumps")  # take [1 A'; A -1] for any rows
+SOLVERS = ("block-ldl", "multifrontal", "mumps")  # take [1 A'; A -1] for any rows
 _REGULARIZATION = 1e-10  # C over that of the inertia in a step
 # Part of a row's residual that no twist takes away, where it depends on others
 _DEPENDENT_RESIDUAL = 1e-5
@@ -63,12 +63,12 @@ class NewtonMatrix:
     def __init__(self, equations: StepEquations, ordering: str, factorization: str) -> None:
         self._equations, system = equations, equations.system
         pattern = step_pattern(system, equations)
-        if factorization not in ("auto", *_SOLVERS):
+        if factorization not in ("auto", *SOLVERS):
             raise UnknownNameError(
                 f"factorization is {factorization!r}; implicit steps take one of auto, "
-                f"{', '.join(_SOLVERS)}; explicit ones, method='rk4', take any"
+                f"{', '.join(SOLVERS)}; explicit ones, method='rk4', take any"
             )
-        names = _SOLVERS[:2] if factorization == "auto" else (factorization,)
+        names = SOLVERS[:2] if factorization == "auto" else (factorization,)
         self.choice = choice = choose_solver(pattern, ordering, names)
         symbolic = analyze(choice.factorization, pattern, choice.order)
         self.length = system.typical_length  # [m], that makes an angle a distance

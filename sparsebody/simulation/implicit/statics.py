@@ -17,14 +17,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import block_array, bsr_array, csc_array, csr_array, diags_array, eye_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
+from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, SimulationError
 from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.newton import SOLVERS, step_pattern
 from sparsebody.simulation.implicit.step_equations import (
     StepEquations,
     scaled_solver,
@@ -216,14 +217,14 @@ class StaticEquations:
         return np.asarray(factors.U.diagonal())
 
     def _elimination_order(self, bordered: csr_array) -> IntArray:
-        """Return an order with each row after its bodies, of small bandwidth."""
+        """Return an order with each row after its bodies, and these as in implicit steps."""
         if self._order is None:
-            n = len(self.mass)
-            order = reverse_cuthill_mckee(bordered[:n, :n], symmetric_mode=True)
-            place = np.empty(bordered.shape[0])
-            place[order] = np.arange(n)
+            n, pattern = len(self.mass), step_pattern(self.system, self._equations)
+            blocks = choose_solver(pattern, "auto", SOLVERS[:2]).order
+            bodies = blocks[blocks < self.system.n_bodies]
+            place = np.full(bordered.shape[0], -1.0)
+            place[(6 * bodies[:, None] + np.arange(6)).ravel()] = np.arange(n)
             rows = bordered[n:, :n].tocoo()
-            place[n:] = -1.0
             np.maximum.at(place, n + rows.coords[0], place[rows.coords[1]] + 0.5)
             self._order = np.argsort(place, kind="stable")
         return self._order
