@@ -3,14 +3,8 @@
 # ruff: noqa: I001
 
 # Derivatives
-from .derivatives import (
-    Derivatives as Derivatives,
-    Tangent as Tangent,
-    derivatives as derivatives,
-)
-from .vector_functions import (
-    variables as variables,
-)
+from .derivatives import Derivatives as Derivatives, Tangent as Tangent, derivatives as derivatives
+from .vector_functions import variables as variables
 
 # Gradients of simulations
 from .adjoint import (
