@@ -117,9 +117,9 @@ def smallest_multipliers(
         lambda: _inverse_by_blocks(scaled_columns(matrix, scale), factors),
         lambda: _inverse_by_pivoting(transposed),
     )
+    products = transposed.dot, transposed.T.tocsr().dot
     for inverse in inverses:
-        forces = Operator(transposed.dot, transposed.T.tocsr().dot, inverse())
-        smallest = least_norm(forces, force, largest).x
+        smallest = least_norm(Operator(*products, inverse()), force, largest).x
         residual = float(np.abs(force - transposed @ smallest).max(initial=0.0))
         if residual <= FORCE_TOLERANCE * largest + noise:
             return smallest
