@@ -7,16 +7,10 @@ from .determined_reactions import (
     ReactionReport as ReactionReport,
     determined_reactions as determined_reactions,
 )
-from .advice import (
-    Advice as Advice,
-    advise as advise,
-    apply_advice as apply_advice,
-)
+from .advice import Advice as Advice, advise as advise, apply_advice as apply_advice
 
 # Loops
-from .cycle_bases import (
-    compare_loop_bases as compare_loop_bases,
-)
+from .cycle_bases import compare_loop_bases as compare_loop_bases
 
 # Orders and algorithms
 from .order_comparison import (
@@ -27,12 +21,7 @@ from .order_comparison import (
 )
 
 # Costs
-from .cost_prediction import (
-    CostPrediction as CostPrediction,
-    predict_cost as predict_cost,
-)
+from .cost_prediction import CostPrediction as CostPrediction, predict_cost as predict_cost
 
 # Mechanisms
-from .inspection import (
-    inspect_mechanism as inspect_mechanism,
-)
+from .inspection import inspect_mechanism as inspect_mechanism

@@ -10,6 +10,4 @@ from .constraint import (
 )
 
 # Forces
-from .body_forces import (
-    bias_forces as bias_forces,
-)
+from .body_forces import bias_forces as bias_forces

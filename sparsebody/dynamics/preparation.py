@@ -18,11 +18,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
-from sparsebody.equations.accelerations import (
-    REACTIONS,
-    check_baumgarte,
-    layout_of_all_rows,
-)
+from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     FACTORIZATIONS,

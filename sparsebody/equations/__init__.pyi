@@ -3,10 +3,7 @@
 # ruff: noqa: I001
 
 # Forward
-from .accelerations import (
-    Accelerations as Accelerations,
-    SolveReport as SolveReport,
-)
+from .accelerations import Accelerations as Accelerations, SolveReport as SolveReport
 from .initial_state import (
     StateChange as StateChange,
     consistent_state as consistent_state,

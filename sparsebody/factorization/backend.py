@@ -5,7 +5,6 @@ factors are right except in a few directions, and each of these costs an iterati
 gradients.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
@@ -87,7 +86,7 @@ def probe_vector(n: int) -> FloatArray:
     return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)
 
 
-def check_regular(solve: Callable[[FloatArray], FloatArray], n: int) -> None:
+def check_regular(solve: saddle.Product, n: int) -> None:
     """Raise SingularSystemError if a solution (n,), by a unit diagonal, is too large."""
     growth = largest(solve(probe_vector(n)))
     if not growth < tolerances.LARGEST_INVERSE:  # catches NaN as well
@@ -106,9 +105,7 @@ def check_newest(serial: int, newest: int) -> None:
 MOST_ITERATIONS = 4
 
 
-def is_dependent(
-    pattern: BlockPattern, rows: FloatArray, solve: Callable[[FloatArray], FloatArray], row: int
-) -> bool:
+def is_dependent(pattern: BlockPattern, rows: FloatArray, solve: saddle.Product, row: int) -> bool:
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 
     Inverse iteration with shifted factors turns y towards the smallest singular value of A'. In

@@ -11,7 +11,6 @@ generalized LSQR. Golub and Kahan (1965); Paige and Saunders (1982), ACM TOMS 8:
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.factorization.backend import largest
 from sparsebody.factorization.cholmod import CholmodSymbolic
 from sparsebody.factorization.unit_factors import UnitSymbolic
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse.saddle import Product, SaddleMatrix
 from sparsebody.tolerances import GAP_ROUNDING
 
 MOST_STEPS = 300
@@ -34,9 +33,9 @@ RESIDUAL_TOLERANCE = 1e-10  # relative
 class Operator(NamedTuple):
     """A, with unit rows, and the factors of A A' + delta."""
 
-    product: Callable[[FloatArray], FloatArray]  # A x
-    transposed: Callable[[FloatArray], FloatArray]  # A' y
-    precondition: Callable[[FloatArray], FloatArray]  # (A A' + delta)^-1 gap, nearly
+    product: Product  # A x
+    transposed: Product  # A' y
+    precondition: Product  # (A A' + delta)^-1 gap, nearly
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,7 @@
 # ruff: noqa: I001
 
 # Joints
-from .joint_motion import (
-    coordinate_motion as coordinate_motion,
-)
+from .joint_motion import coordinate_motion as coordinate_motion
 
 # Bodies and points
 from .joint_motion import (

@@ -3,14 +3,8 @@
 # ruff: noqa: I001
 
 # Derivatives
-from .derivatives import (
-    Derivatives as Derivatives,
-    Tangent as Tangent,
-    derivatives as derivatives,
-)
-from .vector_functions import (
-    variables as variables,
-)
+from .derivatives import Derivatives as Derivatives, Tangent as Tangent, derivatives as derivatives
+from .vector_functions import variables as variables
 
 # Gradients of simulations
 from .adjoint import (
@@ -20,11 +14,9 @@ from .adjoint import (
 )
 
 # Accelerations and simulations for optimization in other packages
-from .jax_functions import (
+from .array_functions import (
     jax_accelerations as jax_accelerations,
     jax_simulation as jax_simulation,
-)
-from .torch_functions import (
     torch_accelerations as torch_accelerations,
     torch_simulation as torch_simulation,
 )

@@ -25,9 +25,8 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization import node_adjoints
+from sparsebody.linearization import implicit_adjoint
 from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
-from sparsebody.linearization.implicit_adjoint import ImplicitAdjoint, ImplicitTape
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
@@ -291,12 +290,12 @@ def simulate_with_pullback(
         run.stepper = tape = Tape(run.problem, prepared, interval)
         adjoint = partial(ExplicitAdjoint, tape)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
-        run.stepper = nodes_tape = node_adjoints.CollocationTape(run.problem, interval)
-        adjoint = partial(node_adjoints.CollocationAdjoint, nodes_tape, prepared)
+        run.stepper = nodes_tape = implicit_adjoint.CollocationTape(run.problem, interval)
+        adjoint = partial(implicit_adjoint.CollocationAdjoint, nodes_tape, prepared)
     else:
-        run.stepper = implicit = ImplicitTape(run.problem, interval)
-        of_method = node_adjoints.StabilizedAdjoint if implicit.is_rigid else ImplicitAdjoint
-        adjoint = partial(of_method, implicit, prepared)
+        run.stepper = implicit = implicit_adjoint.ImplicitTape(run.problem, interval)
+        kinds = implicit_adjoint.ImplicitAdjoint, implicit_adjoint.StabilizedAdjoint
+        adjoint = partial(kinds[implicit.is_rigid], implicit, prepared)
     return Pullback(run.to(duration, False), adjoint, nodes)
 
 

@@ -30,6 +30,7 @@ from sparsebody.linearization.derivatives import GEOMETRY, Residuals, shapes_of
 from sparsebody.model.system import State
 from sparsebody.simulation.stabilization import largest
 from sparsebody.simulation.stepping import Problem
+from sparsebody.sparse.saddle import Product
 
 _NOTHING = np.zeros(0)
 # Residuals of iterations, relative: sought, rounding if they no longer shrink, and too large
@@ -334,10 +335,7 @@ class Adjoint:
 
 
 def solve_near_identity(
-    product: Callable[[FloatArray], FloatArray],
-    right: FloatArray,
-    effect: Callable[[FloatArray], FloatArray] = np.copy,
-    share: float = 1.0,
+    product: Product, right: FloatArray, effect: Product = np.copy, share: float = 1.0
 ) -> FloatArray:
     """Return x of a linear equation whose matrix, given by its products, is near 1.
 

@@ -34,7 +34,6 @@ from sparsebody.model.time_functions import Polynomial, TimeFunction
 from sparsebody.simulation.options import check_positive, n_whole_steps, rest_of_step
 
 Shapes = Mapping[str, tuple[int, ...]]
-FIRST_ORDER_ONLY = "this function has first derivatives only; take differences of these"
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
 _NUMBERS = ("stiffness", "rest", "rest_length", "damping")  # of springs of either kind

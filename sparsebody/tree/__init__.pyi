@@ -37,15 +37,9 @@ from .joint_derivatives import (
 )
 
 # Loops, K qdd = k, and all solutions x = G y + g
-from .loop_constraints import (
-    loop_clusters as loop_clusters,
-    loop_equations as loop_equations,
-)
+from .loop_constraints import loop_clusters as loop_clusters, loop_equations as loop_equations
 from .loop_properties import assemblies as assemblies
-from .loops_projection import (
-    LoopsProjection as LoopsProjection,
-    explicit_form as explicit_form,
-)
+from .loops_projection import LoopsProjection as LoopsProjection, explicit_form as explicit_form
 
 # Explicit constraints, q = gamma(y), and systems of dense matrices, whatever they come from
 from .explicit_constraints import (
