@@ -396,4 +396,12 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
   return (scale > 0.0 ? gap / scale : gap) + (total - total);  // NaN where a residual is not finite
 }
 
+// The same of the newest solution of an evaluation; fills gamma.
+template <class E>
+double violation(const E& evaluation, const RowTable& left_out, const EvaluationInput& in, View<double> gamma) {
+  const auto& e = assembling(evaluation);
+  fill_rows(e.system, left_out, in, gamma.data(), e.threads);
+  return violation(left_out, gamma, e.system.constraints, e.n_bodies(), solution_of(e), e.system.right);
+}
+
 }  // namespace sparsebody

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations import Accelerations, SystemMotion, consistent_state
 from sparsebody.equations.accelerations import minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
+from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -31,8 +33,17 @@ from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]
 
+MOST_EXCHANGES = 8  # of rows at a time
 _NOTHING = np.zeros(0)
 Result = TypeVar("Result")
+
+
+class Exchange(NamedTuple):
+    """A row left out that is kept in place of another one."""
+
+    row: int  # that is left out then
+    other: int
+    gain: float  # factor of the sine of the angle between this row and all other kept ones
 
 
 class ForwardDynamics:
@@ -228,6 +239,28 @@ class ForwardDynamics:
         """Return the dynamics decided at a state, with some options changed."""
         dynamics = object.__new__(ForwardDynamics)
         dynamics._prepare(self.system, state, replace(self.options, **changes))
+        return dynamics
+
+    def with_best_rows(self, state: State, least_gain: float) -> ForwardDynamics:
+        """Return these dynamics, or ones with a few rows exchanged where each gains that much."""
+        dynamics, best = self, self.evaluate(state).best_exchange()
+        for _ in range(MOST_EXCHANGES):
+            if best is None or not best.gain > least_gain:
+                break
+            kept = dynamics.structure.rows
+            rows = np.sort(np.append(kept[kept != best.row], best.other))
+            dynamics = dynamics.with_rows(rows, state)
+            best = dynamics.evaluate(state).best_exchange()
+        return dynamics
+
+    def with_rows(self, rows: IntArray, state: State) -> ForwardDynamics:
+        """Return the dynamics with other rows (k,) of the matrix, sorted, independent at a state.
+
+        Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
+        """
+        dynamics = copy.copy(self)
+        prepared = preparation.with_rows(self._prepared.own, rows, state, self.options)
+        dynamics._prepared, dynamics._analyzed_at = preparation.for_threads(prepared), state
         return dynamics
 
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
@@ -482,6 +515,32 @@ class Evaluation(SystemMotion):
         self.assembled()
         estimate = self.dynamics.run(lambda solver: condition_estimate(solver, self.state))
         return estimate.extended() if self.dynamics.residuals == "extended" else estimate
+
+    def best_exchange(self) -> Exchange | None:
+        """Return the best row in place of the one of the smallest pivot; None if there is none.
+
+        The other kept rows allow a motion z that this row r prevents, A z = e_r. With a row a in
+        its place the volume of the kept rows, of unit length in the metric of the inertias, is
+        |a z| |r| / |a| times as large. Gu and Eisenstat (1996), SIAM J. Sci. Comput. 17:848, lemma
+        3.1.
+        """
+        system, dynamics = self.system, self.dynamics
+        if len(dynamics.evaluator.assembler.left_out.rows) == 0:
+            return None
+        self.acceleration()
+        evaluator = dynamics.evaluator
+        _, row = evaluator.smallest_pivot()
+        others = np.intersect1d(evaluator.assembler.left_out.rows, dynamics.redundant_rows)
+        if row < 0 or len(others) == 0:
+            return None
+        error = np.zeros(system.n_rows)
+        error[row] = -1.0
+        z, rows = padded(self.position_correction(error)), np.append(row, others)
+        ends, a = joint_ends(system, system.row_joint[rows]), self.constraint.rows[rows]
+        square = np.einsum("rsa,rsab,rsb->r", a, padded(system.inverse_inertia)[ends], a)
+        sine = np.abs(np.einsum("rsa,rsa->r", a, z[ends])) / np.sqrt(square)
+        best = int(np.argmax(sine[1:])) + 1
+        return Exchange(row, int(rows[best]), float(sine[best] / sine[0]))
 
     def velocity_correction(self) -> FloatArray:
         """Return the least change of velocity (n_bodies, 6), by the inertias, to a right A v."""

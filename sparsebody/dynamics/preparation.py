@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
+import numpy as np
+
 from sparsebody import ranks
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
@@ -344,6 +346,30 @@ def prepared_for_krylov(system: System, state: State, options: SolverOptions) ->
         choice = min(choice, other, key=lambda c: c.predicted)
     assembler = SpatialAssembler(structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
+
+
+def with_rows(
+    preparation: Preparation, rows: IntArray, state: State, options: SolverOptions
+) -> Preparation:
+    """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
+
+    They are as many as before, and independent.
+    """
+    assembler, before = preparation.evaluator.assembler, preparation.structure
+    assert preparation.rank_decision is not None
+    is_kept = np.zeros(before.system.n_rows, dtype=bool)
+    is_kept[rows] = True
+    structure = kkt_structure(before.system, is_kept, assembler.width)
+    left_out = np.setdiff1d(np.union1d(before.rows, assembler.left_out.rows), rows)
+    names = preparation.choice.ordering, preparation.choice.factorization
+    choice = choose_solver(structure.pattern, *names, state.position)
+    assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
+    keep = preparation.rank_decision.keep.copy()
+    keep[before.rows] = False
+    decision = replace(preparation.rank_decision, keep=keep | is_kept)
+    others = preparation.reduced_bodies, preparation.history
+    evaluator = evaluators.direct_evaluator(assembler)
+    return Preparation(evaluator, choice, structure, decision, *others)
 
 
 def fallback(

@@ -152,19 +152,19 @@ class ExplicitSteps:
         solver: ForwardDynamics,
         start: tuple[State, FloatArray],
         times: FloatArray,
-        limits: tuple[float, float, float, float, float],
+        limits: tuple[float, float, float, float, float, float],
         pivots: tuple[float, float],
     ) -> tuple[int, float, Solved | None]:
         """Take steps to times (n,) as long as they keep within limits.
 
         `pivots` are the smallest one at the start, and the largest such one so far. Returns how
         many steps, the latter, and the end of the last one. None are taken where Python has a part
-        in them, or rows are left out that may be violated.
+        in them.
         """
         assembler, native = solver.evaluator.assembler, self.native(solver)
         terms = assembler.loads_and_rows
         has_functions = terms is not None and len(terms.functions) > 0
-        if native is None or not self._takes_several or has_functions or assembler.has_alternatives:
+        if native is None or not self._takes_several or has_functions:
             return 0, 0.0, None
         assembler.renew()
         state, acceleration = start
@@ -222,6 +222,7 @@ class ExplicitSteps:
         self._inertias = np.ascontiguousarray(solver.rotational_inertia), system.mass
         native: Native = kind(
             equations,
+            assembler.left_out.native,
             None if terms is None else terms.native,
             joint_errors(system),
             tracked.row[tracked.prescribed],
