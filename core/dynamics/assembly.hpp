@@ -372,7 +372,10 @@ inline void from_user_order(const SpatialWorkspace& w, View<const double, 2> for
 inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& constraints, Index n,
                         View<const double> x, View<const double> right) {
   const auto largest = [](const double* first, const double* last) {
+    Vec<8> sizes;
+    for (; last - first >= 8; first += 8) sizes = larger(sizes, Vec<8>::load(first));
     double m = 0.0;
+    for (int k = 0; k < 8; ++k) m = std::max(m, sizes[k]);
     for (; first < last; ++first) m = std::max(m, std::abs(*first));
     return m;
   };

@@ -33,7 +33,6 @@ from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]
 
-MOST_EXCHANGES = 8  # of rows at a time
 _NOTHING = np.zeros(0)
 Result = TypeVar("Result")
 
@@ -241,26 +240,25 @@ class ForwardDynamics:
         dynamics._prepare(self.system, state, replace(self.options, **changes))
         return dynamics
 
-    def with_best_rows(self, state: State, least_gain: float) -> ForwardDynamics:
-        """Return these dynamics, or ones with a few rows exchanged where each gains that much."""
-        dynamics, best = self, self.evaluate(state).best_exchange()
-        for _ in range(MOST_EXCHANGES):
+    def with_better_rows(self, state: State, least_gain: float, most: int = 1) -> ForwardDynamics:
+        """Return the dynamics with so many rows exchanged at `most` where each gains that much."""
+        dynamics = self
+        for _ in range(most):
+            best = dynamics.evaluate(state).best_exchange()
             if best is None or not best.gain > least_gain:
                 break
             kept = dynamics.structure.rows
-            rows = np.sort(np.append(kept[kept != best.row], best.other))
-            dynamics = dynamics.with_rows(rows, state)
-            best = dynamics.evaluate(state).best_exchange()
+            dynamics = dynamics.with_rows(np.sort(np.append(kept[kept != best.row], best.other)))
         return dynamics
 
-    def with_rows(self, rows: IntArray, state: State) -> ForwardDynamics:
-        """Return the dynamics with other rows (k,) of the matrix, sorted, independent at a state.
+    def with_rows(self, rows: IntArray) -> ForwardDynamics:
+        """Return the dynamics with as many other rows (k,), sorted and independent, in the matrix.
 
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
-        dynamics = copy.copy(self)
-        prepared = preparation.with_rows(self._prepared.own, rows, state, self.options)
-        dynamics._prepared, dynamics._analyzed_at = preparation.for_threads(prepared), state
+        used, at, dynamics = self._prepared.own, self._analyzed_at, copy.copy(self)
+        prepared = preparation.with_rows(used, rows, at, self.options)
+        dynamics._prepared = preparation.for_threads(prepared)
         return dynamics
 
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
@@ -517,28 +515,32 @@ class Evaluation(SystemMotion):
         return estimate.extended() if self.dynamics.residuals == "extended" else estimate
 
     def best_exchange(self) -> Exchange | None:
-        """Return the best row in place of the one of the smallest pivot; None if there is none.
+        """Return the best exchange of a row that nearly depends on others; None if there is none.
 
-        The other kept rows allow a motion z that this row r prevents, A z = e_r. With a row a in
-        its place the volume of the kept rows, of unit length in the metric of the inertias, is
-        |a z| |r| / |a| times as large. Gu and Eisenstat (1996), SIAM J. Sci. Comput. 17:848, lemma
-        3.1.
+        The row r that has the largest part in the dependence of the row of the smallest pivot: both
+        by solutions for A z = e_r, z a motion that this row alone prevents. With a row a in its
+        place the volume of the kept rows, of unit length in the metric of the inertias, is |a z|
+        |r| / |a| times as large. Gu and Eisenstat (1996), SIAM J. Sci. Comput. 17:848, lemma 3.1.
         """
-        system, dynamics = self.system, self.dynamics
-        if len(dynamics.evaluator.assembler.left_out.rows) == 0:
+        decision = self.dynamics.rank_decision
+        if decision is None or len(self.dynamics.evaluator.assembler.left_out.rows) == 0:
             return None
         self.acceleration()
-        evaluator = dynamics.evaluator
-        _, row = evaluator.smallest_pivot()
-        others = np.intersect1d(evaluator.assembler.left_out.rows, dynamics.redundant_rows)
-        if row < 0 or len(others) == 0:
+        system, evaluator = self.system, self.dynamics.evaluator
+        assembler, (_, row) = evaluator.assembler, evaluator.smallest_pivot()
+        others = assembler.left_out.rows
+        others = others[~decision.keep[others]]
+        if row < 0 or len(others) == 0 or assembler.violates_subgroup(self.state):
             return None
-        error = np.zeros(system.n_rows)
-        error[row] = -1.0
-        z, rows = padded(self.position_correction(error)), np.append(row, others)
-        ends, a = joint_ends(system, system.row_joint[rows]), self.constraint.rows[rows]
-        square = np.einsum("rsa,rsab,rsb->r", a, padded(system.inverse_inertia)[ends], a)
-        sine = np.abs(np.einsum("rsa,rsa->r", a, z[ends])) / np.sqrt(square)
+        ends, a = joint_ends(system, system.row_joint), self.constraint.rows
+        inverse = padded(system.inverse_inertia)[ends]
+        length = np.sqrt(np.einsum("rsa,rsa->r", (a[:, :, None] @ inverse)[:, :, 0], a))
+        self._solve_errors(-np.eye(1, system.n_rows, row)[0])
+        part = assembler.x[len(assembler.x) - len(assembler.rows) :] * length[assembler.rows]
+        row = int(assembler.rows[np.argmax(np.abs(part))])
+        z = padded(self._solve_errors(-np.eye(1, system.n_rows, row)[0]))
+        rows = np.append(row, others)
+        sine = np.abs(np.einsum("rsa,rsa->r", a[rows], z[ends[rows]])) / length[rows]
         best = int(np.argmax(sine[1:])) + 1
         return Exchange(row, int(rows[best]), float(sine[best] / sine[0]))
 

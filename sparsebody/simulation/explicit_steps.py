@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody._core import dynamics, graph, simulation
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -102,6 +102,7 @@ class ExplicitSteps:
                 self._tableaus = scheme.open_stages.arrays, scheme.arrays
         is_free = control is None and not (is_adaptive or keeps_stages)
         self._takes_several = is_free and len(self._tableaus) > 0
+        self._is_on_loop = _loop_rows(system)  # of all rows
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
@@ -228,7 +229,11 @@ class ExplicitSteps:
             tracked.row[tracked.prescribed],
             assembler.retraction,
             *(small.tolerance, system.typical_length, small.creep),
-            *(assembler.rows, _loop_rows(system, assembler.rows), len(assembler.right)),
+            *(
+                assembler.rows,
+                np.flatnonzero(self._is_on_loop[assembler.rows]),
+                len(assembler.right),
+            ),
         )
         native.keep_stages(self._keeps_stages)
         if self._control is not None:
@@ -236,13 +241,13 @@ class ExplicitSteps:
         return native
 
 
-def _loop_rows(system: System, rows: IntArray) -> IntArray:
+def _loop_rows(system: System) -> BoolArray:
     """Return which rows are on closed loops; all others are independent, see `sparse.rank`."""
     joints = np.unique(system.row_joint)  # with rows
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     component = graph.biconnected_components(system.n_bodies, ends)
     on_loops = joints[np.bincount(component, minlength=1)[component] > 1]
-    return np.flatnonzero(np.isin(system.row_joint[rows], on_loops))
+    return np.isin(system.row_joint, on_loops)
 
 
 # ---- variational steps on evaluations, as core/simulation/variational_step.hpp -------------------

@@ -73,6 +73,7 @@ _MOST_TRIALS, _MOST_STALLED_TRIALS = 60, 12  # of finding the way out of a singu
 _SETTLED_CHANGE, _ACCEPTED_CHANGE = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
 _EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows
 _EXCHANGE_GAIN = 2.0  # of a sine: worth taking another row
+_MOST_EXCHANGES = 8  # at the start of a motion
 _LIMITS = (  # of native steps
     _BRANCH_CORRECTION,
     _PASSED_PIVOT_RATIO,
@@ -128,14 +129,14 @@ class RowChoice:
             message = f"{n} constraint rows left out, but not for certain: {why}"
             self._note(Event(state.time, "rank in doubt", message))
 
-    def resume(self, watch: RankWatch, first: State, rows: IntArray) -> None:
-        """Go on from a checkpoint of a motion from a first state with some rows."""
-        self.watch, at = watch, watch.analysis_state
-        if at is not None:
-            self.dynamics = analyzed_at(self.dynamics, at)
+    def resume(self, watch: RankWatch, rows: IntArray) -> None:
+        """Go on from a checkpoint, with rows that may have been exchanged since their analysis."""
+        self.watch = watch
+        if watch.analysis_state is not None:
+            self.dynamics = analyzed_at(self.dynamics, watch.analysis_state)
         before = self.dynamics.structure.rows
-        if len(rows) == len(before) and np.any(rows != before):  # exchanged
-            self.dynamics = self.dynamics.with_rows(rows, first if at is None else at)
+        if len(rows) == len(before) and np.any(rows != before):
+            self.dynamics = self.dynamics.with_rows(rows)
 
     def take_over(self, dynamics: ForwardDynamics, state: State) -> None:
         """Begin with dynamics analyzed at a state."""
@@ -237,7 +238,7 @@ class RowChoice:
         watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
 
     def exchange(self, state: State) -> bool:
-        """Keep others in place of rows that become dependent where these are much better.
+        """Keep another row in place of one that becomes dependent where it is much better.
 
         Looked for as often as the smallest pivot of the rows in use has halved.
         """
@@ -245,16 +246,18 @@ class RowChoice:
         if not watch.sine < _EXCHANGE_RATIO * watch.best_sine:
             return False
         self.watch = replace(watch, best_sine=watch.sine)
-        dynamics = self.dynamics.with_best_rows(state, _EXCHANGE_GAIN)
+        dynamics = self.dynamics.with_better_rows(state, _EXCHANGE_GAIN)
         if dynamics is self.dynamics:
             return False
         self._use(dynamics, state, EXCHANGE)
+        self.watch = replace(self.watch, analysis_state=watch.analysis_state)
         return True
 
     def begin(self, state: State) -> None:
         """Keep better rows from the start of a motion on, unless it begins at a singular pose."""
         with contextlib.suppress(SingularSystemError):
-            self.dynamics = self.dynamics.with_best_rows(state, _EXCHANGE_GAIN)
+            exchanges = _EXCHANGE_GAIN, _MOST_EXCHANGES
+            self.dynamics = self.dynamics.with_better_rows(state, *exchanges)
 
     def doubt(self, dropped: float) -> None:
         """Expect more independent rows where those left out are violated."""
@@ -433,7 +436,7 @@ class Stepper:
         self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
         is_kept = checkpoint.memory[2 : self.memory_size] > 0.0
-        self._rows.resume(checkpoint.rank, self._first, np.flatnonzero(is_kept))
+        self._rows.resume(checkpoint.rank, np.flatnonzero(is_kept))
         self._n_others = int(checkpoint.memory[0])
         if self._compiled is not None:
             self._compiled.starts_closed = bool(checkpoint.memory[1])

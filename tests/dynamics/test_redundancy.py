@@ -408,7 +408,7 @@ def test_an_exchange_of_rows_gains_what_their_gram_determinant_does(name, reduct
     ]
     assert best.gain == pytest.approx(np.exp(max(gains)), rel=1e-6)
     rows = np.append(np.setdiff1d(dynamics.structure.rows, best.row), best.other)
-    exchanged = dynamics.with_rows(np.sort(rows), state)
+    exchanged = dynamics.with_rows(np.sort(rows))
     np.testing.assert_array_equal(
         np.setxor1d(exchanged.redundant_rows, dynamics.redundant_rows),
         np.sort([best.row, best.other]),
