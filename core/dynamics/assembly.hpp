@@ -372,7 +372,10 @@ inline void from_user_order(const SpatialWorkspace& w, View<const double, 2> for
 inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& constraints, Index n,
                         View<const double> x, View<const double> right) {
   const auto largest = [](const double* first, const double* last) {
+    Vec<8> sizes;
+    for (; last - first >= 8; first += 8) sizes = larger(sizes, Vec<8>::load(first));
     double m = 0.0;
+    for (int k = 0; k < 8; ++k) m = std::max(m, sizes[k]);
     for (; first < last; ++first) m = std::max(m, std::abs(*first));
     return m;
   };
@@ -394,6 +397,14 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
   double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));
   for (const auto& v : {x, right}) scale = std::max(scale, entry * largest(v.begin(), v.begin() + n_primal));
   return (scale > 0.0 ? gap / scale : gap) + (total - total);  // NaN where a residual is not finite
+}
+
+// The same of the newest solution of an evaluation; fills gamma.
+template <class E>
+double violation(const E& evaluation, const RowTable& left_out, const EvaluationInput& in, View<double> gamma) {
+  const auto& e = assembling(evaluation);
+  fill_rows(e.system, left_out, in, gamma.data(), e.threads);
+  return violation(left_out, gamma, e.system.constraints, e.n_bodies(), solution_of(e), e.system.right);
 }
 
 }  // namespace sparsebody

@@ -56,13 +56,6 @@ EvaluationInput input_of(const E& e, const StateArrays& state, const Terms& term
   return {position, orientation, velocity, terms.load, terms.rows, terms.gamma, stabilization};
 }
 
-// The evaluation that assembles rows, and its newest solution.
-const PlanarEvaluation& assembling(const PlanarEvaluation& e) { return e; }
-const SpatialEvaluation& assembling(const SpatialEvaluation& e) { return e; }
-const SpatialEvaluation& assembling(const ReducedEvaluation& e) { return e.unreduced; }
-Values solution_of(const PlanarEvaluation& e) { return e.x; }
-Values solution_of(const SpatialEvaluation& e) { return e.solution.x(); }
-
 template <class E>
 void def_evaluation(nb::class_<E>& type) {
   def<"assemble(state, terms, stabilization)">(
@@ -91,11 +84,7 @@ void def_evaluation(nb::class_<E>& type) {
       type,
       [](E& self, const RowTable& left_out, const Terms& terms, Values stabilization, Vector gamma) {
         const EvaluationInput in{{}, {}, {}, {}, terms.rows, terms.gamma, stabilization};
-        const auto& e = assembling(self);
-        return unlocked(e.n_bodies(), [&] {
-          fill_rows(e.system, left_out, in, gamma.data(), e.threads);
-          return violation(left_out, gamma, e.system.constraints, e.n_bodies(), solution_of(e), e.system.right);
-        });
+        return unlocked(self.n_bodies(), [&] { return violation(self, left_out, in, gamma); });
       },
       "Fill gamma of rows left out at the newest state; return how far the newest solution violates them.");
 }

@@ -156,6 +156,10 @@ struct PlanarEvaluation {
   }
 };
 
+// The evaluation that assembles rows, and its newest solution.
+inline const PlanarEvaluation& assembling(const PlanarEvaluation& e) { return e; }
+inline View<const double> solution_of(const PlanarEvaluation& e) { return e.x; }
+
 // A planar mechanism on numbers of 31 digits, for residuals.
 class ExtendedPlanarSystem {
  public:

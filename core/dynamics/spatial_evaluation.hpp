@@ -134,6 +134,11 @@ struct ReducedEvaluation {
   void fill_rows();
 };
 
+// The evaluation that assembles rows, and its newest solution.
+inline const SpatialEvaluation& assembling(const SpatialEvaluation& e) { return e; }
+inline const SpatialEvaluation& assembling(const ReducedEvaluation& e) { return e.unreduced; }
+inline View<const double> solution_of(const SpatialEvaluation& e) { return e.solution.x(); }
+
 // Fills positions (n, 3) with points where they have to be; returns how far away they were, relative to their reach.
 // Bodies are numbered as the user does. Their invariants, fixed (n, 28): two directions and a point, in body and in world
 // coordinates, three directions across which the point must not move, and by how much it may [m].

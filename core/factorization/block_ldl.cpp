@@ -641,6 +641,16 @@ Factors::Factors(const Layout& layout) : layout(layout), values_(layout.n_values
   };
   for (const Part& part : layout.parts)
     storage_.push_back({values_.view(), x_.view(), scratch(part.window + 8), scratch(layout.largest_panel)});
+  std::uint32_t first = std::numeric_limits<std::uint32_t>::max();  // dual row, in natural order
+  const auto for_dual = [&](const auto& f) {
+    for (Index j = 0; j < layout.n_pivots(); ++j)
+      if (layout.pivots[j].kind == dual) f(layout.pivots[j]);
+  };
+  for_dual([&](const Pivot& pivot) { first = std::min(first, pivot.natural); });
+  for_dual([&](const Pivot& pivot) {
+    for (std::uint32_t t = 0; t < pivot.size; ++t)
+      dual_pivots_.push_back({pivot.own + std::uint32_t(lanes_of(pivot.size) + 1) * t, pivot.natural - first + t});
+  });
 }
 
 void Factors::add_contributions(Rows rows, View<const double> rhs) {
@@ -694,17 +704,9 @@ double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds
   return result;
 }
 
-std::pair<double, Index> Factors::smallest_pivot(Rows rows, View<double> squares) const {
-  SmallestPivot smallest{squares};
-  Index n_primal_rows = std::numeric_limits<Index>::max();
-  for (Index j = 0; j < layout.n_pivots(); ++j)
-    if (layout.pivots[j].kind == dual) n_primal_rows = std::min(n_primal_rows, Index(layout.pivots[j].natural));
-  for (Index j = 0; j < layout.n_pivots(); ++j) {
-    const Pivot& pivot = layout.pivots[j];
-    for (Index t = 0; t < (pivot.kind == dual ? Index(pivot.size) : 0); ++t)
-      smallest.take(-1.0 / values_[pivot.own + (lanes_of(pivot.size) + 1) * t], rows,
-                    Index(pivot.natural) - n_primal_rows + t);
-  }
+std::pair<double, Index> Factors::smallest_pivot(Rows rows, View<double> inverse_squares) const {
+  SmallestPivot smallest{inverse_squares};
+  for (const auto& [offset, row] : dual_pivots_) smallest.take(-values_[offset], rows, row);
   return smallest.sine_and_row();
 }
 

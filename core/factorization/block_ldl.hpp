@@ -51,6 +51,10 @@ void substitute(const Layout& layout, Rows rows, const Storage& storage, View<co
                 Index begin, Index end, Steps steps = both_steps);
 
 // The factors of the newest matrix. Parts are done on up to `threads` threads; nothing depends on how many.
+struct DualPivot {
+  std::uint32_t offset, row;  // in `values`, and of A
+};
+
 class Factors {
  public:
   const Layout& layout;
@@ -98,13 +102,14 @@ class Factors {
   double solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution);
 
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
-  // angle between the row and those eliminated before it. Fills the squares of the sines of all rows, or none, (0,).
-  std::pair<double, Index> smallest_pivot(Rows rows, View<double> squares = {}) const;
+  // angle between the row and those eliminated before it. Fills the inverse squares of the sines of all rows, or none, (0,).
+  std::pair<double, Index> smallest_pivot(Rows rows, View<double> inverse_squares = {}) const;
 
  private:
   Array<double> values_, x_;
   std::vector<Array<double>> scratch_;
   std::vector<Storage> storage_;  // of each part
+  std::vector<DualPivot> dual_pivots_;
 };
 
 }  // namespace sparsebody::block_ldl

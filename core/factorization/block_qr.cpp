@@ -547,13 +547,13 @@ void BlockQR::substitute_back(const Subtrees& part, double* x) const {
   }
 }
 
-std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A, View<double> squares) const {
-  SmallestPivot smallest{squares};
+std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A, View<double> inverse_squares) const {
+  SmallestPivot smallest{inverse_squares};
   for (Index j = 0; j < pattern_.n_dual(); ++j) {
     const Front& front = fronts_[j];
     for (Index t = 0; t < front.size; ++t) {
       const double inverse = R_[front.start + t * (front.stride() + 1)];
-      smallest.take(1.0 / (inverse * inverse), A, columns_[front.first_column + t]);
+      smallest.take(inverse * inverse, A, columns_[front.first_column + t]);
     }
   }
   return smallest.sine_and_row();

@@ -85,8 +85,8 @@ class BlockQR {
                             Residuals& residuals);
 
   // The smallest |R_tt| relative to the norm of the row of A, and that row: the sine of the angle between the row
-  // and those eliminated before it. Fills the squares of the sines of all rows, or none, (0,).
-  std::pair<double, Index> smallest_pivot(ConstraintRows A, View<double> squares = {}) const;
+  // and those eliminated before it. Fills the inverse squares of the sines of all rows, or none, (0,).
+  std::pair<double, Index> smallest_pivot(ConstraintRows A, View<double> inverse_squares = {}) const;
 
   // (n_dual, 4): pivots, rows, columns of storage, and rows of the contribution block of every front.
   Array<Index, 2> front_shapes() const;

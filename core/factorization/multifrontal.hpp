@@ -85,7 +85,7 @@ class Multifrontal {
       const Index stride = padded(node.n_pivots) + padded(node.n_others);
       for (Index t = 0; t < node.n_pivots; ++t)
         if (const Index pivot = node.first_pivot + t; !nodes_.is_primal[pivot])
-          smallest.take(-1.0 / values_[node.values + t * (stride + 1)], rows,
+          smallest.take(-values_[node.values + t * (stride + 1)], rows,
                         nodes_.natural[pivot] - pattern().n_primal_rows());
     }
     return smallest.sine_and_row();

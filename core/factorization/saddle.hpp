@@ -12,6 +12,7 @@
 
 #include "base/array.hpp"
 #include "base/small_cholesky.hpp"
+#include "base/vec.hpp"
 #include "spatial/double_double.hpp"
 
 namespace sparsebody {
@@ -363,18 +364,22 @@ inline Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns
 // The smallest dual pivot over the squared norm of its row of A, and that row, where D is the identity: sin^2 of the
 // angle between the row and those before it if all primal blocks of these rows precede it as well, otherwise a lower bound.
 struct SmallestPivot {
-  View<double> squares;  // (n_rows,) of the sines of all rows, (0,) where they are not asked for
-  double square = std::numeric_limits<double>::infinity();
+  View<double> inverse_squares;  // (n_rows,) of the sines of all rows, (0,) where they are not asked for
+  double largest = 0.0;          // of these; infinite for a pivot that is not positive
   Index row = -1;
 
-  void take(double pivot, ARows rows, Index r) {
-    double squared_norm = 0.0;
-    for (const double a : rows[r]) squared_norm += a * a;
-    const double ratio = pivot / squared_norm;
-    if (!(ratio >= square)) square = ratio, row = r;
-    if (squares.size() > 0) squares[r] = ratio;
+  void take(double inverse_pivot, ARows rows, Index r) {
+    const View<const double, 2> a = rows[r];
+    Vec<2> sum;  // of squares
+    for (Index k = 0; k < a.size(); k += 2) {
+      const Vec<2> pair = Vec<2>::load(a.data() + k);
+      sum = sum + pair * pair;
+    }
+    const double ratio = inverse_pivot * (sum[0] + sum[1]);
+    if (!(ratio > 0.0 && ratio <= largest)) largest = ratio > 0.0 ? ratio : std::numeric_limits<double>::infinity(), row = r;
+    if (inverse_squares.size() > 0) inverse_squares[r] = ratio;
   }
-  std::pair<double, Index> sine_and_row() const { return {std::sqrt(std::max(square, 0.0)), row}; }
+  std::pair<double, Index> sine_and_row() const { return {1.0 / std::sqrt(largest), row}; }
 };
 
 // The first row of A that is zero or not finite, or -1.

@@ -16,10 +16,10 @@ void bind_steps(nb::module_& m, const char* name) {
   using Steps = VariationalSteps<E>;
   nb::class_<Steps> type(m, name, "Steps that close all joints, by the rows of an evaluation.");
   def_keeping<
-      "__init__(evaluation, terms?, joints, prescribed_rows, retraction, tolerance, length, creep, kept, loop_rows, "
+      "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, creep, kept, loop_rows, "
       "n_unknowns)">(
-      type, construct<Steps, E&, const LoadsAndRows*, const JointErrors&, View<const Index>, const Retraction&,
-                      View<const double>, double, double, View<const Index>, View<const Index>, Index>);
+      type, construct<Steps, E&, const RowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
+                      const Retraction&, View<const double>, double, double, View<const Index>, View<const Index>, Index>);
   def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(

@@ -94,6 +94,8 @@ struct SpatialQR {
   }
 };
 
+inline const SpatialEvaluation& assembling(const SpatialQR& e) { return e.system; }
+
 // Whether there are regular factors at a state.
 template <class E>
 bool factorize(E& e, const EvaluationInput& in) {
@@ -115,17 +117,17 @@ inline void correct(SpatialQR& e, View<double> right, Index n_rows) {
   e.qr.correct(e.system.rows(), right.slice(right.size() - n_rows, right.size()), e.system.solution.x());
 }
 
-// The smallest pivot of the newest factors, and its row; fills the squares of all.
+// The smallest pivot of the newest factors, and its row; fills the inverse squares of all.
 using RowPivot = std::pair<double, Index>;
-inline RowPivot smallest_pivot(const SpatialEvaluation& e, View<double> squares) {
-  return e.factors->smallest_pivot(e.rows(), squares);
+inline RowPivot smallest_pivot(const SpatialEvaluation& e, View<double> inverse_squares) {
+  return e.factors->smallest_pivot(e.rows(), inverse_squares);
 }
-inline RowPivot smallest_pivot(const ReducedEvaluation& e, View<double> squares) { return smallest_pivot(e.reduced, squares); }
-inline RowPivot smallest_pivot(const PlanarEvaluation& e, View<double> squares) {
-  return e.qr->smallest_pivot(e.rows(), squares);
+inline RowPivot smallest_pivot(const ReducedEvaluation& e, View<double> inverse_squares) { return smallest_pivot(e.reduced, inverse_squares); }
+inline RowPivot smallest_pivot(const PlanarEvaluation& e, View<double> inverse_squares) {
+  return e.qr->smallest_pivot(e.rows(), inverse_squares);
 }
-inline RowPivot smallest_pivot(const SpatialQR& e, View<double> squares) {
-  return e.qr.smallest_pivot(e.system.rows(), squares);
+inline RowPivot smallest_pivot(const SpatialQR& e, View<double> inverse_squares) {
+  return e.qr.smallest_pivot(e.system.rows(), inverse_squares);
 }
 
 // Fills accelerations at a state, and multipliers if there is room for them; whether they are accurate.
@@ -216,6 +218,7 @@ struct StepLimits {
   double most_correction;           // of velocities, relative
   double passed_ratio, small_pivot;  // a pivot smaller than that, and than this share of the one before: a pose is passed
   double exchange_ratio;             // of the largest pivot at ends of steps so far, from which on other rows may do better
+  double most_violation;             // of rows that are left out
 };
 
 // Several steps that broke no limits.
@@ -229,16 +232,17 @@ struct Passed {
 template <class E>
 class ExplicitSteps {
  public:
-  // terms: the general rows of the evaluation, and loads; null where there are none. prescribed_rows: those of prescribed
+  // left_out: rows that the others are to keep. terms: the general rows of the evaluation, and loads; null where there are
+  // none. prescribed_rows: those of prescribed
   // coordinates. tolerance (n_rows,): position errors of closed joints; length: typical of the mechanism; creep: velocity
   // that is hardly one; kept: the rows of the evaluation, its last unknowns; loop_rows: those of them that may become
   // dependent, by their indices, of joints that are on closed loops
-  ExplicitSteps(E& evaluation, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
+  ExplicitSteps(E& evaluation, const RowTable& left_out, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
                 const Retraction& retraction, View<const double> tolerance, double length, double creep,
                 View<const Index> kept, View<const Index> loop_rows, Index n_unknowns)
-      : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
+      : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
         inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), loop_rows_(loop_rows),
-        right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
+        right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
         trial_velocity_error_(joints.n_rows()), pivot_(kept.size()), least_pivot_(loop_rows.size()),
         largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
@@ -325,7 +329,8 @@ class ExplicitSteps {
       if (!is_closed || end.worst.sine < limits.least_pivot || !(largest(end.velocity) < most_value) ||
           !(largest(end.position) < most_value) ||
           (end.correction > limits.most_correction && largest(from.bodies.velocity) > creep_) ||
-          (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)))
+          (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
+          !(left_out_violation() <= limits.most_violation))
         break;
       time = ends[passed.n_steps++];
       passed.starts_closed = end.status != StepEnd::closed;
@@ -441,6 +446,13 @@ class ExplicitSteps {
     const auto [sine, row] = smallest_pivot(e_, pivot_);
     return {sine, row >= 0 ? kept_[row] : row};
   }
+  // At the newest state.
+  double left_out_violation() {
+    if (left_out_.rows.shape(0) == 0) return 0.0;
+    EvaluationInput in{};
+    if (terms_ != nullptr) in.general_rows = terms_->rows, in.general_gamma = terms_->gamma;
+    return violation(e_, left_out_, in, left_out_gamma_);
+  }
   // Puts bodies back within their subgroups.
   void put_back(StageState& s) {
     if (retraction_.fixed.rows() == 0) return;
@@ -518,6 +530,7 @@ class ExplicitSteps {
   }
 
   E& e_;
+  const RowTable& left_out_;
   const LoadsAndRows* terms_;
   const JointErrors& joints_;
   View<const Index> prescribed_rows_;
@@ -525,7 +538,7 @@ class ExplicitSteps {
   Array<double> inverse_tolerance_;
   double length_, creep_;
   View<const Index> kept_, loop_rows_;
-  Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
+  Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
   Array<double> pivot_, least_pivot_, largest_pivot_;  // squares: of all rows at a stage; of loop rows at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;

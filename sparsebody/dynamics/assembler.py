@@ -167,6 +167,7 @@ class Assembler:
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
     #   and projections (n_bodies, 6, 6) of twists; or none
+    left_out: Table  # rows that were left out and have a part on the freedoms
     normal: FloatArray | None = None  # (n_bodies, 3) of the plane of motion, in body axes
     _arguments: tuple[Any, ...]  # of the constructor
 
@@ -190,6 +191,12 @@ class Assembler:
     def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
         """Copy and pickle the arguments: views of memory can be neither."""
         return type(self), self._arguments
+
+    def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
+        """Return an assembler that keeps and leaves out others of the same rows."""
+        freedoms, kept, _ = self._arguments
+        changed = kept._replace(structure=structure, left_out=left_out)
+        return type(self)(freedoms, changed, solver)
 
     def _analyze(self, solver: Solver, own_order: IntArray) -> Symbolic:
         """Return the layout of the pattern in an order of its blocks."""
@@ -222,21 +229,16 @@ class Assembler:
 
     def violation(self) -> float:
         """Return the largest violation of rows left out, relative to the largest term of all."""
-        if len(self._left_out.rows) == 0:
+        if len(self.left_out.rows) == 0:
             return 0.0
         terms = self._terms, self._stabilization
-        return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
-
-    @property
-    def has_alternatives(self) -> bool:
-        """Whether rows were left out that have a part on the freedoms."""
-        return len(self._left_out.rows) > 0
+        return self.native.violation(self.left_out.native, *terms, self._left_out_gamma)
 
     def _leave_out(
         self, table: Table, native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
     ) -> None:
         """Tell which rows are left out, and fill those that are constant."""
-        self._left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
+        self.left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
         native.fill_rows_on_successors(table.native, successor_frames(self.system))
 
     def retracted(self, state: State) -> State:
@@ -365,6 +367,10 @@ class SpatialAssembler(Assembler):
             is_left_out[structure.rows] = False
             left_out = np.flatnonzero(is_left_out)
         self._leave_out(self._table(left_out), self.native)
+
+    def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
+        """Return an assembler that keeps and leaves out others of the same rows."""
+        return SpatialAssembler(structure, solver, left_out)
 
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations import Accelerations, SystemMotion, consistent_state
 from sparsebody.equations.accelerations import minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
+from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -33,6 +35,14 @@ __all__ = ["Evaluation", "ForwardDynamics"]
 
 _NOTHING = np.zeros(0)
 Result = TypeVar("Result")
+
+
+class Exchange(NamedTuple):
+    """A row left out that is kept in place of another one."""
+
+    row: int  # that is left out then
+    other: int
+    gain: float  # factor of the sine of the angle between this row and all other kept ones
 
 
 class ForwardDynamics:
@@ -228,6 +238,27 @@ class ForwardDynamics:
         """Return the dynamics decided at a state, with some options changed."""
         dynamics = object.__new__(ForwardDynamics)
         dynamics._prepare(self.system, state, replace(self.options, **changes))
+        return dynamics
+
+    def with_better_rows(self, state: State, least_gain: float, most: int = 1) -> ForwardDynamics:
+        """Return the dynamics with so many rows exchanged at `most` where each gains that much."""
+        dynamics = self
+        for _ in range(most):
+            best = dynamics.evaluate(state).best_exchange()
+            if best is None or not best.gain > least_gain:
+                break
+            kept = dynamics.structure.rows
+            dynamics = dynamics.with_rows(np.sort(np.append(kept[kept != best.row], best.other)))
+        return dynamics
+
+    def with_rows(self, rows: IntArray) -> ForwardDynamics:
+        """Return the dynamics with as many other rows (k,), sorted and independent, in the matrix.
+
+        Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
+        """
+        used, at, dynamics = self._prepared.own, self._analyzed_at, copy.copy(self)
+        prepared = preparation.with_rows(used, rows, at, self.options)
+        dynamics._prepared = preparation.for_threads(prepared)
         return dynamics
 
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
@@ -482,6 +513,36 @@ class Evaluation(SystemMotion):
         self.assembled()
         estimate = self.dynamics.run(lambda solver: condition_estimate(solver, self.state))
         return estimate.extended() if self.dynamics.residuals == "extended" else estimate
+
+    def best_exchange(self) -> Exchange | None:
+        """Return the best exchange of a row that nearly depends on others; None if there is none.
+
+        The row r that has the largest part in the dependence of the row of the smallest pivot: both
+        by solutions for A z = e_r, z a motion that this row alone prevents. With a row a in its
+        place the volume of the kept rows, of unit length in the metric of the inertias, is |a z|
+        |r| / |a| times as large. Gu and Eisenstat (1996), SIAM J. Sci. Comput. 17:848, lemma 3.1.
+        """
+        decision = self.dynamics.rank_decision
+        if decision is None or len(self.dynamics.evaluator.assembler.left_out.rows) == 0:
+            return None
+        self.acceleration()
+        system, evaluator = self.system, self.dynamics.evaluator
+        assembler, (_, row) = evaluator.assembler, evaluator.smallest_pivot()
+        others = assembler.left_out.rows
+        others = others[~decision.keep[others]]
+        if row < 0 or len(others) == 0 or assembler.violates_subgroup(self.state):
+            return None
+        ends, a = joint_ends(system, system.row_joint), self.constraint.rows
+        inverse = padded(system.inverse_inertia)[ends]
+        length = np.sqrt(np.einsum("rsa,rsa->r", (a[:, :, None] @ inverse)[:, :, 0], a))
+        self._solve_errors(-np.eye(1, system.n_rows, row)[0])
+        part = assembler.x[len(assembler.x) - len(assembler.rows) :] * length[assembler.rows]
+        row = int(assembler.rows[np.argmax(np.abs(part))])
+        z = padded(self._solve_errors(-np.eye(1, system.n_rows, row)[0]))
+        rows = np.append(row, others)
+        sine = np.abs(np.einsum("rsa,rsa->r", a[rows], z[ends[rows]])) / length[rows]
+        best = int(np.argmax(sine[1:])) + 1
+        return Exchange(row, int(rows[best]), float(sine[best] / sine[0]))
 
     def velocity_correction(self) -> FloatArray:
         """Return the least change of velocity (n_bodies, 6), by the inertias, to a right A v."""

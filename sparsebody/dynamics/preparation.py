@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
+import numpy as np
+
 from sparsebody import ranks
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
@@ -248,6 +250,7 @@ class Preparation:
     rank_decision: RankDecision | None  # None: all rows are kept, undecided
     reduced_bodies: dict[str, int] = field(default_factory=dict)  # by displacement subgroup
     history: tuple[str, ...] = ()  # why earlier preparations were dropped
+    analyzed: tuple[IntArray, SolverChoice] | None = None  # joints and choice before any exchange
 
     def __post_init__(self) -> None:
         self.structure.pattern.forget_adjacency()
@@ -340,6 +343,36 @@ def prepared_for_krylov(system: System, state: State, options: SolverOptions) ->
         choice = min(choice, other, key=lambda c: c.predicted)
     assembler = SpatialAssembler(structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
+
+
+def with_rows(
+    preparation: Preparation, rows: IntArray, state: State, options: SolverOptions
+) -> Preparation:
+    """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
+
+    They are as many as before, and independent. `state` is that of the newest analysis. What comes
+    out depends on the rows and on the analysis, but not on exchanges between.
+    """
+    assembler, before = preparation.evaluator.assembler, preparation.structure
+    assert preparation.rank_decision is not None
+    is_kept = np.zeros(before.system.n_rows, dtype=bool)
+    is_kept[rows] = True
+    structure = kkt_structure(before.system, is_kept, assembler.width)
+    is_left_out = np.zeros(len(is_kept), dtype=bool)
+    is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
+    joints, choice = preparation.analyzed or (before.joints, preparation.choice)
+    analyzed = joints, choice
+    if not np.array_equal(structure.joints, joints):
+        names = choice.ordering, choice.factorization
+        choice = choose_solver(structure.pattern, *names, state.position)
+    left_out = np.flatnonzero(is_left_out & ~is_kept)
+    assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
+    keep = preparation.rank_decision.keep.copy()
+    keep[before.rows] = False
+    decision = replace(preparation.rank_decision, keep=keep | is_kept)
+    others = preparation.reduced_bodies, preparation.history, analyzed
+    evaluator = evaluators.direct_evaluator(assembler)
+    return Preparation(evaluator, choice, structure, decision, *others)
 
 
 def fallback(

@@ -429,6 +429,8 @@ class Subgroups:
 class SubgroupAssembler(SpatialAssembler):
     """Rows and forces multiplied by constant bases of what each body can do about the world."""
 
+    with_rows = Assembler.with_rows
+
     def __init__(self, subgroups: Subgroups, kept: KeptRows, solver: Solver) -> None:
         pattern, n = kept.structure.pattern, kept.structure.pattern.n_primal
         has_less = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)

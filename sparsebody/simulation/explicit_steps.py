@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody._core import dynamics, graph, simulation
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -102,6 +102,7 @@ class ExplicitSteps:
                 self._tableaus = scheme.open_stages.arrays, scheme.arrays
         is_free = control is None and not (is_adaptive or keeps_stages)
         self._takes_several = is_free and len(self._tableaus) > 0
+        self._is_on_loop = _loop_rows(system)  # of all rows
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
@@ -152,19 +153,19 @@ class ExplicitSteps:
         solver: ForwardDynamics,
         start: tuple[State, FloatArray],
         times: FloatArray,
-        limits: tuple[float, float, float, float, float],
+        limits: tuple[float, float, float, float, float, float],
         pivots: tuple[float, float],
     ) -> tuple[int, float, Solved | None]:
         """Take steps to times (n,) as long as they keep within limits.
 
         `pivots` are the smallest one at the start, and the largest such one so far. Returns how
         many steps, the latter, and the end of the last one. None are taken where Python has a part
-        in them, or rows are left out that may be violated.
+        in them.
         """
         assembler, native = solver.evaluator.assembler, self.native(solver)
         terms = assembler.loads_and_rows
         has_functions = terms is not None and len(terms.functions) > 0
-        if native is None or not self._takes_several or has_functions or assembler.has_alternatives:
+        if native is None or not self._takes_several or has_functions:
             return 0, 0.0, None
         assembler.renew()
         state, acceleration = start
@@ -222,12 +223,17 @@ class ExplicitSteps:
         self._inertias = np.ascontiguousarray(solver.rotational_inertia), system.mass
         native: Native = kind(
             equations,
+            assembler.left_out.native,
             None if terms is None else terms.native,
             joint_errors(system),
             tracked.row[tracked.prescribed],
             assembler.retraction,
             *(small.tolerance, system.typical_length, small.creep),
-            *(assembler.rows, _loop_rows(system, assembler.rows), len(assembler.right)),
+            *(
+                assembler.rows,
+                np.flatnonzero(self._is_on_loop[assembler.rows]),
+                len(assembler.right),
+            ),
         )
         native.keep_stages(self._keeps_stages)
         if self._control is not None:
@@ -235,13 +241,13 @@ class ExplicitSteps:
         return native
 
 
-def _loop_rows(system: System, rows: IntArray) -> IntArray:
+def _loop_rows(system: System) -> BoolArray:
     """Return which rows are on closed loops; all others are independent, see `sparse.rank`."""
     joints = np.unique(system.row_joint)  # with rows
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     component = graph.biconnected_components(system.n_bodies, ends)
     on_loops = joints[np.bincount(component, minlength=1)[component] > 1]
-    return np.flatnonzero(np.isin(system.row_joint[rows], on_loops))
+    return np.isin(system.row_joint, on_loops)
 
 
 # ---- variational steps on evaluations, as core/simulation/variational_step.hpp -------------------

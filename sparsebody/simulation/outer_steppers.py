@@ -31,7 +31,7 @@ from sparsebody.simulation.stabilization import (
     row_sizes,
     smallest_pivot,
 )
-from sparsebody.simulation.stepper import LONG_STEP, Stepper, carried, moved_on
+from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
 from sparsebody.simulation.stepping import (
     Checkpoint,
     Problem,
@@ -222,7 +222,8 @@ class AutoStepper(OuterStepper):
 
     def _explicit(self) -> Stepper:
         def note(event: Event) -> None:
-            self._cumbersome += event.kind in _SLOW_EVENTS and LONG_STEP not in event.message
+            is_slow = event.kind in _SLOW_EVENTS and LONG_STEP not in event.message
+            self._cumbersome += is_slow and not event.message.endswith(EXCHANGE)
             self._note(event)
 
         return Stepper(replace(self._problem, note=note), self._dynamics)

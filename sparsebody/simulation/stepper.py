@@ -1,12 +1,13 @@
 """Stepper: one step of time, also through poses where the constraint rows lose rank."""
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
@@ -47,6 +48,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
 
 LONG_STEP = "the step is long"  # how messages of steps begin that are no trouble of the pose
+EXCHANGE = "the rows kept so far become dependent"  # how those end of a quick change of one row
 
 # Part of a pivot that a step leaves where it comes to a singular pose, or passes it
 _PASSED_PIVOT_RATIO = 0.5
@@ -69,8 +71,16 @@ _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _BRANCH_DISTANCE = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
 _MOST_TRIALS, _MOST_STALLED_TRIALS = 60, 12  # of finding the way out of a singular pose
 _SETTLED_CHANGE, _ACCEPTED_CHANGE = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
-_EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows, and worth taking them
-_LIMITS = _BRANCH_CORRECTION, _PASSED_PIVOT_RATIO, _SMALL_PIVOT, _EXCHANGE_RATIO  # of native steps
+_EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows
+_EXCHANGE_GAIN = 2.0  # of a sine: worth taking another row
+_MOST_EXCHANGES = 8  # at the start of a motion
+_LIMITS = (  # of native steps
+    _BRANCH_CORRECTION,
+    _PASSED_PIVOT_RATIO,
+    _SMALL_PIVOT,
+    _EXCHANGE_RATIO,
+    WORST_RESIDUAL,
+)
 _MOST_NAMES = 3  # of joints in a message
 _NO_BRANCH = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
@@ -119,11 +129,14 @@ class RowChoice:
             message = f"{n} constraint rows left out, but not for certain: {why}"
             self._note(Event(state.time, "rank in doubt", message))
 
-    def resume(self, watch: RankWatch) -> None:
-        """Go on from a checkpoint."""
+    def resume(self, watch: RankWatch, rows: IntArray) -> None:
+        """Go on from a checkpoint, with rows that may have been exchanged since their analysis."""
         self.watch = watch
         if watch.analysis_state is not None:
             self.dynamics = analyzed_at(self.dynamics, watch.analysis_state)
+        before = self.dynamics.structure.rows
+        if len(rows) == len(before) and np.any(rows != before):
+            self.dynamics = self.dynamics.with_rows(rows)
 
     def take_over(self, dynamics: ForwardDynamics, state: State) -> None:
         """Begin with dynamics analyzed at a state."""
@@ -225,7 +238,7 @@ class RowChoice:
         watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
 
     def exchange(self, state: State) -> bool:
-        """Keep other rows of the same rank where these are much better conditioned.
+        """Keep another row in place of one that becomes dependent where it is much better.
 
         Looked for as often as the smallest pivot of the rows in use has halved.
         """
@@ -233,16 +246,18 @@ class RowChoice:
         if not watch.sine < _EXCHANGE_RATIO * watch.best_sine:
             return False
         self.watch = replace(watch, best_sine=watch.sine)
-        if not self.dynamics.evaluator.assembler.has_alternatives:
+        dynamics = self.dynamics.with_better_rows(state, _EXCHANGE_GAIN)
+        if dynamics is self.dynamics:
             return False
-        dynamics = analyzed_at(self.dynamics, state)
-        evaluation = dynamics.evaluate(state)
-        evaluation.acceleration()
-        better = smallest_pivot(evaluation).sine
-        if dynamics.rank != self.dynamics.rank or not watch.sine < _EXCHANGE_RATIO * better:
-            return False
-        self._use(dynamics, state, "the rows kept so far become dependent")
+        self._use(dynamics, state, EXCHANGE)
+        self.watch = replace(self.watch, analysis_state=watch.analysis_state)
         return True
+
+    def begin(self, state: State) -> None:
+        """Keep better rows from the start of a motion on, unless it begins at a singular pose."""
+        with contextlib.suppress(SingularSystemError):
+            exchanges = _EXCHANGE_GAIN, _MOST_EXCHANGES
+            self.dynamics = self.dynamics.with_better_rows(state, *exchanges)
 
     def doubt(self, dropped: float) -> None:
         """Expect more independent rows where those left out are violated."""
@@ -311,13 +326,20 @@ class Stepper:
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
-    memory_size = 2
+
+    @property
+    def memory_size(self) -> int:
+        """The length of `memory`."""
+        return 2 + self._rows.dynamics.system.n_rows
 
     @property
     def memory(self) -> FloatArray:
-        """A count for the report at the end, and whether the next step closes its stages."""
-        starts_closed = self._compiled is not None and self._compiled.starts_closed
-        return np.array([self._n_others, starts_closed], dtype=float)
+        """A count for the report at the end, whether the next step closes its stages, and rows."""
+        memory = np.zeros(self.memory_size)
+        memory[0] = self._n_others
+        memory[1] = self._compiled is not None and self._compiled.starts_closed
+        memory[2 + self._rows.dynamics.structure.rows] = 1.0
+        return memory
 
     def last_events(self, time: float) -> list[Event]:
         """Return the events to report at the end of a run."""
@@ -413,14 +435,16 @@ class Stepper:
         """Go on from a checkpoint."""
         self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
-        self._rows.resume(checkpoint.rank)
+        is_kept = checkpoint.memory[2 : self.memory_size] > 0.0
+        self._rows.resume(checkpoint.rank, np.flatnonzero(is_kept))
         self._n_others = int(checkpoint.memory[0])
         if self._compiled is not None:
             self._compiled.starts_closed = bool(checkpoint.memory[1])
 
     def _set_scales(self) -> None:
-        """Find out what is small, by the state that the run began at."""
+        """Find out what is small, by the state that the run began at, and which rows are best."""
         first = self._first
+        self._rows.begin(first)
         system, scheme = self._rows.dynamics.system, self._integrator.scheme
         self._small = scales(system, first, self.nominal)
         if scheme is not None and self._stabilization.closes:

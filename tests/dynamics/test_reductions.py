@@ -118,7 +118,7 @@ def test_sheets_have_mobility_two_for_certain(k):
     dynamics = sb.ForwardDynamics(system, system.initial_state, reactions="basic")
     assert dynamics.is_planar
     assert 6 * system.n_bodies - dynamics.rank == 2
-    assert len(dynamics.evaluator.assembler._left_out.rows) == (k - 2) ** 2
+    assert len(dynamics.evaluator.assembler.left_out.rows) == (k - 2) ** 2
     assert dynamics.explain()["redundancy_certain"]
     assert dynamics(system.initial_state).dropped_residual < 1e-10
 

@@ -73,20 +73,28 @@ def signal_after(moment, number):
     return report
 
 
-def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("system", "moments"),
+    [
+        (FOUR_BARS, (0.3, 0.7, 1.1)),  # it passes a singular pose
+        (sb.build("bricard").compile(), (1.3,)),  # a row is exchanged before
+    ],
+)
+def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(
+    system, moments, tmp_path, monkeypatch
+):
     monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)  # [s] between reports
     path = tmp_path / "run.h5"
     options = OPTIONS | {"duration": 1.5}
-    undisturbed = sb.simulate(FOUR_BARS, **options)
-    assert undisturbed.events  # it passes a singular pose
-
-    for moment in (0.3, 0.7, 1.1):
+    undisturbed = sb.simulate(system, **options)
+    assert undisturbed.events
+    for moment in moments:
         stop = {"progress": signal_after(moment, signal.SIGINT)}
         with pytest.warns(InterruptionWarning):
-            run = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), **stop, **options)
+            run = sb.simulate(system, output=sb.Output(path, resume=True), **stop, **options)
         assert run.interrupted
         assert run.events[-1].kind == "interruption"
-    resumed = sb.simulate(FOUR_BARS, output=sb.Output(path, resume=True), **options)
+    resumed = sb.simulate(system, output=sb.Output(path, resume=True), **options)
     assert not resumed.interrupted
     assert_same(resumed, undisturbed)
     assert list(tmp_path.iterdir()) == [path]
