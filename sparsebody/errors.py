@@ -75,7 +75,7 @@ class ConvergenceWarning(UserWarning):
 
 
 class EnergyWarning(UserWarning):
-    """The energy of a motion changed, though nothing adds or takes any: steps are too long."""
+    """The energy of a motion tells that steps are too long, or rigid joints not stiff enough."""
 
 
 class InterruptionWarning(UserWarning):

@@ -88,7 +88,8 @@ Index Equations::evaluate() {
         open -= lambda[k];
       else
         for (int l = 0; l < terms.n_rows; ++l)
-          open -= compliance_.entries[of.first_entry + k * terms.n_rows + l] * lambda[l];
+          open -= compliance_.entries[of.first_entry + k * terms.n_rows + l] *
+                  (lambda[l] - compliance_.reference[of.first_row + l]);
       residual_.row[of.first_row + k] = open;
     }
   });

@@ -1,7 +1,7 @@
 // Residuals of an implicit time step on SE(3), and their linearization. Bruels, Cardona and Arnold (2012), Mech. Mach.
 // Theory 48:121. At the end of a step, which starts at poses q_0 and displaces bodies by y,
 //
-//   M dv/dt + v x* M v - f(q, v, t) + A' lambda = 0,   delta(q, t) - C lambda = 0,   q = q_0 exp(y),
+//   M dv/dt + v x* M v - f(q, v, t) + A' lambda = 0,   delta(q, t) - C (lambda - lambda_0) = 0,   q = q_0 exp(y),
 //
 // and Newton's corrections, with twists d of the poses in body coordinates, dy = T(y)^-1 d, dv = c dy, d(dv/dt) = b dy,
 //
@@ -35,10 +35,11 @@ struct Bodies {
   View<const double, 3> inertia;
   View<const double> gravity;
 };
-// C, a symmetric positive definite block of each joint.
+// C, a symmetric positive definite block of each joint, and lambda_0.
 struct Compliance {
   View<const double> entries;
   View<const Index> first_entry;
+  View<const double> reference;
 };
 struct Start {
   View<double, 2> position, orientation;

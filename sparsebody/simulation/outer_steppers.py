@@ -6,7 +6,7 @@ Hairer, Norsett, Wanner (1993), sec. II.4 on step sizes and II.6 on dense output
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
+from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
 from sparsebody.simulation.stabilization import (
     analyzed_at,
@@ -80,6 +81,11 @@ class OuterStepper:
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return those of compliant joints (n_rows,) in the newest step; None of rigid ones."""
         return self._inner.multiplier_at(time)
+
+    @property
+    def passed(self) -> Sequence[Newest]:
+        """Where the parts of the newest step began, if it is implicit."""
+        return self._inner.passed
 
     @property
     def rank(self) -> RankWatch:

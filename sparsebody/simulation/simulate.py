@@ -73,6 +73,7 @@ from sparsebody.simulation.trajectory_files import (
 )
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
+_MOST_STORED_ENERGY = 0.01  # the same in rigid joints, which are slightly compliant
 _CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
 _MOST_STEPS = 1024  # at once
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
@@ -146,7 +147,8 @@ def simulate(
         After Ctrl-C or SIGTERM up to there, marked as interrupted, with an InterruptionWarning.
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
         of what moves, or if nothing adds any, and it grew by as much, or fell by as much beyond
-        what dampers take.
+        what dampers take; or if rigid joints, which implicit steps make slightly compliant, stored
+        more than a hundredth of it.
 
     Raises
     ------
@@ -349,11 +351,21 @@ class Run:
     def _doubt(self, trajectory: Trajectory) -> None:
         """Warn where the energy tells that steps are too long for a motion that is one.
 
-        Vibrations of stiff elements may fade in implicit steps: there the energy must not grow.
+        Or that joints are too soft. Vibrations of stiff elements may fade in implicit steps: there
+        the energy must not grow.
         """
+        energy, system = trajectory.energy, self._system
+        elastic = np.zeros(1) if trajectory.elastic_energy is None else trajectory.elastic_energy
+        stored = trajectory.relative_to_motion(float(elastic.max()))
+        if self._options.compliance is None and stored > _MOST_STORED_ENERGY:
+            warn_user(
+                f"rigid joints of {system.name!r} stored {stored:.1%} of what moves, so that the "
+                "motion depends on how stiff they are: give the compliance of real joints, "
+                'sb.Method("generalized-alpha", compliance=...), or try "generalized-alpha-2"',
+                EnergyWarning,
+            )
         if not self._is_passive:
             return
-        energy, system = trajectory.energy, self._system
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
         if trajectory.conservative:
             drift = float((energy - energy[0]).max())
@@ -372,9 +384,12 @@ class Run:
             if trajectory.conservative:
                 cause = "with nothing that adds or takes any"
             done = "fell" if is_lost else "grew"
+            remedy = 'take smaller steps, or step="auto"'
+            if {"passed pose", "step in parts"} & {event.kind for event in trajectory.events}:
+                remedy += ', or method="auto" if poses were singular'
             warn_user(
                 f"the energy of {system.name!r} {done} by {change:.0%} of what moves, {cause}: "
-                'take smaller steps, or step="auto"',
+                f"{remedy}",
                 EnergyWarning,
             )
 
@@ -417,7 +432,14 @@ class Run:
         """Advance to a time, or to the event that ends the motion."""
         after = self.stepper.advance(time)
         finder = self._finder
-        crossings = finder.find(self.stepper, self._state, after) if finder.events else []
+        crossings, here = [], self._state
+        if finder.events:
+            within = [
+                at.state for at in self.stepper.passed if here.time < at.state.time < after.time
+            ]
+            for there in (*within, after):
+                crossings += finder.find(self.stepper, here, there)
+                here = there
         for event, here in crossings:
             self._note(Event(here.time, "event", event.name))
             if event.is_terminal:

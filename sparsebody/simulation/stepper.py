@@ -81,6 +81,7 @@ _LIMITS = (  # of native steps
     _EXCHANGE_RATIO,
     WORST_RESIDUAL,
 )
+_LONGEST_SINGULAR_WAY = 0.5  # of the mechanism's size, at singular poses alone
 _MOST_NAMES = 3  # of joints in a message
 _NO_BRANCH = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
@@ -323,22 +324,25 @@ class Stepper:
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
         self._n_others = 0  # steps that a composition could not do
+        self._singular_way = 0.0  # [m] of the motion since it was at a regular pose
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
+    passed = ()  # parts of steps are not told
 
     @property
     def memory_size(self) -> int:
         """The length of `memory`."""
-        return 2 + self._rows.dynamics.system.n_rows
+        return 3 + self._rows.dynamics.system.n_rows
 
     @property
     def memory(self) -> FloatArray:
-        """A count for the report at the end, whether the next step closes its stages, and rows."""
+        """A count for the report at the end, how steps close their stages, a way, and rows."""
         memory = np.zeros(self.memory_size)
         memory[0] = self._n_others
         memory[1] = self._compiled is not None and self._compiled.starts_closed
-        memory[2 + self._rows.dynamics.structure.rows] = 1.0
+        memory[2] = self._singular_way
+        memory[3 + self._rows.dynamics.structure.rows] = 1.0
         return memory
 
     def last_events(self, time: float) -> list[Event]:
@@ -435,11 +439,12 @@ class Stepper:
         """Go on from a checkpoint."""
         self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
-        is_kept = checkpoint.memory[2 : self.memory_size] > 0.0
+        n_others, starts_closed, self._singular_way = checkpoint.memory[:3].tolist()
+        is_kept = checkpoint.memory[3 : self.memory_size] > 0.0
         self._rows.resume(checkpoint.rank, np.flatnonzero(is_kept))
-        self._n_others = int(checkpoint.memory[0])
+        self._n_others = int(n_others)
         if self._compiled is not None:
-            self._compiled.starts_closed = bool(checkpoint.memory[1])
+            self._compiled.starts_closed = bool(starts_closed)
 
     def _set_scales(self) -> None:
         """Find out what is small, by the state that the run began at, and which rows are best."""
@@ -487,8 +492,20 @@ class Stepper:
         SingularSystemError
             If no choice of rows leads on.
         SimulationError
-            If numbers cease to be finite.
+            If numbers cease to be finite, or poses have been singular for long.
         """
+        state = self._advance(time)
+        is_singular = self.rank.sine < _SINGULAR_PIVOT
+        way = self._singular_way + self.nominal * largest(state.velocity[:, 3:])
+        self._singular_way = way if is_singular else 0.0
+        if self._singular_way > _LONGEST_SINGULAR_WAY * self._rows.dynamics.system.typical_length:
+            raise SimulationError(
+                "the motion stays at singular poses, where joints bear more than any load: only "
+                'their compliance determines it; take method="auto" or "generalized-alpha"'
+            )
+        return state
+
+    def _advance(self, time: float) -> State:
         if time < self.state.time:  # on the way out of a singular pose
             before = carried(self.state, self.acceleration, time - self.state.time)
             return closed_by_all_rows(self._rows.dynamics, before)
@@ -537,6 +554,7 @@ class Stepper:
         limits = self._unsolvable, *_LIMITS
         n, best, end = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
         if end is not None:
+            self._singular_way = 0.0
             self.state, self.acceleration = end.state, end.acceleration
             watch.sine, watch.best_sine = end.pivot.sine, best
         return n

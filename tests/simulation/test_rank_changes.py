@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 import sparsebody as sb
 from sparsebody.model.gallery import build
+from sparsebody.simulation import StoppedSimulationError
 
 G, TENTHS = 9.81, {"record": sb.Recording(step=0.1)}
 
@@ -363,6 +364,15 @@ def test_a_motion_errs_alike_in_metres_and_kilometres():
         system, unit = build("four-bar", speed=6.0 / size**0.5, **lengths).compile(), size**0.5
         errors.append(simulate(system, duration=1.0 * unit, step=2e-3 * unit).energy_error)
     assert errors[1] == pytest.approx(errors[0], rel=0.05)
+
+
+def test_motions_that_stay_at_singular_poses_are_left_to_compliant_joints():
+    """A sheet of universal joints can bend at its flat pose alone, and there by nothing finite."""
+    sheet = {"rows": 3, "columns": 3}
+    with pytest.raises(StoppedSimulationError, match=r'stays at singular poses.*method="auto"'):
+        simulate(build("lattice", joint="universal", **sheet).compile(), duration=0.4, step=0.005)
+    run = simulate(build("lattice", **sheet).compile(), duration=0.4, step=0.005)  # of balls
+    assert run.energy_error < 1e-6
 
 
 def test_neither_long_steps_nor_long_lifts_are_called_singular():

@@ -472,14 +472,6 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         del time
         return []
 
-    def saved(self) -> tuple[CollocationState, int, int]:
-        """Return what `restore` needs to undo steps."""
-        return self.now, self._halvings, self._n_calm
-
-    def restore(self, saved: tuple[CollocationState, int, int]) -> None:
-        """Undo the steps since then."""
-        self._now, self._halvings, self._n_calm = saved
-
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step."""
         return self.method.error

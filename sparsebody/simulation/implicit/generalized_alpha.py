@@ -44,11 +44,12 @@ from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 # relative to what accelerations contribute to the step
 _PREDICTION_SHARE, _NEWTON_TOLERANCE = 1e-4, 1e-6
 _ROUNDING_CORRECTION = 1e-13  # relative to the length
-# Iterations that close joints, and lengths that a correction may go
-_MOST_ITERATIONS, _LARGEST_CORRECTION = 20, 0.3
+# Iterations that close velocities
+_MOST_ITERATIONS = 20
 # Contraction with which factors are kept, and that of rounding
 _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8
-_NOISE_CORRECTION = 1e-9  # lengths of a correction that may be rounding
+_NOISE_CORRECTION = 1e-10  # lengths of a correction that may be rounding at singular poses
+_SLOW_ROUND = 0.7  # the same of corrections of velocities from round to round
 _DIFFERENCE_TIME = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
 DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
 
@@ -165,53 +166,87 @@ class StabilizedAlpha(GeneralizedAlpha):
 
         y = h v_0 + h^2 ((1/2 - beta) a_0 + beta a_1) - x,  J x + A' mu = 0,  delta = 0,  A v = k,
 
-    with x of the order of the error. Arnold, Brüls and Cardona (2015), Numer. Math. 129:149.
+    with x of the order of the error. Arnold, Brüls and Cardona (2015), Numer. Math. 129:149. Both
+    multipliers have the same small compliance, so that rows may depend on each other; Newton's
+    method closes positions by y with its rates, whose rows A are exact where these lose rank.
     """
 
     def __init__(
         self, equations: StepEquations, matrix: NewtonMatrix, spectral_radius: float, step: float
     ) -> None:
         super().__init__(equations, matrix, spectral_radius)
-        self._first, self._first_step = copy.deepcopy(equations.compliance), step
+        self._first = copy.deepcopy(equations.compliance)
+        self._first_b = self.coefficients.of_newton(step)[0]
+
+    def scale_compliance(self, b: float) -> None:
+        """Make it the same part of b^-1 M^-1 as in the first step."""
+        self._equations.compliance.set_to(self._first, self._first_b / b)
 
     def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
-        equations, matrix = self._equations, self._matrix
-        b, c = self.coefficients.of_newton(h)
-        equations.compliance.set_to(self._first, (h / self._first_step) ** 2)
+        equations = self._equations
+        self.scale_compliance(self.coefficients.of_newton(h)[0])
+        n, C = len(equations.reference), equations.compliance.diagonal
+        equations.reference[:] = equations.multiplier[:n]
+        if with_whole_matrix:
+            accuracy = max(accuracy, _NOISE_CORRECTION * self._matrix.length)
+        self._close(h, accuracy, with_whole_matrix)
+        # Less what dependent rows do to one another, (C + A J^-1 A')^-1 C lambda
+        equations.force_residual[:], equations.row_residual[:] = 0.0, 0.0
+        equations.row_residual[:n] = C * equations.multiplier[:n]
+        self._matrix.solve()
+        equations.multiplier[:n] -= self._matrix.multiplier[:n]
+
+    def _close(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
+        """Close positions and velocities in turn, as long as that makes corrections smaller."""
+        equations = self._equations
+        unknowns, size = equations.unknowns, np.inf
+        kept: tuple[FloatArray, ...] = ()
+        multiplier = np.zeros(equations.n_rows)  # mu
+        while True:
+            try:
+                super()._solve(h, accuracy, with_whole_matrix)
+            except SimulationError:
+                if not kept:
+                    raise
+                for unknown, value in zip(unknowns, kept, strict=True):
+                    unknown[:] = value
+                equations.native.evaluate()
+                return
+            slip = self._close_velocities(h, multiplier)
+            moved = self._matrix.size(equations.displacement - kept[0]) if kept else np.inf
+            last, size = size, slip + moved
+            slow = 0.0 if with_whole_matrix else _SLOW_ROUND
+            if size < accuracy or size > slow * last:
+                return
+            kept = tuple(unknown.copy() for unknown in unknowns)
+            multiplier[:] = 0.0
+            equations.reference[:] = equations.multiplier[: len(equations.reference)]
+
+    def _close_velocities(self, h: float, multiplier: FloatArray) -> float:
+        """Correct velocities by -c x, and return the size of the first correction [m]."""
+        equations, matrix, (b, c) = self._equations, self._matrix, self.coefficients.of_newton(h)
         C, n = equations.compliance.diagonal, len(equations.compliance.diagonal)
         rates, slip = equations.prescribed_rates(), np.zeros(equations.n_rows)
-        size, contraction = 0.0, 1.0
+        first = size = 0.0
         for _ in range(_MOST_ITERATIONS):
-            equations.evaluate()
+            equations.native.evaluate()
+            equations.native.velocity_errors(rates, slip)
+            equations.force_residual[:], equations.row_residual[:] = 0.0, slip / c
+            equations.row_residual[:n] -= C * multiplier[:n]
+            matrix.solve()
+            equations.velocity += c * matrix.twist
+            equations.acceleration += b * matrix.twist
+            equations.multiplier += matrix.multiplier
+            multiplier += matrix.multiplier
+            last, size = size, matrix.size(matrix.twist)
+            first = first or size
+            contraction = size / last if last > 0.0 else 0.0
+            rounding = _ROUNDING_CORRECTION * matrix.length
+            if size <= _PREDICTION_SHARE * first + rounding or contraction > _SLOW_CONTRACTION:
+                break
             if contraction > _FAST_CONTRACTION:
                 matrix.factorize(b, c)
-            equations.native.velocity_errors(rates, slip)
-            open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
-            rows = np.concatenate([slip[:n] / c, equations.row_residual[n:]])
-            twist, multiplier = self.corrections(equations.force_residual.copy(), rows)
-            openings = np.concatenate([open_by - slip[:n] / c, np.zeros(len(rows) - n)])
-            shift, _ = self.corrections(np.zeros_like(twist), openings)
-            equations.displacement += native.inverse_tangent_products(
-                equations.displacement, twist + shift
-            )
-            equations.velocity += c * twist
-            equations.acceleration += b * twist
-            equations.multiplier += multiplier
-            last, size = size, matrix.size(twist) + matrix.size(shift)
-            contraction = size / last if last > 0.0 else 1.0
-            is_rounding = (
-                last > 0.0
-                and contraction > _SLOW_CONTRACTION
-                and size < _NOISE_CORRECTION * matrix.length
-            )
-            if is_rounding or size * contraction / (1.0 - min(contraction, 0.9)) < accuracy:
-                equations.evaluate()
-                return
-            if not size < _LARGEST_CORRECTION * matrix.length or contraction > 2.0:
-                break
-        raise SimulationError(
-            f"Newton's method does not converge (correction {size:.1e} m); take smaller steps"
-        )
+        return first
 
     def corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return twists and multipliers, without what dependent rows contradict each other by."""

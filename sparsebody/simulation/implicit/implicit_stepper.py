@@ -1,6 +1,7 @@
 """Implicit steps in the time loop: in halves where need be, starting values, reactions, memory."""
 
 import copy
+import itertools
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -46,8 +47,9 @@ _MOST_HALVINGS = 10
 _FULL_MATRIX_HALVINGS = 4
 _FAR_OPENING = 1e-4  # of the mechanism's extent: a pose that is closed from afar
 _OPENING_LIMIT = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
-# Compliance of rigid joints over that of a step's inertia, for dependent rows
-_RIGID_COMPLIANCE = 1e-11
+# Compliance of rigid joints over that of a step's inertia, for dependent rows; and that step at
+# least over the time of motions: as t^-2, multipliers grow where these leave singular poses
+_RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
 _NEWEST_SHARE = 0.2  # share of the newest multipliers in those that compliance is judged by
 # A compliance on trial, and the change of loads that it may make
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
@@ -67,6 +69,7 @@ class HalvedSteps(Generic[Now]):
         self._most_halvings = 0 if problem.options.is_adaptive else _MOST_HALVINGS
         self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
         self._now: Now | None = None
+        self.passed: list[Now] = []  # where the parts of the newest step began
 
     @property
     def now(self) -> Now:
@@ -119,8 +122,12 @@ class HalvedSteps(Generic[Now]):
         Raises SimulationError if Newton's method does not converge however short the step is, or
         joints are torn.
         """
-        before = self._halvings
-        self._advance(time, 0)
+        before, saved, self.passed = self._halvings, self.saved(), []
+        try:
+            self._advance(time, 0)
+        except SimulationError:
+            self.restore(saved)  # none of its parts
+            raise
         self._check_closed()
         self._n_calm = self._n_calm + 1 if self._halvings == before else 0
         if self._n_calm == _CALM_STEPS:
@@ -133,7 +140,9 @@ class HalvedSteps(Generic[Now]):
             try:
                 h, nominal = time - self.state.time, self.nominal / 2**halvings
                 h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+                start = self.now
                 self._step(time, h, halvings)
+                self.passed.append(start)
                 return
             except SimulationError as error:
                 if halvings == self._most_halvings:
@@ -147,6 +156,14 @@ class HalvedSteps(Generic[Now]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         """Take one step of `h` [s] to `time`."""
         raise NotImplementedError
+
+    def saved(self) -> tuple[Any, ...]:
+        """Return what `restore` needs to undo steps."""
+        return self._now, self.passed, self._halvings, self._n_calm
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Undo the steps since then."""
+        self._now, self.passed, self._halvings, self._n_calm = saved
 
     def _check_closed(self) -> None:
         """Raise SimulationError where joints are torn."""
@@ -186,7 +203,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if compliance is None:
             compliance = negligible_compliance(system, state)
         if self._is_rigid:
-            compliance = _RIGID_COMPLIANCE * options.step**2 / float(system.mass.mean())
+            loads, mass = all_loads(system, state), system.mass
+            time = _RIGID_TIME * (system.typical_length * float(mass.sum()) / loads) ** 0.5
+            h = max(options.step, time)
+            compliance = _RIGID_COMPLIANCE * h**2 / float(mass.mean())
         self.compliance = compliance  # [m/N]
         self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
         blocks = uniform_compliance(system, state, compliance)
@@ -209,29 +229,32 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
         self._mean: FloatArray | None = None  # a where the newest step began
-        self._before = state.time, np.zeros(0)  # where that began: time [s] and multipliers
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
         return None if self._is_rigid else self._interpolated(time)
 
     def _interpolated(self, time: float) -> FloatArray:
-        """Return the multipliers of the joints, linear in the newest step: of order 2 as they are.
+        """Return the multipliers of the joints, linear in parts of a step: of order 2 as they are.
 
         At the end of a step, and where none has been taken, those of the newest state.
         """
-        (before, multiplier), n = self._before, self._system.n_rows
-        if not before <= time < self.state.time:
-            return self._multiplier
-        share = (self.state.time - time) / (self.state.time - before)
-        return share * multiplier[:n] + (1.0 - share) * self._multiplier
+        n, parts = self._system.n_rows, itertools.pairwise([*self.passed, self.now])
+        for before, after in parts:
+            start, end = before.state.time, after.state.time
+            if start <= time < end:
+                share = (end - time) / (end - start)
+                return share * before.multiplier[:n] + (1.0 - share) * after.multiplier[:n]
+        return self._multiplier
 
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
         now, openings = self.now, (self.compliance, self._opening)
         own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
-        return packed(*own, *self._before, self._load, self._newton.point())
+        before = self.passed[-1] if self.passed else now
+        newest = before.state.time, before.multiplier, self._load
+        return packed(*own, *newest, self._newton.point())
 
     @property
     def _multiplier(self) -> FloatArray:
@@ -252,8 +275,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def _begin(self, state: State) -> None:
         self._now, self._h = self._starting.at(state, self.nominal), self.nominal
-        self._before = state.time, self.now.multiplier
-        self._load = self._multiplier.copy()
+        self.passed, self._load = [], self._multiplier.copy()
 
     def restart(self, state: State) -> None:
         """Go on from another state, with stiffer joints if all its loads may be larger.
@@ -338,11 +360,12 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return self.now, self._before, self._h, self._halvings, self._n_calm, self._opening
+        return super().saved(), self._h, self._opening
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then; joints stay as stiff as they have become."""
-        self._now, self._before, self._h, self._halvings, self._n_calm, self._opening = saved
+        steps, self._h, self._opening = saved
+        super().restore(steps)
 
     def advance(self, time: float) -> State:
         """Return the state at `time`, from where the motion goes on unless the step is short."""
@@ -377,10 +400,12 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             checkpoint.memory, *likes
         )
         self._h, halvings, n_calm, compliance, self._opening, time_before = scalars
-        self._before = time_before, before
-        self._now = AlphaState(state, acceleration, multiplier, mean)
+        self._now = now = AlphaState(state, acceleration, multiplier, mean)
+        self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self._set_compliance(compliance)
+        if isinstance(self._method, StabilizedAlpha) and factors[0] > 0.0:
+            self._method.scale_compliance(factors[0])
         self._newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
@@ -396,7 +421,6 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
             start = replace(start, mean=mean)
         self._now = self._method.step(start, h, time, is_last_resort)
-        self._before = start.state.time, start.multiplier
         self._mean = start.mean
         self._h = h
         if self._is_rigid:
@@ -410,12 +434,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Add to an error which joint bears most."""
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
+        loads = f"{error}; joint {self._most_open()!r} bears the largest loads: "
         if self._is_rigid:
-            return f'{error}, or method="auto" where rows depend on each other near this pose'
-        return (
-            f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a "
-            "prescribed motion blocks, or a damper is too strong there"
-        )
+            loads += 'if rows depend on others near this pose, take method="auto"; if not, '
+        return f"{loads}see whether a prescribed motion blocks, or a damper is too strong there"
 
     def _most_open(self) -> str:
         opening = np.abs(self._opening_by(self._multiplier))

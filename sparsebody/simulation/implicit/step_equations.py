@@ -1,6 +1,7 @@
 """The equations at the end of an implicit step, on arrays that the native kernels fill.
 
-Rigid joint rows have a compliance C, delta = C lambda, a numerical means: one block a joint.
+Rigid joint rows have a compliance C, delta = C (lambda - lambda_0), a numerical means: one block a
+joint. Methods of rigid joints have a good guess for lambda_0, others zeros.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Newest:
 
 
 class StepEquations:
-    """M dv/dt + v x* M v - f + A' lambda = 0 and delta = C lambda at q = q_0 exp(y).
+    """M dv/dt + v x* M v - f + A' lambda = 0 and delta = C (lambda - lambda_0) at q = q_0 exp(y).
 
     The unknowns at the end of the step are the arrays `displacement` y, `velocity`, `acceleration`
     dv/dt (n_bodies, 6) and `multiplier` (n_rows,); `evaluate` fills the pose and the residuals.
@@ -140,6 +141,7 @@ class StepEquations:
         self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
         self.n_rows = n_rows(system)
         self.acceleration, self.multiplier = np.zeros((n, 6)), np.zeros(self.n_rows)
+        self.reference = np.zeros(system.n_rows)  # lambda_0
         self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.coordinate = np.zeros(len(tracked.joint))
         self._time = 0.0
@@ -153,16 +155,14 @@ class StepEquations:
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
         self.start = self.start_position, self.start_orientation, self.start_coordinate
-        self.end = (
-            *(self.displacement, self.velocity, self.acceleration, self.multiplier),
-            *(self.position, self.orientation, self.coordinate),
-        )
+        self.unknowns = self.displacement, self.velocity, self.acceleration, self.multiplier
+        self.end = *self.unknowns, self.position, self.orientation, self.coordinate
         inertias = system.mass, system.inertia, system.gravity
         mass, inertia, gravity = map(np.ascontiguousarray, inertias)
         self.native = native.ImplicitEquations(
             (mass, inertia, gravity),
             system_tables(system),
-            (compliance.entries, compliance.first_entry),
+            (compliance.entries, compliance.first_entry, self.reference),
             self.start,
             self.end,
             (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
