@@ -196,7 +196,8 @@ class Assembler:
         """Return an assembler that keeps and leaves out others of the same rows."""
         freedoms, kept, _ = self._arguments
         changed = kept._replace(structure=structure, left_out=left_out)
-        return type(self)(freedoms, changed, solver)
+        renewed: Callable[..., Assembler] = type(self)
+        return renewed(freedoms, changed, solver)
 
     def _analyze(self, solver: Solver, own_order: IntArray) -> Symbolic:
         """Return the layout of the pattern in an order of its blocks."""
