@@ -1,17 +1,20 @@
 """Work and precision: the error at the end of a motion against the CPU time that it took.
 
-`python -m benchmarks.motion [CASE ...] [--output DIR] [--budget SECONDS]` halves the steps of every
-scheme and engine, on the same mechanisms from the same states, and writes rows, a table and a
-figure. The error is that of the worst body's position, against Radau IIA with tolerances of 1e-12,
-from 100 bodies on against rk4 with tolerances of 1e-10; another scheme has to confirm either. Where
-steps follow errors, tolerances are halved four times instead. Preparing is not counted.
+`python -m benchmarks.motion [CASE ...] [--output DIR] [--budget SECONDS]` takes 1, 2, 3, 4, 6, 8,
+12, 16, 32, ... steps by every scheme and engine, on the same mechanisms from the same states, and
+writes rows, a table and a figure. The error is that of the worst body's position, against Radau IIA
+with tolerances of 1e-12, from 100 bodies on against rk4 with tolerances of 1e-10; another scheme
+has to confirm either. Where steps follow errors, tolerances are those of as many steps to the power
+of the order. Preparing is not counted.
 """
 
+import csv
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 
 import click
@@ -33,7 +36,7 @@ from sparsebody.study.pages import Heading, Paragraph, Picture, Table, write_mar
 
 RESULTS = Path(__file__).parent / "results" / "motion"
 LARGEST = 1e-2  # error that is worth comparing [m]
-FEWEST = 2  # steps
+FEW_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)  # of runs; of others twice as many as of the one before
 OVERRUN = 10.0  # times what a run may take, after which it is given up
 SHORT, REPEATS = 0.05, 5  # [s] of a run, of which the median of so many counts
 FLOOR = 3.0  # errors of the reference, below which errors are not known
@@ -197,7 +200,7 @@ def at_most(seconds: float) -> Iterator[None]:
 def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
     """Return runs (k, 3) of all engines: step [s], error [m], CPU time [s].
 
-    Steps are halved, as long as a run takes no longer than that [s], `until` a monotonic time.
+    Steps are shortened as long as a run takes no longer than that [s], `until` a monotonic time.
     """
     make_problem, duration = CASES[name]
     try:
@@ -210,10 +213,13 @@ def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
     print(f"{name}: reference confirmed to {doubt:.1e} m")
     measurements: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ENGINES}
     for engine, make in ENGINES.items():
-        step, cpu = duration / FEWEST, 0.0
+        cpu = 0.0
         try:
             run = make()
-            while 2.0 * cpu < longest and time.monotonic() + 2.0 * cpu < until:
+            for n_steps in chain(FEW_STEPS, (2**k * FEW_STEPS[-1] for k in count(1))):
+                step = duration / n_steps
+                if 2.0 * cpu > longest or time.monotonic() + 2.0 * cpu > until:
+                    break
                 with at_most(min(OVERRUN * longest, until - time.monotonic())):
                     position, cpu = run(problem, duration, step)
                     if cpu < SHORT:
@@ -224,7 +230,6 @@ def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
                 print(f"  {engine:20} {step:9.2g} s {error:9.1e} m {cpu:8.3f} s", flush=True)
                 if error < FLOOR * doubt:
                     break
-                step /= 2.0
         except (sb.SparsebodyError, RuntimeError, SystemError, ImportError, TimeoutError) as reason:
             print(f"  {engine} at {step:.2g} s: {str(reason).splitlines()[0]}")
     return {engine: np.array(runs) for engine, runs in measurements.items() if runs}
@@ -266,7 +271,8 @@ def report(results: Results, output: Path) -> Path:
     named = [((c, e), runs) for c, engines in results.items() for e, runs in engines.items()]
     rows = [(*names, *(f"{number:.4g}" for number in run)) for names, runs in named for run in runs]
     table = [("case", "engine", "step", "error", "cpu"), *rows]
-    (output / "rows.csv").write_text("".join(f"{','.join(row)}\n" for row in table))
+    with (output / "rows.csv").open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(table)
     draw(results, picture := output / "work_precision.png")
     header = ("mechanism", "peer", "times faster at its errors", "its least error [m]")
     method = Paragraph(__doc__.split("\n\n")[1])

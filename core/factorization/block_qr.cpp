@@ -17,7 +17,7 @@ namespace {
 constexpr double negligible = 1e-14;  // pivot relative to its row of A that is a rounding error
 constexpr Index large = 1 << 14;      // dual blocks from which on memory is requested before it is needed
 constexpr double residual_floor = 1e-14;      // relative residual that no correction reduces
-constexpr double residual_goal = 1e-12;       // relative residual that suffices for accelerations alone
+constexpr double residual_goal = 1e-10;       // that suffices for accelerations alone, which steps project onto the rows
 constexpr double estimated_residual = 1e-3;   // below it the next residual is taken to be the square
 
 // ---- The tree of fronts

@@ -59,6 +59,7 @@ inline constexpr double slow_convergence = 0.1;      // of an error left by a co
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
+inline constexpr double rounded_opening = 100.0;     // tolerances, below which corrections stop helping
 inline constexpr int most_corrections = 8;
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
 // step. There open stages add relative errors of the order of c^4, which depend on which body of a joint is its predecessor,
@@ -502,7 +503,7 @@ class ExplicitSteps {
       if (!(trial_opening < opening)) break;
       contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
       has_moved = true;
-      const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
+      const bool is_slow = trial_opening > rounded_opening && trial_opening > slow_convergence * opening;
       std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       opening = trial_opening;

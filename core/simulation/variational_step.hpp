@@ -9,7 +9,6 @@ namespace sparsebody::simulation {
 inline constexpr int most_pose_corrections = 20;
 // An opening is the largest joint error, in tolerances.
 inline constexpr double slow_pose_convergence = 0.3;  // part that a correction leaves; more: near a singular pose
-inline constexpr double rounded_opening = 100.0;      // accepted where corrections stop helping
 
 // x with A x = b, by Cramer's rule.
 inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {

@@ -18,18 +18,11 @@ from sparsebody.dynamics.preparation import choose_solver
 from sparsebody.errors import ModelError, OrderingError, ShapeError, check_name
 from sparsebody.html_tables import html_facts, html_lines, html_table
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.ordering import (
-    ALGORITHMS,
-    ANY_SIZE,
-    ORDERINGS,
-    algorithm_order,
-    is_admissible,
-    order,
-)
+from sparsebody.ordering import ALGORITHMS, ANY_SIZE, ORDERINGS, algorithm_order, order
 from sparsebody.plots.curves import Line
 from sparsebody.progress import Report, no_report
 from sparsebody.sparse import BlockPattern, ordering_metrics
-from sparsebody.sparse.elimination_tree import pivot_flops
+from sparsebody.sparse.elimination_tree import is_admissible, pivot_flops
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study import Family, Growth, Problem, growth
 from sparsebody.study.families import check_family

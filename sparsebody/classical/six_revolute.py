@@ -18,7 +18,7 @@ from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Motion, link_transforms
 from sparsebody.classical.counting import lifted
 from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
-from sparsebody.errors import MissingDependencyError, ModelError, check_name
+from sparsebody.errors import ModelError, check_name, required_package
 from sparsebody.spatial import rod_inertia
 
 N = 6
@@ -71,20 +71,14 @@ def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
     angles, body by body from the tip; where it is straight they are 1 and 0. Raises
     MissingDependencyError without SymPy.
     """
-    try:
-        from sympy import QQ, Symbol
-        from sympy import ring as polynomial_ring
-    except ImportError as error:
-        raise MissingDependencyError(
-            "operators in symbols need SymPy: pip install 'sparsebody[classical]'"
-        ) from error
+    sympy = required_package("sympy", "operators in symbols need SymPy", "classical")
     numbered = [f"{letter}({k})" for letter in "mcs" for k in range(1, N + 1)]
     names = [*(f"L{k}" for k in range(N)), *numbered]
-    ring, *generators = polynomial_ring([Symbol(name) for name in names], QQ)
+    ring, *generators = sympy.ring([sympy.Symbol(name) for name in names], sympy.QQ)
     symbols = dict(zip(names, generators, strict=True))
 
     def constant(value: float) -> Any:
-        return ring(QQ(*value.as_integer_ratio()))
+        return ring(sympy.QQ(*value.as_integer_ratio()))
 
     def from_the_base(letter: str) -> list[Any]:
         return [symbols[f"{letter}({k})"] for k in range(N, 0, -1)]

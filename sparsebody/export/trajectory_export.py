@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import MissingDependencyError, SimulationOptionError, check_name
+from sparsebody.errors import SimulationOptionError, check_name, required_package
 from sparsebody.export.vtk_files import VtkFile
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.simulation import trajectory_tables as tables
@@ -50,13 +50,8 @@ def _cells(column: FloatArray) -> list[Any]:
 @contextmanager
 def parquet_table(path: Path, units: tables.Units) -> Iterator[Write]:
     """Apache Parquet: names as dictionaries, the unit of each column in its metadata."""
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"Parquet files need the pyarrow package; install it with: {tables.INSTALL}"
-        ) from error
+    packages, needs = ("pyarrow", "pyarrow.parquet"), "Parquet files need the pyarrow package"
+    arrow, parquet = (required_package(name, needs, "tables") for name in packages)
     with ExitStack() as stack:
         writers: list[Any] = []  # one, made with the first rows
 
@@ -76,7 +71,7 @@ def parquet_table(path: Path, units: tables.Units) -> Iterator[Write]:
             ]
             schema = arrow.schema(fields)
             if not writers:
-                writer = arrow.parquet.ParquetWriter(path, schema)
+                writer = parquet.ParquetWriter(path, schema)
                 writers.append(stack.enter_context(writer))
             writers[0].write_table(arrow.Table.from_arrays(arrays, schema=schema))
 

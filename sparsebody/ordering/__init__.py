@@ -320,11 +320,6 @@ def quickest(names: list[str]) -> str:
     return min(names, key=lambda name: ORDERINGS[name].microseconds)
 
 
-def _by_bandwidth(pattern: Blocks) -> IntArray:
-    graph = heuristics.quotient_graph(pattern)
-    return csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
-
-
 _general = partial(Ordering, admissible=False)
 # fmt: off
 GENERAL_ORDERINGS = {
@@ -333,7 +328,9 @@ GENERAL_ORDERINGS = {
     **{f"cholmod-{method}": _general(partial(heuristics.quotient_ordered_by, method=method),
         f"{method.upper()}, by CHOLMOD", needs="sksparse")
         for method in ("amd", "metis", "nesdis")},
-    "reverse-cuthill-mckee": _general(_by_bandwidth, "small bandwidth"),
+    "reverse-cuthill-mckee": _general(lambda pattern: csgraph.reverse_cuthill_mckee(
+        heuristics.quotient_graph(pattern), symmetric_mode=True).astype(np.intp),
+        "small bandwidth"),
     "natural": _general(heuristics.natural, "as numbered"),
     "random": _general(reference.shuffled, "shuffled"),
 }

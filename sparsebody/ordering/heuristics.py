@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import wraps
 from itertools import pairwise
-from types import ModuleType
 from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 import networkx as nx
@@ -15,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from sparsebody._core import graph
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import MissingDependencyError
+from sparsebody.errors import required_package
 from sparsebody.sparse import pattern as graphs
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered, repair, tree_parts
 from sparsebody.sparse.pattern import BlockPattern, Blocks
@@ -404,13 +403,7 @@ def blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray
     return blocks[np.argsort(first_row)].astype(np.intp)
 
 
-def _cholmod(method: str) -> ModuleType:
+def _cholmod(method: str) -> Any:
     """Return the module of CHOLMOD."""
-    try:
-        from sksparse import cholmod
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"the ordering cholmod-{method} needs scikit-sparse: pip install 'sparsebody[cholmod]'"
-        ) from error
-    module: ModuleType = cholmod
-    return module
+    needs = f"the ordering cholmod-{method} needs scikit-sparse"
+    return required_package("sksparse.cholmod", needs, "cholmod")

@@ -1,4 +1,4 @@
-"""Elimination orders: on the graph, their trees and costs, patterns of matrices in them."""
+"""Elimination orders on the graph, their trees and costs; patterns of matrices, blocks of loops."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

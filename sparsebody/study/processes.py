@@ -30,7 +30,7 @@ from types import ModuleType
 from typing import IO, Any
 
 from sparsebody import ranks
-from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.errors import StudyError, required_package
 from sparsebody.study import machine
 
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -247,34 +247,22 @@ def cluster_executor(scheduler: str, jobs: int) -> Iterator[Executor]:
     MissingDependencyError without the packages.
     """
     with ExitStack() as stack:
-        pool = ClusterExecutor(_client(_address(scheduler, jobs, stack)))
+        address = _address(scheduler, jobs, stack)
+        distributed = required_package("distributed", "--scheduler needs Dask", "study")
+        try:
+            pool = ClusterExecutor(distributed.Client(address))
+        except (OSError, ValueError) as error:
+            raise StudyError(f"no Dask scheduler answers at {address}: {error}") from error
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         yield pool
-
-
-def _client(address: Any) -> Any:
-    try:
-        from distributed import Client
-
-        return Client(address)
-    except ImportError as error:
-        raise MissingDependencyError(
-            "--scheduler needs Dask: pip install 'sparsebody[study]'"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise StudyError(f"no Dask scheduler answers at {address}: {error}") from error
 
 
 def _address(scheduler: str, jobs: int, stack: ExitStack) -> Any:
     """Return the address, or a cluster of the jobs of a batch system, which end with the stack."""
     if scheduler not in BATCH_SYSTEMS:
         return scheduler
-    try:
-        import dask_jobqueue
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"--scheduler {scheduler} needs dask-jobqueue: pip install 'sparsebody[study]'"
-        ) from error
+    needs = f"--scheduler {scheduler} needs dask-jobqueue"
+    dask_jobqueue = required_package("dask_jobqueue", needs, "study")
     try:
         cluster = getattr(dask_jobqueue, f"{scheduler.upper()}Cluster")()
     except (ValueError, OSError) as error:

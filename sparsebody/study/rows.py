@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.errors import StudyError, required_package
 from sparsebody.study import machine
 from sparsebody.study.plan import Case, Series, Study
 from sparsebody.writing import replaced, write_errors
@@ -203,15 +203,9 @@ def check_format(file_format: str) -> None:
         _arrow()
 
 
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet needs PyArrow: pip install 'sparsebody[study]'"
-        ) from error
-    return pyarrow, parquet
+def _arrow() -> list[Any]:
+    packages = ("pyarrow", "pyarrow.parquet")
+    return [required_package(name, "Parquet needs PyArrow", "study") for name in packages]
 
 
 def read_results(path: Path) -> list[Row]:

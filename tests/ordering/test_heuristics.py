@@ -308,7 +308,7 @@ def test_each_body_comes_right_before_its_first_joint_and_joints_are_weighed(nam
 
 
 def test_without_scikit_sparse_the_error_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sksparse", None)
+    monkeypatch.setitem(sys.modules, "sksparse.cholmod", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
         heuristics.joints_ordered_by(pattern_of([(0, 1)], 2), "amd")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
-from sparsebody.errors import FileFormatError, MissingDependencyError, UnknownNameError
+from sparsebody.errors import FileFormatError, UnknownNameError, required_package
 from sparsebody.model import WORLD, Frame
 from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 from sparsebody.tolerances import AXIS_TOLERANCE
@@ -166,12 +166,7 @@ def read_source(path: Path, keyframe: str | int | None, *, strict: bool) -> Robo
         raise FileFormatError(f"{path}: not a robot file; its name must end in {SUFFIXES}")
     if not path.is_file():
         raise FileFormatError(f"{path}: there is no such file")
-    try:
-        import mujoco
-    except ImportError as error:
-        raise MissingDependencyError(
-            "robot files need the mujoco package; install it with: pip install 'sparsebody[robots]'"
-        ) from error
+    mujoco = required_package("mujoco", "robot files need the mujoco package", "robots")
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:

@@ -1,21 +1,5 @@
 """Displacement subgroups: sub-mechanisms in which bodies have fewer freedoms than six."""
 
-from sparsebody.model.subgroups.classes import (
-    Classes,
-    Subgroup,
-    describe,
-    displacement_classes,
-    loop_classes,
-    redundant_subgroups,
-)
-from sparsebody.model.subgroups.links import Kind
+import lazy_loader
 
-__all__ = [
-    "Classes",
-    "Kind",
-    "Subgroup",
-    "describe",
-    "displacement_classes",
-    "loop_classes",
-    "redundant_subgroups",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

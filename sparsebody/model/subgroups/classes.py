@@ -1,4 +1,4 @@
-"""Classes: sub-mechanisms whose joints all move within one displacement subgroup, and reports.
+"""Classes: sub-mechanisms whose joints all move within one displacement subgroup; their motion.
 
 Let D be the subgroup of a class, of dimension d. Every joint of the class keeps the 6 - d twists
 outside D at zero. Those of a spanning tree do it for all, so a joint that closes a loop has as many
@@ -6,6 +6,14 @@ rows too many, at every pose. Classes overlap, and one joint can close loops in 
 bodies move within the intersection. All trees take joints in the same order (fixed ones, slides,
 others from the world outwards), so what a loop joint can leave out depends on earlier joints only,
 and nothing is left out that something else was left out for.
+
+Bodies in a class with the world move within its subgroup about the world. An element of a class is
+fixed in each of its bodies, so that their possible twists are constant in body coordinates: the
+accelerations lie in the same space as the velocities. Where all bodies move parallel to one plane,
+SE(2), a search from the world outwards finds it in a tenth of the time that the classes take: each
+joint hands the normal of the plane on to its other body.
+
+Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 
 from dataclasses import dataclass
