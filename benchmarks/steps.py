@@ -58,9 +58,9 @@ def parts_of_explicit(stepper: Stepper) -> FloatArray:
 
 def parts_of_implicit(stepper: ImplicitStepper) -> FloatArray:
     """Return the times of an iteration and of a factorization [s]."""
-    equations, newton = stepper._equations, stepper._newton
+    equations, newton = stepper.equations, stepper.newton
     twist, multiplier = stepper._matrix.twist, stepper._matrix.multiplier
-    coefficients = stepper._method.coefficients.of_newton(STEP)
+    coefficients = stepper.method.coefficients.of_newton(STEP)
 
     def iterate() -> None:
         equations.native.evaluate()
@@ -78,7 +78,7 @@ def counted(stepper: Inner, time: float) -> FloatArray:
     before = native and (native.n_evaluations, native.n_factorizations)
     stepper.advance(time)
     if is_implicit:
-        return np.array([inner._newton.n_iterations + 1, inner._newton.n_factorizations])
+        return np.array([inner.newton.n_iterations + 1, inner.newton.n_factorizations])
     newest = inner._compiled.native(inner._rows.dynamics)
     if newest is not native:  # of other rows: counts begin anew
         native, before = newest, None

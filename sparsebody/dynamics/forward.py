@@ -22,7 +22,7 @@ from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations import Accelerations, SystemMotion, consistent_state
 from sparsebody.equations.accelerations import minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
-from sparsebody.equations.system_motion import joint_ends, padded
+from sparsebody.equations.system_motion import padded
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -532,7 +532,7 @@ class Evaluation(SystemMotion):
         others = others[~decision.keep[others]]
         if row < 0 or len(others) == 0 or assembler.violates_subgroup(self.state):
             return None
-        ends, a = joint_ends(system, system.row_joint), self.constraint.rows
+        ends, a = system.ends[system.row_joint], self.constraint.rows
         inverse = padded(system.inverse_inertia)[ends]
         length = np.sqrt(np.einsum("rsa,rsa->r", (a[:, :, None] @ inverse)[:, :, 0], a))
         self._solve_errors(-np.eye(1, system.n_rows, row)[0])

@@ -9,13 +9,11 @@ from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BriefRepr, FloatArray
-from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ConvergenceWarning, ModelError
 from sparsebody.factorization import Case, analyze, predict_seconds
 from sparsebody.factorization.krylov import DELTA, Operator, least_norm
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.html_tables import largest_norm
-from sparsebody.model.system import State, System
 from sparsebody.ordering import candidate_orderings, order
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import Product, SaddleMatrix, constraint_matrix, scaled_columns
@@ -64,14 +62,6 @@ def check_baumgarte(time_constant: float | None) -> None:
     """Raise ModelError unless it is positive, or None for no stabilization."""
     if time_constant is not None and not time_constant > 0.0:
         raise ModelError(f"the Baumgarte time constant is {time_constant}; it must be positive")
-
-
-def joint_reactions(
-    system: System, state: State, subspace: FloatArray, multiplier: FloatArray, threads: int = 1
-) -> FloatArray:
-    """Return those of `SystemMotion.joint_reactions`."""
-    del subspace, threads
-    return SystemMotion(system, state).joint_reactions(multiplier)
 
 
 def minimum_norm(

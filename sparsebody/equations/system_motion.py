@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sparsebody._core import dynamics, model, simulation
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces, elastic_motion
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
@@ -265,8 +265,3 @@ def checked_vectors(system: System, vectors: FloatArray, name: str) -> FloatArra
 def padded(vectors: FloatArray) -> FloatArray:
     """Return arrays of bodies (n, ...) with zeros for the world, which -1 means."""
     return np.concatenate([vectors, np.zeros((1, *vectors.shape[1:]))])
-
-
-def joint_ends(system: System, joint: IntArray) -> IntArray:
-    """Return predecessor and successor (m, 2) of joints (m,), -1 for the world."""
-    return system.ends[joint]

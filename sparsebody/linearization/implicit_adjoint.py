@@ -41,7 +41,6 @@ from sparsebody.simulation.implicit.collocation import (
 )
 from sparsebody.simulation.implicit.generalized_alpha import (
     DIFFERENCE_SHARE,
-    AlphaCoefficients,
     AlphaState,
     RowMotion,
     StabilizedAlpha,
@@ -49,7 +48,7 @@ from sparsebody.simulation.implicit.generalized_alpha import (
 )
 from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps, ImplicitStepper
 from sparsebody.simulation.implicit.newton import scaled_lu
-from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
+from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 
@@ -141,27 +140,13 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
         self._reached = self.now
         return super()._stiffen()
 
-    def soften_to(self, compliance: float) -> None:
-        """Give joints the compliance [m/N] that they had."""
-        self._set_compliance(compliance)
-
-    @property
-    def is_rigid(self) -> bool:
-        """Whether the method is that of index 2."""
-        return self._is_rigid
-
     def corrections(self, force: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Newton's corrections by the newest factors, of index 2, for rows of joints."""
-        assert isinstance(self._method, StabilizedAlpha)
-        rows = np.zeros(self._equations.n_rows)
+        assert isinstance(self.method, StabilizedAlpha)
+        rows = np.zeros(self.equations.n_rows)
         rows[: len(row)] = row
-        twist, multiplier = self._method.corrections(force, rows)
+        twist, multiplier = self.method.corrections(force, rows)
         return twist, multiplier[: len(row)]
-
-    @property
-    def coefficients(self) -> AlphaCoefficients:
-        """Those of the method."""
-        return self._method.coefficients
 
     def accelerations(self, rows: RowMotion, b: float, error: FloatArray) -> Solution:
         """Return those of starting values, at a state with rows that err so."""
@@ -169,23 +154,13 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
 
     def factorize_start(self, state: State, b: float) -> None:
         """Factorize the matrix of starting values, [b M + K A'; A -C], symmetric as it is used."""
-        self._equations.begin(state)
-        self._equations.evaluate()
+        self.equations.begin(state)
+        self.equations.evaluate()
         self._matrix.factorize(b, 0.0)
-
-    @property
-    def equations(self) -> StepEquations:
-        """The equations, at the point of the newest factors."""
-        return self._equations
-
-    @property
-    def newton(self) -> simulation.Newton:
-        """Newton's method, with the newest factors."""
-        return self._newton
 
     def factorize(self, end: AlphaState, b: float, c: float) -> None:
         """Factorize Newton's matrix at the end of a step."""
-        equations = self._equations
+        equations = self.equations
         equations.begin(end.state, velocity=end.state.velocity, multiplier=end.multiplier)
         equations.acceleration[:] = end.acceleration
         equations.evaluate()
@@ -197,7 +172,7 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
 
         `row` are those of joints, or of elastic elements as well, which else are zero.
         """
-        equations = self._equations
+        equations = self.equations
         equations.force_residual[:], equations.row_residual[:] = -force, 0.0
         equations.row_residual[: len(row)] = -row
         self._matrix.solve()
@@ -317,8 +292,8 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
         """
         tape, by_mean = self._tape, self._by_mean
-        tape.soften_to(tape.first_compliance)
-        method, h, t = tape.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
+        tape.set_compliance(tape.first_compliance)
+        method, h, t = tape.method.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
         b, rows = method.of_newton(h)[0], row_motion(self.system, state)
         share = 1.0 / 6.0 - method.beta - 0.5 * method.shift
         here = tape.accelerations(rows, b, rows.error)
@@ -390,9 +365,9 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
         """Return the gradient by the state at the start of a step; that by a is kept."""
         by_mean = self._by_mean
-        alpha_m, alpha_f, beta, gamma = method = self._tape.coefficients
+        alpha_m, alpha_f, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
-        self._tape.soften_to(step.compliance)
+        self._tape.set_compliance(step.compliance)
         mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
         y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
         transposed = self._transposed
@@ -607,7 +582,7 @@ class StabilizedAdjoint(ImplicitAdjoint):
 
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
         """Return the gradient by the state at the start of a step; that by a is kept."""
-        alpha_m, _, beta, gamma = method = self._tape.coefficients
+        alpha_m, _, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
         b, c = method.of_newton(h)
         self._tape.factorize(end, b, c)

@@ -107,9 +107,8 @@ class Linearization:
         residual = np.zeros(m)
         i, j, *values = equations.native.assemble_acceleration_errors(residual)
         K_r, D_r, A = (coo_array((value, (i, j)), shape=(m, n)).tocsc() for value in values)
-        residual[system.coordinates.row[system.coordinates.prescribed]] -= (
-            equations.prescribed_accelerations()
-        )
+        tracked = system.coordinates
+        residual[tracked.row[tracked.prescribed]] -= tracked.motions(state.time)[:, 2]
         return cls(
             *(system, state, acceleration, multiplier),
             *(K[:n, :n].tocsc(), D[:n, :n].tocsc()),

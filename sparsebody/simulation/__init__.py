@@ -1,25 +1,8 @@
 """Motion in time: integrators, stabilization, recording; in `implicit/` implicit steps, statics."""
 
-from sparsebody.simulation.callbacks import CONTROL_FUNCTION
-from sparsebody.simulation.implicit.continuation import EquilibriumPath, SpecialPoint
-from sparsebody.simulation.integrators import INTEGRATORS
-from sparsebody.simulation.options import Method, Output, Recording, Solver
-from sparsebody.simulation.simulate import simulate
-from sparsebody.simulation.stabilization import STABILIZATIONS
-from sparsebody.simulation.trajectory import Event, StoppedSimulationError, Trajectory
+import lazy_loader
 
-__all__ = [
-    "CONTROL_FUNCTION",
-    "INTEGRATORS",
-    "STABILIZATIONS",
-    "EquilibriumPath",
-    "Event",
-    "Method",
-    "Output",
-    "Recording",
-    "Solver",
-    "SpecialPoint",
-    "StoppedSimulationError",
-    "Trajectory",
-    "simulate",
-]
+# A function that is called as its module is must be here before that.
+from sparsebody.simulation.simulate import simulate as simulate
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -21,22 +21,10 @@ from sparsebody.equations.system_motion import constraint_errors, joint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
 from sparsebody.model.system import State, System
+from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import Control, ControlArguments
-from sparsebody.simulation.integrators import (
-    Composition,
-    ExplicitScheme,
-    SemiImplicitEuler,
-    Tableau,
-)
-from sparsebody.simulation.stabilization import (
-    NO_PIVOT,
-    Evaluate,
-    Pivot,
-    Scales,
-    Solved,
-    largest,
-    smallest_pivot,
-)
+from sparsebody.simulation.integrators import Composition, SemiImplicitEuler, Tableau
+from sparsebody.simulation.stabilization import Evaluate, Pivot, Scales, Solved, largest
 
 Native = (
     simulation.SpatialSteps
@@ -71,7 +59,7 @@ class ExplicitSteps:
     def __init__(
         self,
         system: System,
-        scheme: ExplicitScheme,
+        scheme: integrators.ExplicitScheme,
         small: Scales,
         control: Control | None,
         is_adaptive: bool,
@@ -244,7 +232,7 @@ class ExplicitSteps:
 def _loop_rows(system: System) -> BoolArray:
     """Return which rows are on closed loops; all others are independent, see `sparse.rank`."""
     joints = np.unique(system.row_joint)  # with rows
-    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+    ends = system.ends[joints]
     component = graph.biconnected_components(system.n_bodies, ends)
     on_loops = joints[np.bincount(component, minlength=1)[component] > 1]
     return np.isin(system.row_joint, on_loops)
@@ -267,12 +255,12 @@ def variational_step(
     if dynamics.is_planar:
         system = replace(system, inertia=dynamics.rotational_inertia)
     wrench = _momentum(system, acceleration) + bias_forces(system, state.velocity)
-    worst, h = NO_PIVOT, time - state.time
+    worst, h = stabilization.NO_PIVOT, time - state.time
     try:
         for part in composition.parts:
             start = evaluate(state)
             start.position_correction(np.zeros(system.n_rows))  # makes the factors of this pose
-            pivot = smallest_pivot(start)
+            pivot = stabilization.smallest_pivot(start)
             reached = _substep(evaluate, system, state, wrench, part * h, small)
             if reached is None:
                 return None
@@ -280,7 +268,8 @@ def variational_step(
             worst = min(worst, pivot)
         state = replace(state, time=time)
         evaluation = evaluate(state)
-        end = Solved(state, evaluation.acceleration(), pivot=smallest_pivot(evaluation))
+        acceleration = evaluation.acceleration()
+        end = Solved(state, acceleration, pivot=stabilization.smallest_pivot(evaluation))
     except SingularSystemError:
         return None
     return end, min(worst, end.pivot)

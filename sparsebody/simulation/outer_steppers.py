@@ -16,31 +16,18 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.system_motion import SystemMotion, constraint_errors, joint_ends, padded
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors, padded
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
+from sparsebody.simulation import stabilization, stepping
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
 from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
-from sparsebody.simulation.stabilization import (
-    analyzed_at,
-    closed_by_all_rows,
-    largest,
-    projected,
-    row_sizes,
-    smallest_pivot,
-)
+from sparsebody.simulation.stabilization import largest
 from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
-from sparsebody.simulation.stepping import (
-    Checkpoint,
-    Problem,
-    RankWatch,
-    packed,
-    state_size,
-    unpacked,
-)
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
@@ -278,7 +265,8 @@ class AdaptiveStepper(OuterStepper):
         assert options.rtol is not None
         assert options.atol is not None
         self._size, self._rtol, self._atol = system.typical_length, options.rtol, options.atol
-        self._tolerance = self._atol + self._rtol * row_sizes(system, problem.state)  # of joints
+        sizes = stabilization.row_sizes(system, problem.state)
+        self._tolerance = self._atol + self._rtol * sizes  # of joints
         self._note, self._n_noted = problem.note, 0
         self._inner = make_inner(replace(problem, note=self._take_note))
         self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
@@ -293,14 +281,14 @@ class AdaptiveStepper(OuterStepper):
     @property
     def memory_size(self) -> int:
         """The length of `memory`."""
-        own = state_size(self._system) + 6 * self._system.n_bodies + 3
+        own = stepping.state_size(self._system) + 6 * self._system.n_bodies + 3
         return self._inner.memory_size + own
 
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step and the next record depend on, beside the state."""
         before = self._before or (self.state, self.acceleration)
-        return packed(self._inner.memory, *before, self._h, *self._n_steps)
+        return stepping.packed(self._inner.memory, *before, self._h, *self._n_steps)
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -317,7 +305,7 @@ class AdaptiveStepper(OuterStepper):
         n = self._inner.memory_size
         self._inner.resume(replace(checkpoint, memory=checkpoint.memory[:n]))
         likes = checkpoint.state, checkpoint.acceleration, 0.0, 0.0, 0.0
-        *before, self._h, taken, rejected, _ = unpacked(checkpoint.memory[n:], *likes)
+        *before, self._h, taken, rejected, _ = stepping.unpacked(checkpoint.memory[n:], *likes)
         self._before, self._n_steps = (before[0], before[1]), [int(taken), int(rejected)]
 
     def last_events(self, time: float) -> list[Event]:
@@ -440,7 +428,7 @@ def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:
             ahead = carried(
                 state, acceleration, (2.0 * _LOOKAHEAD_DISTANCE / largest(acceleration)) ** 0.5
             )
-        projected(dynamics.evaluate, ahead).evaluation.acceleration()
+        stabilization.projected(dynamics.evaluate, ahead).evaluation.acceleration()
     except SingularSystemError:
         return True
     return dynamics.evaluator.dropped_residual() > WORST_RESIDUAL
@@ -456,10 +444,11 @@ def regular_near(
     if fastest_spring(dynamics.system, state) * step > _STIFF_RATE:
         return None
     try:
-        here = analyzed_at(dynamics, closed_by_all_rows(dynamics, state))
-        closed = projected(here.evaluate, state)
+        near = stabilization.closed_by_all_rows(dynamics, state)
+        here = stabilization.analyzed_at(dynamics, near)
+        closed = stabilization.projected(here.evaluate, state)
         closed.evaluation.acceleration()
-        is_far = smallest_pivot(closed.evaluation).sine > _REGULAR_PIVOT
+        is_far = stabilization.smallest_pivot(closed.evaluation).sine > _REGULAR_PIVOT
         return (
             (here, closed.state) if is_far and not is_singular(here, closed.state, step) else None
         )
@@ -485,7 +474,7 @@ def fastest_spring(system: System, state: State) -> float:
         rows, _, _ = rows_on_bodies(
             system, joint, motion.joints, active_force, np.zeros(len(joint))
         )
-        mobility = np.einsum("nsi,nsij,nsj->n", rows, inverse[joint_ends(system, joint)], rows)
+        mobility = np.einsum("nsi,nsij,nsj->n", rows, inverse[system.ends[joint]], rows)
         rates += _rates(springs.stiffness, springs.damping, mobility)
     if len(lines.first):
         ends = (lines.first, lines.first_point), (lines.second, lines.second_point)

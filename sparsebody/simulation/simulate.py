@@ -10,9 +10,8 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
 from sparsebody import ranks
+from sparsebody.dynamics import Formulation, ForwardDynamics
 from sparsebody.dynamics.energy import damping_power, is_conservative, is_passive
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.preparation import Formulation
 from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import joint_errors
@@ -26,16 +25,8 @@ from sparsebody.errors import (
     warn_user,
 )
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation.callbacks import (
-    Control,
-    EventFinder,
-    EventFunction,
-    Report,
-    control_of,
-    progress_report,
-    stop_request,
-    user_events,
-)
+from sparsebody.simulation import callbacks, trajectory_files
+from sparsebody.simulation.callbacks import Control, EventFinder, EventFunction, Report
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
@@ -64,12 +55,6 @@ from sparsebody.simulation.trajectory import (
     StoppedSimulationError,
     Trajectory,
     sample,
-)
-from sparsebody.simulation.trajectory_files import (
-    FileRecorder,
-    check_same_run,
-    checkpoint_of,
-    rewind,
 )
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
@@ -178,7 +163,7 @@ def simulate(
     options = simulation_options(step, (rtol, atol), method, dynamics, record)
     if isinstance(dynamics, ForwardDynamics):
         check_dynamics(system, dynamics, options)
-    control, finder = control_of(control), EventFinder(user_events(events))
+    control, finder = callbacks.control_of(control), EventFinder(callbacks.user_events(events))
     file = output if isinstance(output, Output) or output is None else Output(output)
     is_shared = options.factorization == "mumps" and ranks.n_ranks() > 1
     listens = is_shared and ranks.rank() > 0  # rank 0 writes
@@ -189,7 +174,7 @@ def simulate(
     if is_shared:
         is_resumed = ranks.communicator().bcast(is_resumed)
     if path is not None and is_resumed:
-        check_same_run(path, header)
+        trajectory_files.check_same_run(path, header)
     if state is None:
         state = consistent_state(system)
     else:
@@ -202,16 +187,16 @@ def simulate(
         run.recorder = MemoryRecorder(header)
         return run.to(duration, progress)
     size = row_size(system, run.stepper.memory_size)
-    checkpoint = checkpoint_of(path, system, state, size) if is_resumed else None
+    checkpoint = trajectory_files.checkpoint_of(path, system, state, size) if is_resumed else None
     if is_shared:
         ranks.communicator().Barrier()  # all have read the file that is written now
     if listens:
         run.recorder = MemoryRecorder(header)
     elif checkpoint is None:
-        run.recorder = FileRecorder(path, header, size)
+        run.recorder = trajectory_files.FileRecorder(path, header, size)
     else:
-        rewind(path, header, checkpoint)
-        run.recorder = FileRecorder(path, header)
+        trajectory_files.rewind(path, header, checkpoint)
+        run.recorder = trajectory_files.FileRecorder(path, header)
     if checkpoint is not None:
         run.go_back_to(checkpoint)
     return run.to(duration, progress)
@@ -278,7 +263,7 @@ class Run:
     """One run of the time loop."""
 
     stepper: Inner | AdaptiveStepper
-    recorder: MemoryRecorder | FileRecorder
+    recorder: MemoryRecorder | trajectory_files.FileRecorder
 
     def __init__(
         self,
@@ -319,8 +304,8 @@ class Run:
         end, self._clock = self._first_time + duration, time.perf_counter() + self._clock
         with (
             np.errstate(all="ignore"),  # a blow-up is reported by name, not by warnings
-            progress_report(progress, end) as report,
-            stop_request() as stop,
+            callbacks.progress_report(progress, end) as report,
+            callbacks.stop_request() as stop,
         ):
             try:
                 for _ in self._steps(duration):

@@ -13,32 +13,16 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
+from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
-from sparsebody.simulation.integrators import (
-    INTEGRATORS,
-    Composition,
-    Integrator,
-    LocalError,
-    Tableau,
-    interpolated,
-    moved,
-    pose_derivatives,
-    weighted,
-)
+from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
-    NO_PIVOT,
-    STABILIZATIONS,
     Evaluate,
     OpenJointError,
     Pivot,
     Scales,
     Solved,
-    analyzed_at,
-    closed_by_all_rows,
     largest,
-    projected,
-    scales,
-    smallest_pivot,
 )
 from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
@@ -96,8 +80,8 @@ def moved_on(state: State, h: float) -> State:
 
 def carried(state: State, acceleration: FloatArray, t: float) -> State:
     """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
-    moved = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
-    return replace(moved, velocity=state.velocity + t * acceleration, time=state.time + t)
+    ahead = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
+    return replace(ahead, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:
@@ -134,7 +118,7 @@ class RowChoice:
         """Go on from a checkpoint, with rows that may have been exchanged since their analysis."""
         self.watch = watch
         if watch.analysis_state is not None:
-            self.dynamics = analyzed_at(self.dynamics, watch.analysis_state)
+            self.dynamics = stabilization.analyzed_at(self.dynamics, watch.analysis_state)
         before = self.dynamics.structure.rows
         if len(rows) == len(before) and np.any(rows != before):
             self.dynamics = self.dynamics.with_rows(rows)
@@ -145,7 +129,7 @@ class RowChoice:
 
     def choose(self, state: State, reason: str) -> None:
         """Keep the rows that are independent at a state."""
-        self.adopt(analyzed_at(self.dynamics, state), state, reason)
+        self.adopt(stabilization.analyzed_at(self.dynamics, state), state, reason)
 
     def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
         """Use dynamics that were analyzed at a singular pose, and tell."""
@@ -175,9 +159,10 @@ class RowChoice:
             return None
         try:
             ahead, behind = (
-                closed_by_all_rows(self.dynamics, moved_on(state, dt)) for dt in (h, -h)
+                stabilization.closed_by_all_rows(self.dynamics, moved_on(state, dt))
+                for dt in (h, -h)
             )
-            dynamics = analyzed_at(self.dynamics, ahead)
+            dynamics = stabilization.analyzed_at(self.dynamics, ahead)
             if dynamics.rank <= self.dynamics.rank:
                 return None
             pair = [dynamics.evaluate(near).acceleration() for near in (ahead, behind)]
@@ -203,8 +188,8 @@ class RowChoice:
         a, change = acceleration, 0.0  # 0: nothing tells yet that the pose is singular
         try:
             for trial in range(_MOST_TRIALS):
-                near = closed_by_all_rows(self.dynamics, carried(state, a, t))
-                dynamics = analyzed_at(self.dynamics, near)
+                near = stabilization.closed_by_all_rows(self.dynamics, carried(state, a, t))
+                dynamics = stabilization.analyzed_at(self.dynamics, near)
                 if dynamics.rank <= self.dynamics.rank:
                     return state, acceleration
                 before, a = a, dynamics.evaluate(near).acceleration()
@@ -227,7 +212,7 @@ class RowChoice:
     def _holds(self, state: State) -> bool:
         """Tell whether the rows in use keep the others at a state near by."""
         try:
-            evaluation = projected(self.dynamics.evaluate, state).evaluation
+            evaluation = stabilization.projected(self.dynamics.evaluate, state).evaluation
             evaluation.acceleration()
         except SingularSystemError:
             return False
@@ -274,10 +259,10 @@ class RowChoice:
             self.watch = replace(watch, countdown=watch.countdown - 1)
             return False
         try:
-            closed = closed_by_all_rows(self.dynamics, state)
+            closed = stabilization.closed_by_all_rows(self.dynamics, state)
         except SingularSystemError:
             closed = state
-        dynamics = analyzed_at(self.dynamics, closed)
+        dynamics = stabilization.analyzed_at(self.dynamics, closed)
         if dynamics.rank > self.dynamics.rank:
             self.adopt(dynamics, closed, "rows that were left out are independent here")
             return True
@@ -291,7 +276,7 @@ class _Reached:
     """The end of some steps, and what was worst on the way."""
 
     end: Solved
-    worst_pivot: Pivot = NO_PIVOT
+    worst_pivot: Pivot = stabilization.NO_PIVOT
     correction: float = 0.0  # largest of the velocity, relative
     dropped: float = 0.0  # violation of the rows left out, at the end
 
@@ -313,9 +298,10 @@ class Stepper:
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
         options = problem.options
-        integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
+        integrator = integrators.INTEGRATORS["rk4" if options.method == "auto" else options.method]
         assert isinstance(integrator, Integrator)
-        self._integrator, self._stabilization = integrator, STABILIZATIONS[options.stabilization]
+        self._integrator = integrator
+        self._stabilization = stabilization.STABILIZATIONS[options.stabilization]
         self._rows, self._first = RowChoice(dynamics, problem.note), problem.state
         self._control, self._note, self.nominal = problem.control, problem.note, options.step
         self._is_adaptive = options.is_adaptive  # local errors are asked for
@@ -373,7 +359,7 @@ class Stepper:
         try:
             evaluation = self.evaluate(state)
             self.state, self.acceleration = state, evaluation.acceleration()
-            if smallest_pivot(evaluation).sine >= self._unsolvable:
+            if stabilization.smallest_pivot(evaluation).sine >= self._unsolvable:
                 return
         except SingularSystemError:
             pass
@@ -409,10 +395,10 @@ class Stepper:
         if not self._stabilization.closes:
             return state
         try:
-            closed = projected(self.evaluate, state, self._small)
+            closed = stabilization.projected(self.evaluate, state, self._small)
         except SingularSystemError:
             return state
-        is_near = smallest_pivot(closed.evaluation).sine < self._undetermined
+        is_near = stabilization.smallest_pivot(closed.evaluation).sine < self._undetermined
         return state if is_near else closed.state
 
     def consistent(self, state: State) -> State:
@@ -426,7 +412,7 @@ class Stepper:
             acceleration = evaluation.acceleration()
         except SingularSystemError:
             return None
-        is_near = smallest_pivot(evaluation).sine < self._undetermined
+        is_near = stabilization.smallest_pivot(evaluation).sine < self._undetermined
         return None if is_near else acceleration
 
     def take_over(self, state: State, dynamics: ForwardDynamics) -> None:
@@ -451,7 +437,7 @@ class Stepper:
         first = self._first
         self._rows.begin(first)
         system, scheme = self._rows.dynamics.system, self._integrator.scheme
-        self._small = scales(system, first, self.nominal)
+        self._small = stabilization.scales(system, first, self.nominal)
         if scheme is not None and self._stabilization.closes:
             self._compiled = ExplicitSteps(
                 system, scheme, self._small, self._control, self._is_adaptive
@@ -459,7 +445,7 @@ class Stepper:
         evaluation = self._rows.dynamics.evaluate(first)
         try:
             evaluation.acceleration()
-            pivot = smallest_pivot(evaluation).sine
+            pivot = stabilization.smallest_pivot(evaluation).sine
         except SingularSystemError:
             pivot = 0.0
         largest_limit = max(_SINGULAR_PIVOT, _USUAL_PIVOT_RATIO * pivot)
@@ -481,7 +467,7 @@ class Stepper:
             wrench = evaluation.accelerations().joint_wrench
         except SingularSystemError:
             return undetermined
-        is_near = smallest_pivot(evaluation).sine < self._undetermined
+        is_near = stabilization.smallest_pivot(evaluation).sine < self._undetermined
         return undetermined if is_near else wrench
 
     def advance(self, time: float) -> State:
@@ -508,7 +494,7 @@ class Stepper:
     def _advance(self, time: float) -> State:
         if time < self.state.time:  # on the way out of a singular pose
             before = carried(self.state, self.acceleration, time - self.state.time)
-            return closed_by_all_rows(self._rows.dynamics, before)
+            return stabilization.closed_by_all_rows(self._rows.dynamics, before)
         if self._rows.seek_full_rank(self.state) or self._rows.exchange(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
         lag = (time - self.state.time) / self.nominal
@@ -569,10 +555,10 @@ class Stepper:
         try:
             near = self._step(start, self.state.time + _CUTS[1][0] * h)
             accelerations = self.acceleration, near.end.acceleration
-            here = interpolated(self.state, near.end.state, accelerations, time)
+            here = integrators.interpolated(self.state, near.end.state, accelerations, time)
         except (SingularSystemError, SimulationError):
-            rate, curvature = pose_derivatives(self.state, self.acceleration)
-            here = replace(moved(self.state, rate, curvature, curvature, h), time=time)
+            rate, curvature = integrators.pose_derivatives(self.state, self.acceleration)
+            here = replace(integrators.moved(self.state, rate, curvature, curvature, h), time=time)
         return self._with_coordinates(here)
 
     def _doubt_about(self, reached: _Reached) -> str:
@@ -631,8 +617,8 @@ class Stepper:
             solved_end = self._stabilized(self.evaluate, end)
             if self._is_adaptive and isinstance(scheme, Tableau):
                 way = start.end, *self._stages, solved_end
-                y = [pose_derivatives(at.state, at.acceleration)[1] for at in way]
-                self._error = weighted(scheme.error, y)
+                y = [integrators.pose_derivatives(at.state, at.acceleration)[1] for at in way]
+                self._error = integrators.weighted(scheme.error, y)
             return self._reached_by_stages(start, solved_end)
         except SparsebodyError:
             self._check_finite(end)
@@ -665,8 +651,8 @@ class Stepper:
         """Close with the rows that are independent at the end, or leave joints a little open."""
         before, watch = self._rows.dynamics, self._rows.watch
         try:
-            closed = closed_by_all_rows(before, end)
-            dynamics = analyzed_at(before, closed)
+            closed = stabilization.closed_by_all_rows(before, end)
+            dynamics = stabilization.analyzed_at(before, closed)
             self._rows.dynamics = dynamics
             reached = self._reached_by_stages(start, self._stabilized(self.evaluate, closed))
         except SingularSystemError as singular:  # too near a singular pose for them

@@ -16,8 +16,7 @@ from sparsebody.dynamics.energy import energy_and_momentum
 from sparsebody.equations.system_motion import constraint_errors
 from sparsebody.errors import SimulationError
 from sparsebody.html_tables import html_curves, html_facts
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
+from sparsebody.model import Mechanism, State, System
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.stabilization import largest

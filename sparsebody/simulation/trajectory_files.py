@@ -18,6 +18,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import OutputError, SimulationError, SimulationOptionError, SparsebodyError
 from sparsebody.model.system import State, System
+from sparsebody.simulation import trajectory_reading
 from sparsebody.simulation.options import Recording, Solver, simulation_options
 from sparsebody.simulation.stepping import Checkpoint, unpack
 from sparsebody.simulation.trajectory import (
@@ -28,17 +29,6 @@ from sparsebody.simulation.trajectory import (
     Trajectory,
     fingerprint,
     sample,
-)
-from sparsebody.simulation.trajectory_reading import (
-    CHECKPOINTS,
-    COPY_ROWS,
-    EVENT_TYPE,
-    EVENTS,
-    FORMAT,
-    FORMAT_VERSION,
-    load_trajectory,
-    n_records,
-    open_trajectory,
 )
 from sparsebody.writing import write_errors
 
@@ -107,8 +97,8 @@ def _empty_file(header: Header, checkpoint_size: int) -> bytes:
     with h5py.File("empty", "w", driver="core", backing_store=False, libver="v110") as file:
         file.attrs.update(
             {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
+                "format": trajectory_reading.FORMAT,
+                "format_version": trajectory_reading.FORMAT_VERSION,
                 "sparsebody_version": own_version,
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "name": header.system.name,
@@ -127,8 +117,8 @@ def _empty_file(header: Header, checkpoint_size: int) -> bytes:
         file.create_dataset("joint_names", data=list(header.system.joint_names), dtype=text)
         for name, shape in header.channels.items():
             _growing(file, name, shape, np.dtype("f8"))
-        _growing(file, EVENTS, (), EVENT_TYPE)
-        file.create_dataset(CHECKPOINTS, data=np.zeros((2, checkpoint_size)))
+        _growing(file, trajectory_reading.EVENTS, (), trajectory_reading.EVENT_TYPE)
+        file.create_dataset(trajectory_reading.CHECKPOINTS, data=np.zeros((2, checkpoint_size)))
         file.flush()
         return bytes(file.id.get_file_image())
 
@@ -192,7 +182,7 @@ class FileRecorder:
             self._write_block()
             self._write_events()
             self._file.flush()
-            slots = self._file[CHECKPOINTS]
+            slots = self._file[trajectory_reading.CHECKPOINTS]
             slots[self._n_flushes % len(slots)] = checkpoint().pack()
             slots.flush()
         self._n_flushes += 1
@@ -207,7 +197,7 @@ class FileRecorder:
             self._file.close()
         with _opened_for_writing(self._path) as file:
             file.attrs.update({"steps": steps, "wall_time": wall_time, "interrupted": interrupted})
-        return replace(load_trajectory(self._path), system=self._system)
+        return replace(trajectory_reading.load_trajectory(self._path), system=self._system)
 
     def _write_block(self) -> None:
         n = self._filled
@@ -223,10 +213,10 @@ class FileRecorder:
     def _write_events(self) -> None:
         if not self._events:
             return
-        dataset = self._file[EVENTS]
+        dataset = self._file[trajectory_reading.EVENTS]
         rows = np.array(
             [(e.time, e.kind.encode()[:32], e.message.encode()[:480]) for e in self._events],
-            dtype=EVENT_TYPE,
+            dtype=trajectory_reading.EVENT_TYPE,
         )
         first = dataset.shape[0]
         dataset.resize(first + len(rows), axis=0)
@@ -240,7 +230,7 @@ class FileRecorder:
 def check_same_run(path: Path, header: Header) -> None:
     """Raise SimulationOptionError unless the file is one of the same mechanism and options."""
     remedy = "; give another output, or overwrite it"
-    with open_trajectory(path) as file:
+    with trajectory_reading.open_trajectory(path) as file:
         if file.attrs["fingerprint"] != fingerprint(header.system):
             raise SimulationOptionError(
                 f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
@@ -261,14 +251,14 @@ def checkpoint_of(path: Path, system: System, first: State, size: int) -> Checkp
 
     `size` is that of a checkpoint here. Raises SimulationError if the run began with another state.
     """
-    with open_trajectory(path) as file:
-        if file[CHECKPOINTS].shape[1] != size:
+    with trajectory_reading.open_trajectory(path) as file:
+        if file[trajectory_reading.CHECKPOINTS].shape[1] != size:
             raise SimulationOptionError(
                 f"cannot resume {str(path)!r}: its checkpoints are those of sparsebody "
                 f"{file.attrs.get('sparsebody_version')}, which this version does not read; go on "
                 "with that one, or give another output"
             )
-        checkpoints = [unpack(system, row) for row in file[CHECKPOINTS][:]]
+        checkpoints = [unpack(system, row) for row in file[trajectory_reading.CHECKPOINTS][:]]
         whole = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
         if not whole:
             return None
@@ -289,18 +279,20 @@ def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
     copy = path.with_name(path.name + ".resumed")
     n = 1 + checkpoint.step // header.options.record_every
     try:
-        with open_trajectory(path) as old:
-            if n_records(old) < n:
+        with trajectory_reading.open_trajectory(path) as old:
+            if trajectory_reading.n_records(old) < n:
                 raise SimulationOptionError(f"cannot resume {str(path)!r}: records are missing")
-            create_file(copy, header, old[CHECKPOINTS].shape[1])
+            create_file(copy, header, old[trajectory_reading.CHECKPOINTS].shape[1])
             with _opened_for_writing(copy) as new:
-                rows = dict.fromkeys(header.channels, n) | {EVENTS: checkpoint.n_events}
+                rows = dict.fromkeys(header.channels, n) | {
+                    trajectory_reading.EVENTS: checkpoint.n_events
+                }
                 for name, n_rows in rows.items():
                     new[name].resize(n_rows, axis=0)
-                    for first in range(0, n_rows, COPY_ROWS):
-                        last = min(n_rows, first + COPY_ROWS)
+                    for first in range(0, n_rows, trajectory_reading.COPY_ROWS):
+                        last = min(n_rows, first + trajectory_reading.COPY_ROWS)
                         new[name][first:last] = old[name][first:last]
-                new[CHECKPOINTS][:] = checkpoint.pack()
+                new[trajectory_reading.CHECKPOINTS][:] = checkpoint.pack()
                 new.attrs["created"] = old.attrs["created"]
     except OutputError:
         copy.unlink(missing_ok=True)

@@ -13,12 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import MissingDependencyError, SimulationOptionError, check_name
+from sparsebody.errors import SimulationOptionError, check_name, required_package
 from sparsebody.kinematics.joint_motion import joint_motion
+from sparsebody.model import Mechanism, System
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.joints import INFO
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import System
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 
@@ -251,12 +250,7 @@ def table_columns(run: Trajectory, table: str, system: System | None) -> tuple[C
 def data_frame(run: Trajectory, table: str, mechanism: Mechanism | None) -> Any:
     """Return a table as a DataFrame; `Trajectory.to_dataframe` is its public name."""
     check_name(table, TABLES, "table")
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"data frames need the pandas package; install it with: {INSTALL}"
-        ) from error
+    pandas = required_package("pandas", "data frames need the pandas package", "tables")
     system = system_of(run, mechanism) if TABLES[table].needs_mechanism else None
     columns, units = table_columns(run, table, system)
     frame = pandas.DataFrame(

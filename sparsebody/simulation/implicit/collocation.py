@@ -20,7 +20,6 @@ import numpy as np
 
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
-from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State
@@ -431,9 +430,8 @@ class CollocationStepper(HalvedSteps[CollocationState]):
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a consistent state."""
-        subspace = SystemMotion(self._system, state).subspace
         multiplier = self.method.accelerations(state)[1][: self._system.n_rows]
-        return joint_reactions(self._system, state, subspace, -multiplier)
+        return SystemMotion(self._system, state).joint_reactions(-multiplier)
 
     @property
     def memory(self) -> FloatArray:
@@ -491,17 +489,14 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         self.restore(before)
         try:
             super().advance(time + _BEYOND_SINGULAR * h)
-            if self._is_within(time):
+            step = self.now.step
+            if step is not None and step.start.time < time:
                 self._note(Event(time, "passed pose", "rows depend on each other near this pose"))
                 return self.between(time)
         except SimulationError:
             pass
         self.restore(there)
         return state
-
-    def _is_within(self, time: float) -> bool:
-        step = self.now.step
-        return step is not None and step.start.time < time
 
     def between(self, time: float) -> State:
         """Return the state at a time in the newest step."""

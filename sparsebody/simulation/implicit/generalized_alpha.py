@@ -33,7 +33,7 @@ import numpy as np
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import elastic_motion
-from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
+from sparsebody.equations.system_motion import SystemMotion, padded
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State, System
@@ -361,7 +361,7 @@ def row_motion(system: System, state: State) -> RowMotion:
     for t in (_DIFFERENCE_TIME, -_DIFFERENCE_TIME):  # d(A v)/dt at constant twists
         moved = displaced(state, t * state.velocity)
         drift += elastic_motion(system, moved).rate[element, row] / (2.0 * t)
-    of_joints, constraint = joint_ends(system, system.row_joint), motion.constraint
+    of_joints, constraint = system.ends[system.row_joint], motion.constraint
     of_elements = np.stack([elastic.predecessor, elastic.successor], axis=1)[element]
     return RowMotion(
         state,

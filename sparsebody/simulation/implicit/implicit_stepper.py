@@ -9,11 +9,11 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
-from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.initial_state import compliant_state, consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit import step_equations
 from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaState,
     GeneralizedAlpha,
@@ -21,17 +21,7 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     StartingValues,
 )
 from sparsebody.simulation.implicit.newton import NewtonMatrix
-from sparsebody.simulation.implicit.step_equations import (
-    NEGLIGIBLE_OPENING,
-    Newest,
-    StepEquations,
-    all_loads,
-    extent_of,
-    least_compliance,
-    n_rows,
-    negligible_compliance,
-    uniform_compliance,
-)
+from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.integrators import INTEGRATORS, LocalError
 from sparsebody.simulation.stabilization import largest
 from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packed, unpacked
@@ -178,7 +168,8 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 8 + 25 * n + 3 * n_rows(system) + system.n_rows + len(tracked.joint) + known
+    known += 3 * step_equations.n_rows(system) + system.n_rows + len(tracked.joint)
+    return 8 + 25 * n + known
 
 
 class ImplicitStepper(HalvedSteps[AlphaState]):
@@ -197,42 +188,44 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         super().__init__(problem)
         system, state, options = problem.system, problem.state, problem.options
         integrator = INTEGRATORS.get(options.method)
-        self._is_rigid = getattr(integrator, "closes_velocities", False)
-        self._is_negligible = options.compliance is None and not self._is_rigid
+        self.is_rigid = getattr(integrator, "closes_velocities", False)
+        self._is_negligible = options.compliance is None and not self.is_rigid
         compliance = options.compliance
         if compliance is None:
-            compliance = negligible_compliance(system, state)
-        if self._is_rigid:
-            loads, mass = all_loads(system, state), system.mass
+            compliance = step_equations.negligible_compliance(system, state)
+        if self.is_rigid:
+            loads, mass = step_equations.all_loads(system, state), system.mass
             time = _RIGID_TIME * (system.typical_length * float(mass.sum()) / loads) ** 0.5
             h = max(options.step, time)
             compliance = _RIGID_COMPLIANCE * h**2 / float(mass.mean())
         self.compliance = compliance  # [m/N]
-        self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
-        blocks = uniform_compliance(system, state, compliance)
-        self._equations = StepEquations(system, blocks, problem.control)
+        self._extent, self._opening = step_equations.extent_of(system, state), 0.0  # [m]; [m, rad]
+        blocks = step_equations.uniform_compliance(system, state, compliance)
+        self.equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
-        matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
-        self._matrix, self._newton, self._size = matrix, matrix.native, matrix.length
+        matrix = NewtonMatrix(self.equations, options.ordering, options.factorization)
+        self._matrix, self.newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
-        self._work = all_loads(system, state) * self._extent  # [J]
-        arguments = self._equations, matrix, options.spectral_radius
-        self._method = (
+        self._work = step_equations.all_loads(system, state) * self._extent  # [J]
+        arguments = self.equations, matrix, options.spectral_radius
+        self.method = (
             StabilizedAlpha(*arguments, options.step)
-            if self._is_rigid
+            if self.is_rigid
             else GeneralizedAlpha(*arguments)
         )
-        b = self._method.coefficients.of_newton(options.step)[0]
-        self._least = least_compliance(system, b) if self._is_negligible else compliance
-        self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
+        b = self.method.coefficients.of_newton(options.step)[0]
+        self._least = compliance
+        if self._is_negligible:
+            self._least = step_equations.least_compliance(system, b)
+        self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
         self._mean: FloatArray | None = None  # a where the newest step began
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
-        return None if self._is_rigid else self._interpolated(time)
+        return None if self.is_rigid else self._interpolated(time)
 
     def _interpolated(self, time: float) -> FloatArray:
         """Return the multipliers of the joints, linear in parts of a step: of order 2 as they are.
@@ -254,7 +247,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
         before = self.passed[-1] if self.passed else now
         newest = before.state.time, before.multiplier, self._load
-        return packed(*own, *newest, self._newton.point())
+        return packed(*own, *newest, self.newton.point())
 
     @property
     def _multiplier(self) -> FloatArray:
@@ -265,7 +258,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if self._now is not None:
             return
         self._begin(state)
-        if self._is_rigid:
+        if self.is_rigid:
             self._now = replace(self.now, state=state)
             return
         for _ in range(_MOST_TRIALS):
@@ -283,11 +276,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         What they bear there tells nothing: near a singular pose they may be open by what no motion
         closes, and stiffer ones bear the more for it.
         """
-        if self._is_rigid:
+        if self.is_rigid:
             super().restart(state)
             return
         self._begin(state)
-        compliance = negligible_compliance(self._system, state)
+        compliance = step_equations.negligible_compliance(self._system, state)
         if self._is_negligible and self._lower(compliance / self.compliance):
             self._begin(self.state)
 
@@ -298,12 +291,12 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         less than they do in a step: closing them would move bodies far near singular poses.
         """
         error = constraint_errors(self._system, state)[0]
-        if self._is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
+        if self.is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
             state = super().consistent(state)
-            if self._is_rigid:
+            if self.is_rigid:
                 return state
-        b = self._method.coefficients.of_newton(self.nominal)[0]
-        compliance = b * self._equations.compliance.diagonal
+        b = self.method.coefficients.of_newton(self.nominal)[0]
+        compliance = b * self.equations.compliance.diagonal
         opening = self._opening_by(self._interpolated(state.time))
         return compliant_state(self._system, state, opening, compliance)
 
@@ -315,16 +308,16 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         compliance, stiffer = self.compliance, max(_TRIAL_FACTOR * self.compliance, self._least)
         if not self._is_negligible or stiffer >= compliance:
             return False
-        self._set_compliance(stiffer)
+        self.set_compliance(stiffer)
         change = self._starting.at(state, self.nominal).multiplier[: len(self._load)] - self._load
         if largest(change) > _LOAD_TOLERANCE * largest(self._load):
             return True
-        self._set_compliance(compliance)
+        self.set_compliance(compliance)
         return False
 
     def _opening_by(self, multiplier: FloatArray) -> FloatArray:
         """Return C lambda (n_rows,) of the joints [m, rad]."""
-        return np.asarray(self._equations.compliance.diagonal * multiplier)
+        return np.asarray(self.equations.compliance.diagonal * multiplier)
 
     def _stiffen(self) -> bool:
         """Lower the compliance if the loads of late open joints noticeably; tell whether they do.
@@ -337,26 +330,27 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         share = max(
             largest(self._length * opening) / self._extent, float(opening @ self._load) / self._work
         )
-        if not (self._is_negligible and share > NEGLIGIBLE_OPENING):
+        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_OPENING):
             return False
-        return self._lower(0.5 * NEGLIGIBLE_OPENING / share)
+        return self._lower(0.5 * step_equations.NEGLIGIBLE_OPENING / share)
 
     def _lower(self, factor: float) -> bool:
         """Lower the compliance by a factor, if factors of the matrix bear less; tell whether."""
         factor = max(factor, self._least / self.compliance)
         if factor >= 1.0:
             return False
-        closing = np.zeros(self._equations.n_rows)
+        closing = np.zeros(self.equations.n_rows)
         closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self._multiplier)
-        self._set_compliance(factor * self.compliance)
+        self.set_compliance(factor * self.compliance)
         self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
         return True
 
-    def _set_compliance(self, compliance: float) -> None:
+    def set_compliance(self, compliance: float) -> None:
+        """Give joints a compliance [m/N]."""
         if compliance != self.compliance:
-            self._equations.compliance.set_to(self._first, compliance / self._first_compliance)
+            self.equations.compliance.set_to(self._first, compliance / self._first_compliance)
             self.compliance = compliance
-            self._newton.drop_factors()
+            self.newton.drop_factors()
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
@@ -382,7 +376,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """
         if self._mean is None or self._halvings > 0:
             return None
-        factor = abs(1.0 / 6.0 - self._method.coefficients.beta) * self._h**2
+        factor = abs(1.0 / 6.0 - self.method.coefficients.beta) * self._h**2
         jump = self.now.mean - self._mean
         angle, distance = (float(np.abs(part).max(initial=0.0)) for part in np.hsplit(jump, 2))
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
@@ -394,7 +388,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         state, acceleration = checkpoint.state, checkpoint.acceleration
-        like = self._equations.multiplier
+        like = self.equations.multiplier
         likes = acceleration, like, *[0.0] * 6, like, self._load
         mean, multiplier, *scalars, before, self._load, factors = unpacked(
             checkpoint.memory, *likes
@@ -403,16 +397,16 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._now = now = AlphaState(state, acceleration, multiplier, mean)
         self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
-        self._set_compliance(compliance)
-        if isinstance(self._method, StabilizedAlpha) and factors[0] > 0.0:
-            self._method.scale_compliance(factors[0])
-        self._newton.factorize_at(factors)
+        self.set_compliance(compliance)
+        if isinstance(self.method, StabilizedAlpha) and factors[0] > 0.0:
+            self.method.scale_compliance(factors[0])
+        self.newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a state in the newest step."""
         self.start(state)
-        system, subspace = self._system, SystemMotion(self._system, state).subspace
-        return joint_reactions(system, state, subspace, -self._interpolated(state.time))
+        multiplier = -self._interpolated(state.time)
+        return SystemMotion(self._system, state).joint_reactions(multiplier)
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
@@ -420,10 +414,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if h != self._h:  # a is moved to where steps of h want it
             mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
             start = replace(start, mean=mean)
-        self._now = self._method.step(start, h, time, is_last_resort)
+        self._now = self.method.step(start, h, time, is_last_resort)
         self._mean = start.mean
         self._h = h
-        if self._is_rigid:
+        if self.is_rigid:
             return
         self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
         if self._is_driven:
@@ -435,7 +429,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
         loads = f"{error}; joint {self._most_open()!r} bears the largest loads: "
-        if self._is_rigid:
+        if self.is_rigid:
             loads += 'if rows depend on others near this pose, take method="auto"; if not, '
         return f"{loads}see whether a prescribed motion blocks, or a damper is too strong there"
 
@@ -455,7 +449,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def last_events(self, time: float) -> list[Event]:
         """Return the report at the end of a run: how far joints opened."""
-        if self._is_rigid:
+        if self.is_rigid:
             return []
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
         since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"

@@ -46,7 +46,7 @@ def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
     size, elastic = np.diff(system.first_row), system.elastic
     joints = np.flatnonzero(size)
     ends = [
-        np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
+        system.ends[joints],
         np.stack([elastic.predecessor, elastic.successor], axis=1),
         equations.spring_ends,
     ]

@@ -21,8 +21,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
 from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.equations import SystemMotion, consistent_state
 from sparsebody.errors import ModelError, SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import SOLVERS, step_pattern

@@ -174,7 +174,7 @@ class StepEquations:
         """(n_springs, 2) bodies of the springs on coordinates, then of those between points."""
         system = self.system
         joint = system.coordinates.joint[system.joint_forces.item]
-        on_joints = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+        on_joints = system.ends[joint]
         lines = np.stack([system.point_forces.first, system.point_forces.second], axis=1)
         return np.concatenate([on_joints, lines]).astype(np.intp)
 
@@ -208,10 +208,6 @@ class StepEquations:
     def prescribed_rates(self) -> FloatArray:
         """Return the rates (n_prescribed,) of the prescribed coordinates at the end."""
         return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 1])
-
-    def prescribed_accelerations(self) -> FloatArray:
-        """Return the accelerations (n_prescribed,) of the prescribed coordinates at the end."""
-        return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 2])
 
     def prescribe(self, index: int, value: float) -> None:
         """Set a prescribed coordinate, by its number among these, to another value."""

@@ -6,7 +6,7 @@ from random_mechanisms import random_loops, random_tree
 from scipy.linalg import expm, logm
 
 import sparsebody as sb
-from sparsebody.equations.system_motion import SystemMotion, joint_ends
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.simulation.implicit.newton import NewtonMatrix
@@ -181,7 +181,7 @@ def test_residuals_are_those_of_the_readable_assembly(seed):
     expected = np.einsum("nij,nj->ni", system.spatial_inertia, acceleration)
     expected += motion.bias - motion.applied
     for row, ends, value in zip(
-        motion.constraint.rows, joint_ends(system, system.row_joint), multiplier, strict=True
+        motion.constraint.rows, system.ends[system.row_joint], multiplier, strict=True
     ):
         for side in np.flatnonzero(ends >= 0):
             expected[ends[side]] += row[side] * value
