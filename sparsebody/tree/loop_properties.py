@@ -160,7 +160,7 @@ class _Configurations:
 
     def shuffled(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return q with random values of all joints that are not fixed."""
-        tree, q, free = self.tree, q.copy(), np.flatnonzero(~self.is_fixed)
+        tree, original, q, free = self.tree, q, q.copy(), np.flatnonzero(~self.is_fixed)
         joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
         has_quaternion = N_SURPLUS[tree.kind[joint]] > 0
         scalars = self.position[free[~has_quaternion]]
@@ -170,6 +170,7 @@ class _Configurations:
             turn = rng.normal(size=4)
             q[first : first + 4] = turn / np.linalg.norm(turn)
             q[first + 4 : last] += self.length * rng.normal(size=last - first - 4)
+        q[self.has_fixed_position] = original[self.has_fixed_position]
         return q
 
     def closed(self, q: FloatArray) -> State | None:
