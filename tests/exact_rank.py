@@ -1,4 +1,8 @@
-"""Exact ranks: of integer rows, but for the chance of one in 2^31, and of cycles."""
+"""Ranks of integer matrices modulo 2^31 - 1, and of sets of cycles over GF(2).
+
+The former are never above the exact rank r, and below it only if the prime divides all minors of
+order r.
+"""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,7 +24,11 @@ def rank_modulo_prime(matrix):
 
 
 def _rank(first, rows, pivot_rows):
-    """Row k starts at column first[k]; a pivot row has 1 at its own column, and comes there."""
+    """Return the rank of rows (n, width); row k starts at column first[k].
+
+    A pivot row is scaled to lead with 1 and stored, from that entry on, in pivot_rows[its leading
+    column].
+    """
     rank = 0
     for column, row in zip(first.tolist(), rows, strict=True):
         while (nonzero := np.flatnonzero(row)).size:
@@ -36,8 +44,8 @@ def _rank(first, rows, pivot_rows):
     return rank
 
 
-def cycle_rank(cycles):
-    """Return how many cycles are independent: as bits, reduced by the highest of those before."""
+def rank_over_gf2(cycles):
+    """Return the rank of cycles as 0/1 vectors of edges, by an XOR basis sorted by leading bit."""
     basis = []
     for c in range(len(cycles)):
         bits = sum(1 << e for e in cycles[c].tolist())

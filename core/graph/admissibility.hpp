@@ -37,14 +37,14 @@ inline Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends
 
 // The primal blocks in a sequence, each dual one right after the later of its own. Of several, that one comes first that
 // reaches back farthest: it ties the block to what stands already, and the others lose fewer digits then.
-inline Array<Index> with_dual_blocks(Indices sequence, View<const Index, 2> ends) {
-  const std::vector<Index> position = positions(sequence);
+inline Array<Index> with_dual_blocks(Indices primal_order, View<const Index, 2> ends) {
+  const std::vector<Index> position = positions(primal_order);
   std::vector<Index> earlier(ends.rows());  // counted from one; the world comes before all
   for (Index j = 0; j < ends.rows(); ++j) {
     const auto [a, b] = std::minmax(ends(j, 0), ends(j, 1));
     earlier[j] = a < 0 ? 0 : 1 + std::min(position[a], position[b]);
   }
-  return duals_after_primals(sequence, grouped(sequence.size() + 1, earlier).indices, ends);
+  return duals_after_primals(primal_order, grouped(primal_order.size() + 1, earlier).indices, ends);
 }
 
 // Strips leaves: primal blocks with one dual block left that follows them and has no more rows than they.

@@ -60,21 +60,21 @@ inline Array<Index> postordered(const Graph& graph, Indices order) {
 }
 
 // The weight of each column of L, the pivot included, without forming L.
-// Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5; sequence: a postorder of the tree.
-inline Array<Index> column_counts(const Graph& graph, Indices parent, Indices sequence, Indices weight) {
+// Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5.
+inline Array<Index> column_counts(const Graph& graph, Indices parent, Indices postorder, Indices weight) {
   const Index n = parent.size();
   // Row i of L is a subtree of the elimination tree: its weight is added at the leaves of the subtree, and
   // taken away where two of them meet; then sums over the descendants are the columns' weights.
   std::vector<Index> first(n, -1);  // first descendant of each node, by its rank in the postorder
   Array<Index> count(n);
   for (Index rank = 0; rank < n; ++rank) {
-    Index j = sequence[rank];
+    Index j = postorder[rank];
     if (first[j] == -1) count[j] = weight[j];  // a leaf of the tree
     for (; j != -1 && first[j] == -1; j = parent[j]) first[j] = rank;
   }
   std::vector<Index> latest_first(n, -1), latest_leaf(n, -1);  // of the subtree of each row
   UnionFind done(n);
-  for (const Index j : sequence) {
+  for (const Index j : postorder) {
     if (parent[j] != -1) count[parent[j]] -= weight[j];
     for (const Index i : graph[j]) {
       if (i <= j || first[j] <= latest_first[i]) continue;  // j is no leaf of the subtree of row i
@@ -91,10 +91,10 @@ inline Array<Index> column_counts(const Graph& graph, Indices parent, Indices se
 }
 
 // The rows below the pivot in each column of L, sorted.
-inline GraphArrays column_structures(const Graph& graph, Indices parent, Indices sequence) {
+inline GraphArrays column_structures(const Graph& graph, Indices parent, Indices postorder) {
   const Index n = parent.size();
   const std::vector<Index> ones(n, 1);
-  const Array<Index> count = column_counts(graph, parent, sequence, ones);
+  const Array<Index> count = column_counts(graph, parent, postorder, ones);
   std::vector<Index> start(n + 1);
   for (Index j = 0; j < n; ++j) start[j + 1] = start[j] + count[j] - 1;
   std::vector<Index> rows(start[n]), end(start.begin(), start.begin() + n), seen_by(n, -1);

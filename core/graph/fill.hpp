@@ -52,7 +52,7 @@ inline Array<Index> depths(Indices parent) {
 // The greatest, over a sequence of minors, of the least weight of any node with its neighbours; it bounds the
 // weighted treewidth plus one. Minor-min-width: Gogate and Dechter (2004); Bodlaender and Koster (2011), Inf. Comput.
 // 209, 7 ("least-c"). Of two contracted nodes the lighter weight stays: a bag of a minor holds one of them at least.
-inline Index widest_core(const Graph& graph, Indices weight_) {
+inline Index minor_min_width(const Graph& graph, Indices weight_) {
   const Index n = graph.size();
   std::vector<Index> weight(weight_.begin(), weight_.end());
   BitRows row(graph);

@@ -43,22 +43,22 @@ inline std::vector<Index> distances(const Graph& graph, Index source) {
 }
 
 // Distances (n, n_landmarks) from landmarks of each component, far apart from each other; an offset keeps
-// the distances of components apart. In `sequence` components are contiguous and begin with their first landmark.
-inline Array<double, 2> landmark_distances(const Graph& graph, Indices sequence, Index n_landmarks) {
+// the distances of components apart. In `component_order` components are contiguous and begin with their first landmark.
+inline Array<double, 2> landmark_distances(const Graph& graph, Indices component_order, Index n_landmarks) {
   const Index n = graph.size();
   Array<double, 2> distances({n, n_landmarks});
   std::vector<Index> queue(n), distance(n, -1), nearest(n);
   Index offset = 0;
   for (Index begin = 0, end = 0; begin < n; begin = end) {
-    Index source = sequence[begin], farthest = 0;
+    Index source = component_order[begin], farthest = 0;
     for (Index k = 0; k < n_landmarks; ++k) {
       const View<Index> part = search_from(source, graph, queue, distance);
       end = begin + part.size();
       farthest = std::max(farthest, distance[part[part.size() - 1]]);
-      source = sequence[begin];
-      for (const Index node : sequence.slice(begin, end))
+      source = component_order[begin];
+      for (const Index node : component_order.slice(begin, end))
         nearest[node] = k == 0 ? distance[node] : std::min(nearest[node], distance[node]);
-      for (const Index node : sequence.slice(begin, end)) {
+      for (const Index node : component_order.slice(begin, end)) {
         if (nearest[node] > nearest[source]) source = node;
         distances(node, k) = double(distance[node] + offset);
         distance[node] = -1;

@@ -7,7 +7,8 @@
 
 namespace sparsebody::model {
 
-// Function k has the numbers parameter[first[k]], ..., in the order of the fields in Python.
+// Function k has parameters parameter[first[k]] .. parameter[first[k + 1] - 1] (first has n + 1 entries), ordered as the
+// fields of the Python classes; coefficients in ascending powers.
 struct TimeFunctions {
   enum Kind : Index { polynomial, sinusoid, smooth_step, other };
   View<const Index> kind, first;

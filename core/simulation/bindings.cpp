@@ -14,7 +14,11 @@ namespace {
 template <class E>
 void bind_steps(nb::module_& m, const char* name) {
   using Steps = VariationalSteps<E>;
-  nb::class_<Steps> type(m, name, "Steps that close all joints, by the rows of an evaluation.");
+  nb::class_<Steps> type(
+      m, name,
+      "Time steps whose end is projected onto the position and velocity constraints (\"closed\"). creep: speed below which "
+      "velocity corrections are not judged; kept: the rows of the evaluation; loop_rows: indices into kept of those that may "
+      "become dependent.");
   def_keeping<
       "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, creep, kept, loop_rows, "
       "n_unknowns)">(
@@ -23,18 +27,20 @@ void bind_steps(nb::module_& m, const char* name) {
   def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
-      type, &Steps::variational_step, "What `step` returns, without errors.");
-  def_kernel<"semi_implicit_step(start, h)">(type, &Steps::semi_implicit_step, "What `step` returns, without errors.");
+      type, &Steps::variational_step, "As `step`, but the error estimate of y'' is empty.");
+  def_kernel<"semi_implicit_step(start, h)">(type, &Steps::semi_implicit_step,
+                                             "As `step`, but the error estimate of y'' is empty.");
   def_kernel<"step(start, tableau, closes_stages, with_error, h)">(
       type, &Steps::step,
-      "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
-      "smallest pivot and its row, of all stages and of the end; errors of y''.");
-  def_kernel<"take_steps(start, open, closed, starts_closed, time, ends, limits, pivot, largest_pivot)">(
+      "Status (OPEN: failed, or rows do not close the stages; CLOSED; STOPPED: the control failed; SENSITIVE: closed, and "
+      "open stages would add to the error); position, orientation, velocity, coordinates, acceleration; largest correction "
+      "of a velocity, relative; smallest pivot and its row, of all stages and of the end; errors of y''.");
+  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; what `step` returns.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
-  def<"stages()">(type, &Steps::stages, "Give away positions, orientations, velocities and accelerations (s, n, 19) of the "
-                                        "newest step's stages, the end included, and multipliers (s, n_rows).");
+  def<"stages()">(type, &Steps::stages, "Hand over, once: positions, orientations, velocities and accelerations (s, n, 19) of "
+                                        "the newest step's stages, the end included, and multipliers (s, n_rows).");
   type.def_ro("n_evaluations", &Steps::n_evaluations).def_ro("n_factorizations", &Steps::n_factorizations);
   type.attr("OPEN") = int(StepEnd::open);
   type.attr("CLOSED") = int(StepEnd::closed);
@@ -53,13 +59,18 @@ void bind_simulation(nb::module_& m) {
   def<"pose_derivatives(orientation, velocity, acceleration)">(m, &model::pose_derivatives,
                                                                "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(
-      m, &model::moved, "Positions, orientations and velocities after a time h.");
+      m, &model::moved,
+      "Poses y + h y' + h^2/2 C and velocities of the rate y' + h c; rate y', means C (pose_curvature) and c "
+      "(rate_curvature) of y''.");
   def<"discrete_rotations(inertia, momentum)">(
-      m, &discrete_rotations, "Rotation vectors (n, 3) of free rotations with angular momenta times a time.");
-  def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors, "delta and T' v_J of all rows.");
+      m, &discrete_rotations,
+      "Rotation vectors (n, 3) of discrete free rotations (RATTLE on SO(3)); momentum: h times the angular momentum, in body "
+      "axes.");
+  def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors,
+                                                    "Position errors delta and velocity errors T' v_J of all rows.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
-  def<"at(bodies)">(errors, &JointErrors::at, "delta and T' v_J of all rows.");
+  def<"at(bodies)">(errors, &JointErrors::at, "Position errors delta and velocity errors T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

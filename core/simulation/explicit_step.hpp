@@ -234,10 +234,10 @@ template <class E>
 class ExplicitSteps {
  public:
   // left_out: rows that the others are to keep. terms: the general rows of the evaluation, and loads; null where there are
-  // none. prescribed_rows: those of prescribed
-  // coordinates. tolerance (n_rows,): position errors of closed joints; length: typical of the mechanism; creep: velocity
-  // that is hardly one; kept: the rows of the evaluation, its last unknowns; loop_rows: those of them that may become
-  // dependent, by their indices, of joints that are on closed loops
+  // none. prescribed_rows: those of prescribed coordinates. tolerance (n_rows,): position errors of closed joints; length:
+  // typical of the mechanism; creep: speed below which velocity corrections are not judged; kept: the rows of the
+  // evaluation, its last unknowns; loop_rows: indices into kept of those that may become dependent, of joints that are on
+  // closed loops
   ExplicitSteps(E& evaluation, const RowTable& left_out, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
                 const Retraction& retraction, View<const double> tolerance, double length, double creep,
                 View<const Index> kept, View<const Index> loop_rows, Index n_unknowns)

@@ -22,7 +22,7 @@ struct EliminatedCoordinate {
 struct Articulated {
   View<ArticulatedLink> link;
   View<EliminatedCoordinate> coordinate;
-  View<Motion> a;  // true accelerations, about the links' origins
+  View<Motion> a;  // spatial accelerations without gravity's fictitious one, about the links' origins
 };
 
 // I S; of revolute and spherical joints the linear part of S is zero.

@@ -115,7 +115,7 @@ struct TreeMotion {
   View<LinkPose> pose;
   View<Motion> S;  // columns of all joints' S, with the sign of the tree's direction
   View<Motion> v;
-  View<Motion> c;  // v x v_J + (dS/dt) qd: a_i = X a_parent + c + S qdd
+  View<Motion> c;  // v x v_J + c_J, c_J = (dS/dt) qd in moving axes: a_i = X a_parent + c + S qdd
   View<LinkInertia> inertia;
   View<double> qd;
 

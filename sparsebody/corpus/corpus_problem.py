@@ -1,13 +1,13 @@
 """Linear systems of mechanisms: M, A, f, b at one state, and their KKT and Schur forms.
 
     kkt             [M A'; A 0] [a; y] = [f; b]
-    quasi-definite  [M A'; A -delta] [a; y] = [f; b]
+    quasi-definite  [M A'; A -delta I] [a; y] = [f; b]  (a regularized problem: its own a, y)
     schur           A M^-1 A' y = A M^-1 f - b
 
-Each with all rows of A or with the kept, independent ones. Where rows are redundant, matrices of
-all rows are singular: their reference solution has the least y, and the right-hand side is the
-product with it, so that it is consistent to the last digit. Records tell ranks, inertias and
-condition numbers; spectra are exact in small matrices, estimates in large ones.
+Each with all rows of A or with the kept, independent ones. Where rows are redundant, KKT and Schur
+matrices of all rows are singular: their reference solution has the y of least norm, and the
+right-hand side is the product with it, so that it is consistent to the last digit. Records tell
+ranks, inertias and condition numbers; spectra are exact in small matrices, estimates in large ones.
 """
 
 import math
@@ -37,7 +37,7 @@ from sparsebody.study.study_references import symmetric_condition
 from sparsebody.tolerances import RANK_TOLERANCE
 
 ENTRY_TOLERANCE = 1e-14  # of the largest entry of a row, of f or of b, below which zero is meant
-DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'
+REGULARIZATION = 2.0**-27  # delta, by the power of two nearest to the mean diagonal of A M^-1 A'
 DENSE = 2000  # rows up to which all singular values are computed
 GAP = 10.0  # between zero and nonzero eigenvalues, for signs to be counted
 _DIGITS = 3  # of estimates: more would differ from machine to machine
@@ -47,7 +47,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class CorpusProblem:
-    """M a + A' y = f, A a = b, with all constraint rows; y = -lambda of (8.64)."""
+    """M a + A' y = f, A a = b, all rows; y = -lambda of Featherstone (2008), eq. (8.64)."""
 
     name: str
     entry: CorpusFamily
@@ -56,7 +56,7 @@ class CorpusProblem:
     state: State
     constraint: FloatArray  # (n_rows, 2, 6) A, row by row, on predecessor and successor
     force: FloatArray  # (6 n_bodies,) f [N m, N]
-    demand: FloatArray  # (n_rows,) b [rad/s^2, m/s^2]
+    demand: FloatArray  # (n_rows,) b, right-hand side of A a = b [rad/s^2, m/s^2]
 
     @cached_property
     def decision(self) -> RankDecision:
@@ -143,15 +143,15 @@ def form_of(problem: CorpusProblem, name: str, rows: str) -> Form:
     else:
         blocks, split = np.concatenate([np.arange(n_bodies), blocks]), n
         K, definiteness, inertia = csr_array(saddle_csc(saddle)), "indefinite", (n, rank, redundant)
-    if name == "quasi-definite":  # regular whatever the rank. Vanderbei (1995), SIAM J. Optim. 5, 1
+    if name == "quasi-definite":  # regular at any rank. Vanderbei (1995), SIAM J. Optim. 5(1):100
         definiteness, inertia = name, (n, m, 0)
         mean = float(_schur(saddle).diagonal().mean()) if m else 1.0
-        delta = DAMPING * float(np.exp2(np.round(np.log2(mean))))
+        delta = REGULARIZATION * float(np.exp2(np.round(np.log2(mean))))
         K = csr_array(K - block_diag([csr_array((n, n)), delta * eye_array(m)]))
     if redundant == 0 or delta > 0.0:
         reference = solutions.refined(K, right, split)
     else:
-        x = _least_norm(problem)[n - split :]
+        x = _least_norm(problem)[n - split :]  # y alone for schur (split 0), else [a; y]
         right = solutions.exact_product(K, x)
         error = solutions.backward_error(K, right, x, split)
         reference = solutions.Reference(x, "least-norm", np.nan, error)
@@ -254,10 +254,10 @@ def _power_of_ten(value: float) -> float | None:
 
 
 def condition(form: Form) -> tuple[float, str, str]:
-    """Return largest over smallest nonzero singular value of a matrix, and how it was found.
+    """Return the condition number, how it was found, and what the inertia rests on.
 
-    NaN where it is not known; the last entry is "rank and eigenvalues" where both say the same of
-    the inertia, else "rank".
+    Of the nonzero spectrum in the 2-norm up to DENSE rows, else a 1-norm estimate; NaN where it is
+    not known. The inertia rests on "rank and eigenvalues" where both say the same, else on "rank".
     """
     n, zeros = form.matrix.shape[0], form.inertia[2]
     if n <= DENSE:
@@ -278,8 +278,9 @@ def condition(form: Form) -> tuple[float, str, str]:
 def row_spectrum(problem: CorpusProblem) -> Record:
     """Return ranks and singular values of A M^-1/2, its rows scaled to unit norm.
 
-    `sigma_min` is the least of as many as the rank, `sigma_zero` a bound of the others; the rank by
-    the gap between them is None where not all singular values are computed.
+    `rank_by_svd` counts sigma > sigma_max max(m, n) eps; None where not all are computed.
+    `sigma_min` is the least of as many as the rank or, in large problems, that of the kept rows, a
+    lower bound of it; `sigma_zero` is a bound of the others.
     """
     rows, rank = unit_rows(problem), problem.decision.rank
     svd_rank, zero = None, np.nan
@@ -296,7 +297,7 @@ def row_spectrum(problem: CorpusProblem) -> Record:
         least = math.sqrt(1.0 / largest_eigenvalue(solve, independent_rows.shape[0]))
     return {
         "rank_by_svd": svd_rank,
-        "structural_rank": int(structural_rank(rows)),  # that no values exceed on the pattern of A
+        "structural_rank": int(structural_rank(rows)),  # the highest of any values on this pattern
         "sigma_max": rounded(largest),
         "sigma_min": rounded(least),
         "sigma_zero": _power_of_ten(zero),

@@ -1,12 +1,14 @@
 """Decision on constraint rows that depend on others, and can be left out.
 
 Rows are equilibrated, so that units, sizes and masses do not matter, and the decision is made in
-each biconnected component of the graph by itself. That is exact for mechanisms: suppose A' y = 0,
-that is, the forces y balance on every body. The world, or a body where components meet, splits a
-component off; on a rigid motion of all bodies of the part that hangs there no constraint does work,
-so the forces of that part on that body do no work either, for any of its motions: they balance by
-themselves. Hence every component's share of y is a dependence. A bridge is a component of one
-joint, so its rows depend only on each other.
+each biconnected component of the graph by itself. That is exact for mechanisms. Let A' y = 0: the
+constraint forces y balance on every body. Let P be a part attached to the rest at one body c only.
+If P and c move together as one rigid body, the joints of P do no work; on the other bodies of P
+their forces balance; so their resultant on c does no work on any motion of c, and vanishes. (At the
+world nothing has to balance.) Hence y restricted to P is a dependence by itself. A bridge is a
+component of one joint, so its rows depend only on each other.
+
+A remainder is |R_jj|, what is left of a row beside those decided before it.
 """
 
 from collections.abc import Callable
@@ -24,8 +26,8 @@ from sparsebody.sparse.row_choices import PartOfRows, RowChoice, Rows, agree
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
-DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
-QUICK_DENSE_ROWS = 2000  # rows up to which it takes a second
+DENSE_ROWS = 4000  # rows up to which the dense decision, of cubic cost, takes a few seconds
+QUICK_DENSE_ROWS = 2000  # rows up to which it takes less than one
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 SPECTRUM = "least singular value"
@@ -36,7 +38,8 @@ class RankDecision:
     """Which rows of A are kept, and how sure that is."""
 
     keep: BoolArray  # (n_dual_rows,)
-    gap: float  # smallest kept |R_ii| by largest dropped one, in the least clear component
+    gap: float  # smallest kept |R_ii| divided by the largest dropped one, in the least clear
+    #   component; sigma_min / REMAINDER_FLOOR for SPECTRUM
     certain: bool  # nothing is in doubt in any component
     method: str  # in words
     doubt: str = ""  # what is not certain, in words
@@ -73,12 +76,12 @@ def independent_rows(
     ----------
     matrix : Rows
         The rows A of a mechanism: they vanish on every rigid motion of all bodies of a part that
-        hangs on one body. Rows without that property can be judged as too many, never too few.
+        hangs on one body. Without that property too many rows may be kept, never too few.
     tolerance : float
-        Relative size |R_ii| / |R_11| of the column-pivoted QR below which a row is dependent.
+        Size |R_ii| / |R_11| of the column-pivoted QR of A' below which a row is dependent.
     least_singular_value : callable, optional
-        Called with parts that are wide in every direction. Where the value is above
-        REGULAR_SINGULAR_VALUE, no row is dependent.
+        Called for components of more than SPARSE_ROWS rows, at most as many as columns, whose front
+        in a sweep exceeds NARROW rows. Above REGULAR_SINGULAR_VALUE, no row is dependent.
     threads : int
         That work on large components; the decision does not depend on their number.
 
@@ -86,8 +89,9 @@ def independent_rows(
     -------
     RankDecision
         Certain where no remainder lies between rounding and 1e-7 and, in components of more than
-        SPARSE_ROWS rows, two methods agree or dense QR has decided. Golub and Van Loan (2013), sec.
-        5.4.2; Hopcroft and Tarjan (1973).
+        SPARSE_ROWS rows, two methods agree, dense QR has decided, the least singular value is above
+        REGULAR_SINGULAR_VALUE, or a clear choice has the generic rank. Golub and Van Loan (2013),
+        sec. 5.4.2; Hopcroft and Tarjan (1973).
     """
     pattern = matrix.pattern
     component = biconnected_components(pattern)
@@ -97,7 +101,7 @@ def independent_rows(
     small = sizes <= row_choices.MOST_NATIVE_ROWS
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
-    decision = RankDecision(keep, np.inf, True, row_choices.PIVOTED)
+    decision = RankDecision(keep, np.inf, True, "" if len(small) else "nothing to decide")
     make_part = partial(
         row_choices.part_of_rows, matrix, label=label, tolerance=tolerance, threads=threads
     )
@@ -114,12 +118,12 @@ def independent_rows(
         row_choices.equilibrate(part)
         large = _decide_large(part, least_singular_value)
         keep[part.index] = large.keep
-        is_new = large.method not in decision.method
+        methods = dict.fromkeys([*decision.method.split("; "), large.method])
         decision = RankDecision(
             keep,
             min(decision.gap, large.gap),
             decision.certain and large.certain,
-            f"{decision.method}; {large.method}" if is_new else decision.method,
+            "; ".join(filter(None, methods)),
             decision.doubt or large.doubt,
         )
     return replace(decision, keep=keep)
@@ -135,8 +139,8 @@ def _decide_large(
 ) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
-    Two that are clear and agree are right, unless all that they keep is poorly conditioned; else
-    dense QR decides, as long as that takes no minutes.
+    Two that are clear and agree are right, unless the kept rows are poorly conditioned; otherwise
+    dense QR decides, up to DENSE_ROWS rows.
     """
     n = len(part.rows)
     narrow = next(row_choices.sweep_fronts(part)).width <= NARROW
@@ -198,9 +202,10 @@ def _first_agreement(part: PartOfRows, narrow: bool) -> RankDecision:
 
 
 def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
-    """Return the first choice that is not much worse conditioned than the best one, and its floor.
+    """Return the first choice not much worse conditioned than the best; its least singular value.
 
-    Choices of the frontal QR come first: made joint by joint, they hold in other poses as well.
+    Choices of the frontal QR come first: made joint by joint, they tend to stay independent in
+    other poses.
     """
     floor = [row_choices.smallest_singular_value(rows[choice.keep]) for choice in choices]
     k = next(k for k, value in enumerate(floor) if value >= tolerances.JOINTWISE_SHARE * max(floor))

@@ -122,7 +122,7 @@ def _crossing_order(crosses: BoolArray) -> int:
 def front_bound(pattern: BlockPattern) -> int:
     """Return a lower bound of the rows of the largest front, whatever the order."""
     part = _part(pattern)
-    return kernels.widest_core(part.adjacency, part.block_sizes)
+    return kernels.minor_min_width(part.adjacency, part.block_sizes)
 
 
 def admissible_front_bound(pattern: BlockPattern) -> int:
@@ -135,7 +135,7 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     pattern = _part(pattern)
     core = _core(pattern)
     size, n = core.block_sizes, core.n_primal
-    joints = kernels.widest_core(dual_graph(core), size[n:])
+    joints = kernels.minor_min_width(dual_graph(core), size[n:])
     indptr, indices = core.adjacency
     first = np.repeat(np.arange(n), np.diff(indptr[: n + 1]))
     around = np.bincount(first, size[indices[: len(first)]], minlength=n)
@@ -166,7 +166,7 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
     neighbours = [
         sum(1 << j for j in indices[indptr[i] : indptr[i + 1]].tolist() if j != i) for i in range(n)
     ]
-    for width in count(kernels.widest_core((indptr, indices), weight) if n else 0):
+    for width in count(kernels.minor_min_width((indptr, indices), weight) if n else 0):
         order = _eliminated(neighbours, weight.tolist(), width, (1 << n) - 1, set())
         if order is not None:
             break

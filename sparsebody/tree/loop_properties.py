@@ -1,6 +1,6 @@
 """Properties of mechanisms with loops. Featherstone (2008), sec. 8.10 and fig. 8.2.
 
-Mobility and redundancy in a pose, whether they are others nearby, and whether the independent
+Mobility and redundancy in a pose, whether they differ nearby, and whether the independent
 coordinates determine the configuration.
 """
 
@@ -34,7 +34,7 @@ class LoopProperties:
 
     @property
     def mobility(self) -> int:
-        """N - r. Featherstone (2008), eq. (8.52)."""
+        """Mobility n - r. Featherstone (2008), eq. (8.52)."""
         return self.freedoms - self.rank
 
     @property
@@ -69,9 +69,10 @@ def nearby_mobilities(
 ) -> tuple[int, ...]:
     """Return the mobilities found in poses close to a consistent one, in ascending order.
 
-    The mechanism is moved along random motions by `step` [rad, or mean lengths of bodies], and its
-    loops are closed again. If one differs from that at `state`, the pose is singular; which of
-    several branches are found is a matter of chance.
+    The mechanism is moved along random motions, by at most `step` per coordinate, in units
+    1/sqrt(H_kk) scaled to root mean square one, and its loops are closed again. If a mobility found
+    differs from that at `state`, the pose is singular; which of several branches are found is a
+    matter of chance.
     """
     clusters, rng, mobilities = loop_clusters(tree), np.random.default_rng(seed), set()
     explicit = explicit_at(TreeProblem(tree, state), clusters)
@@ -91,7 +92,10 @@ def nearby_mobilities(
 
 
 def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
-    """Return the state with velocity coordinates (n_velocities,) acting for unit time, at rest."""
+    """Return the state reached by moving with velocities `change` (n_velocities,) for unit time.
+
+    Its own velocity is zero.
+    """
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
     of_links = recursions.link_accelerations(tree, motion, change)  # at rest, J change
@@ -110,14 +114,15 @@ def assemblies(
     tries: int = 20,
     seed: int = 0,
 ) -> list[State]:
-    """Return configurations with the same independent coordinates, the consistent state's first.
+    """Return configurations with the same independent coordinates, the given state's first.
 
-    From `tries` random values of the dependent coordinates, loops are closed by Gauss-Newton steps;
-    no configuration is listed twice. A search, not a proof that there is no other. `independent`:
-    as in LoopsProjection; default: those that Gaussian elimination chooses here.
+    `state` is consistent. From `tries` random values of the dependent coordinates, loops are closed
+    by Gauss-Newton steps; no configuration is listed twice. A search, not a proof that there is no
+    other. `independent`: as in LoopsProjection; default: those that Gaussian elimination chooses at
+    this state.
 
-    Raises ModelError if the coordinates given depend on each other or leave freedoms open here, or
-    if one is not a position by itself, such as those of a spherical joint.
+    Raises ModelError if the coordinates given depend on each other or leave freedoms open at this
+    state, or if one is not a position by itself, such as those of a spherical joint.
     """
     search, rng = _Configurations(tree, state, list(independent)), np.random.default_rng(seed)
     at_rest = state.with_(velocity=np.zeros_like(state.velocity))
@@ -144,7 +149,8 @@ class _Configurations:
             raise ModelError(f"the independent coordinates given leave {names} open; give more")
         joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
         local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
-        # (n_velocities,) the one beside each velocity
+        # (n_velocities,) index in q of the scalar position whose rate is this velocity; meaningless
+        # for rotations of a quaternion
         self.position = tree.first_position[joint] + N_SURPLUS[kind] + local
         own = np.flatnonzero(self.is_fixed & in_loop)
         is_scalar = (local >= FIRST_SCALAR[kind])[own]
@@ -159,8 +165,8 @@ class _Configurations:
         self.has_fixed_position[self.position[own]] = True
 
     def shuffled(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return q with random values of all joints that are not fixed."""
-        tree, q, free = self.tree, q.copy(), np.flatnonzero(~self.is_fixed)
+        """Return q with random values of all coordinates that are not fixed."""
+        tree, original, q, free = self.tree, q, q.copy(), np.flatnonzero(~self.is_fixed)
         joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
         has_quaternion = N_SURPLUS[tree.kind[joint]] > 0
         scalars = self.position[free[~has_quaternion]]
@@ -170,6 +176,7 @@ class _Configurations:
             turn = rng.normal(size=4)
             q[first : first + 4] = turn / np.linalg.norm(turn)
             q[first + 4 : last] += self.length * rng.normal(size=last - first - 4)
+        q[self.has_fixed_position] = original[self.has_fixed_position]
         return q
 
     def closed(self, q: FloatArray) -> State | None:
@@ -192,7 +199,7 @@ class _Configurations:
         return None
 
     def is_same(self, one: State, other: State) -> bool:
-        """Tell whether two configurations differ by no more than rounding."""
+        """Tell whether two configurations differ by about POSE_TOLERANCE at most."""
         size = max(self.length, 1.0)
         far = np.abs(one.position - other.position).max()
         turned = 1.0 - np.abs(np.einsum("na,na->n", one.orientation, other.orientation)).min()
@@ -200,7 +207,10 @@ class _Configurations:
 
 
 def _are_closed(problem: TreeProblem) -> bool:
-    """Return whether the poses at loop joints are such joints' (not a revolute one turned over)."""
+    """Return whether the relative pose at each loop joint is one that its type can take.
+
+    Constraint equations also vanish at others, such as a revolute joint turned over.
+    """
     motion = problem.joints
     for j in problem.tree.loop_joint:
         joint_type = problem.system.joint_types[int(j)]

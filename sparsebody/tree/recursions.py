@@ -34,8 +34,10 @@ class TreeMotion(NamedTuple):
     #   origin to the link's (from the world's origin, if the world is the parent) [m]
     subspace: FloatArray  # (n_velocities, 6) S', with the sign of the tree's direction
     velocity: FloatArray  # (n, 6) v
-    drift: FloatArray  # (n, 6) v x v_J + (dS/dt) qd: a_i = X a_parent + drift + S qdd
-    inertia: FloatArray  # (n, 9) com from the origin; inertia about it, lower triangle
+    drift: FloatArray  # (n, 6) c = v x v_J + c_J, c_J the apparent derivative of S (in moving axes)
+    #   times qd: a_i = X a_parent + c + S qdd
+    inertia: FloatArray  # (n, 9) com from the origin; rotational inertia about the com, lower
+    #   triangle
     rate: FloatArray  # (n_velocities,) qd
 
 
@@ -61,10 +63,10 @@ def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> 
 
 
 def add_tree_shift(
-    tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, shift: FloatArray
+    tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, k_stab: FloatArray
 ) -> None:
-    """Add Baumgarte's terms `shift` (n_rows,) of tree joints to the drift of links. (8.22)."""
-    system, of_joints = tree.system, shift.copy()
+    """Add Baumgarte's terms k_stab (n_rows,) of tree joints to the drift of links. (8.22)."""
+    system, of_joints = tree.system, k_stab.copy()
     of_joints[system.coordinates.row[system.coordinates.prescribed]] = 0.0
     native.add_stabilization(tree.links, motion, tree.joint, system.first_row, subspace, of_joints)
 
@@ -80,7 +82,7 @@ def link_forces(tree: SpanningTree, motion: TreeMotion, body_force: FloatArray) 
 
 
 def link_accelerations(tree: SpanningTree, motion: TreeMotion, qdd: FloatArray) -> FloatArray:
-    """Return true accelerations of the links (n, 6) for qdd (n_velocities,)."""
+    """Return spatial accelerations (n, 6) of links for qdd, without gravity's fictitious one."""
     acceleration = np.empty((tree.n_bodies, 6))
     native.link_accelerations(tree.links, motion, qdd, acceleration)
     return acceleration
@@ -96,7 +98,10 @@ def body_accelerations(tree: SpanningTree, motion: TreeMotion, of_links: FloatAr
 def joint_accelerations(
     tree: SpanningTree, motion: TreeMotion, of_bodies: FloatArray
 ) -> FloatArray:
-    """Return qdd (n_velocities,) of accelerations (n, 6), whatever else tree joints forbid."""
+    """Return qdd (n_velocities,) of accelerations (n, 6) by least squares on S.
+
+    What of the accelerations tree joints do not admit is ignored.
+    """
     qdd = np.empty(tree.n_velocities)
     native.joint_accelerations(tree.links, motion, of_bodies, qdd)
     return qdd
@@ -137,9 +142,10 @@ def recursion(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return tau, and every link's acceleration and wrench through its tree joint. Table 5.1.
 
-    a_i = a_parent + S qdd + (dS/dt) qd + v_i x S qd,  f_i = I a_i + v_i x* I v_i - f_x, then from
-    leaves to root tau_i = S' f_i and f_parent += f_i, of qdd (n_velocities,) [rad/s^2, m/s^2] and
-    other forces on the links besides gravity, `force` (n_bodies, 6) as from `link_forces`.
+    a_i = X a_parent + S qdd + c_J + v_i x v_J,  f_i = I (a_i - a_g) + v_i x* I v_i - f_x, then from
+    leaves to root tau_i = S' f_i and f_parent += X' f_i (c_J: apparent derivative of S, times qd;
+    a_g: gravity), of qdd (n_velocities,) [rad/s^2, m/s^2] and other forces on the links besides
+    gravity, `force` (n_bodies, 6) as from `link_forces`.
 
     tau (n_velocities,) is what tree joints must exert [N m, N]; loop joints exert nothing.
     Acceleration and wrench (n_bodies, 6) are in world axes about the link's origin, accelerations
@@ -233,7 +239,7 @@ def ltdl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
 
 
 def ltl_solve(tree: SpanningTree, L: FloatArray, right: FloatArray) -> FloatArray:
-    """Return H^-1 right for right (n,), or (m, n) with one right-hand side a row. Table 6.5."""
+    """Return H^-1 right for right (n,), or (m, n) with one right-hand side per row. Table 6.5."""
     x = np.array(right, dtype=float, order="C")
     rows = np.atleast_2d(x)
     native.solve_upper(tree.pattern, L, rows)
@@ -265,7 +271,8 @@ class Articulated(NamedTuple):
 
     link: FloatArray  # (n, 27) I^A = [A B; B' D], triangles of A and D, and p^A; world axes
     coordinate: FloatArray  # (n_velocities, 8) U = I^A S, 1 / (S' U), u = tau - S' p^A
-    acceleration: FloatArray  # (n, 6) true ones, in world axes about the links' origins
+    acceleration: FloatArray  # (n, 6) spatial ones without gravity's fictitious one; world axes,
+    #   about the links' origins
 
 
 def empty_articulated(tree: SpanningTree) -> Articulated:
@@ -279,12 +286,14 @@ def forward_dynamics_tree(
 ) -> FloatArray:
     """Return qdd (n_velocities,) of the tree, its loop joints exerting nothing. Table 7.1.
 
-    From the leaves to the root, and back::
+    I^A = I and p^A = v x* I v - f_x at first; from the leaves to the root, and back, transforms X
+    between origins left out::
 
         U = I^A S,  D = S' U,  u = tau - S' p^A,  I^a = I^A - U D^-1 U'
         I^A_parent += I^a,  p^A_parent += p^A + I^a c + U D^-1 u
-        a' = a_parent + c,  qdd = D^-1 (u - U' a'),  a = a' + S qdd
+        a0 = a_parent + c,  qdd = D^-1 (u - U' a0),  a = a0 + S qdd
 
+    The world has a = -a_g; a_g, gravity, is added to the accelerations at the end.
     `tau` (n_velocities,) are forces of the tree joints [N m, N]; other arguments as of `recursion`.
     """
     qdd, work = np.empty(tree.n_velocities), empty_articulated(tree)
@@ -302,8 +311,9 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
     """Return q (n_positions,) and qd (n_velocities,) of the tree joints of a state.
 
     q is as JointType.coordinates of each joint [rad, m]: angles are as near as whole turns allow to
-    the tracked ones of the state, and in (-pi, pi] where they are not tracked. qd is as the columns
-    of JointType.motion_subspace [rad/s, m/s]. What does not fit the joints is ignored.
+    the tracked (unwrapped, continuous in time) ones of the state, and in (-pi, pi] where they are
+    not tracked. qd is as the columns of JointType.motion_subspace [rad/s, m/s]. What does not fit
+    the joints is ignored.
     """
     check_state(tree.system, state)
     motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
@@ -371,7 +381,8 @@ def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
     coordinates, system = tree.system.coordinates, tree.system
     joint, index = coordinates.joint, coordinates.index
     kind, of_tree = system.joint_kind[joint], tree.tree_index[joint]
-    is_declared = system.coordinate_types[0][joint] == kind  # no compliant rows
+    # of joints without compliant rows: with them, they are of the declared type, not of the tree's
+    is_declared = system.coordinate_types[0][joint] == kind
     items = np.flatnonzero((of_tree >= 0) & is_declared & (index >= FIRST_SCALAR[kind]))
     first = tree.first_position[of_tree[items]] + N_SURPLUS[kind[items]]  # after a quaternion
     index_in_q = first + index[items]

@@ -71,6 +71,16 @@ def test_figure_8_2_b_has_two_configurations_for_one_crank_angle():
     assert (result.freedoms, result.constraints, result.rank, result.mobility) == (3, 5, 2, 1)
 
 
+def test_an_independent_coordinate_beside_a_quaternion_keeps_its_value():
+    mechanism = sb.Mechanism("slider on a plane")
+    mechanism.add_body("slider", mass=1.0, inertia=np.eye(3))
+    mechanism.add_joint("A", sb.PointOnPlane(), sb.WORLD, "slider", axis=(0, 0, 1))
+    mechanism.add_joint("B", sb.Prismatic(), sb.WORLD, "slider", axis=(1, 0, 0))
+    system = mechanism.compile()
+    tree = spanning_tree(system, joints="A")
+    assert len(assemblies(tree, system.initial_state, independent=[("A", 3)])) == 1
+
+
 def test_a_choice_of_coordinates_that_leaves_freedoms_open_or_is_none_is_refused():
     tree, state = figure_8_2_a(0.0, (0.9, -0.6))
     with pytest.raises(ModelError, match=r"leave coordinate 0 of joint .* open"):
