@@ -1,7 +1,7 @@
-"""Undetermined reactions of a four-bar
-====================================
+"""Indeterminate reactions of a four-bar
+=====================================
 
-A planar four-bar with spatial hinges: unique accelerations, undetermined reactions.
+A planar four-bar with spatial hinges: unique accelerations, indeterminate reactions.
 
 Three of the constraint rows of four parallel hinges are redundant. With a ball and a cylindrical
 joint in place of two of the hinges none is redundant; the accelerations and the forces in the plane
@@ -20,7 +20,7 @@ EXACT = {"rocker-pin": sb.Spherical(), "rocker-pivot": sb.Cylindrical()}
 
 
 def exactly_constrained(four_bar: sb.Mechanism) -> sb.Mechanism:
-    """Return the same bars with joints that ask for nothing twice."""
+    """Return the same bars with joints whose constraint rows are independent."""
     copy = sb.Mechanism("exact four-bar", four_bar.gravity)
     for body in four_bar.bodies.values():
         copy.add_body(
@@ -43,7 +43,7 @@ def exactly_constrained(four_bar: sb.Mechanism) -> sb.Mechanism:
 
 
 def main() -> float:
-    """Return the largest difference between the two, relative."""
+    """Return the largest difference of accelerations and forces in the plane, over the largest."""
     four_bar = sb.build("four-bar")
     solutions = []
     for mechanism in (four_bar, exactly_constrained(four_bar)):

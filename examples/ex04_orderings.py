@@ -3,8 +3,9 @@
 
 Costs of elimination orders on a ladder: linear in its length with a good one.
 
-Doubling the ladder doubles the entries of the factor L and the work, whereas the joint-space
-inertia of any spanning tree has four times as many. Featherstone (2008), sec. 8.13.
+With a good order, doubling the ladder doubles the entries of the factor L and the work, whereas the
+joint-space inertia matrix of any spanning tree gets four times the entries. Featherstone (2008),
+sec. 8.13.
 """
 
 import tempfile
@@ -26,7 +27,8 @@ def main() -> float:
         for name in ORDERINGS:
             dynamics = sb.ForwardDynamics(system, ordering=name)
             metrics = dynamics.choice.metrics[name]
-            flops[name, rungs], nonzeros[name] = metrics.flops, metrics.nnz_l
+            flops[name, rungs] = metrics.flops
+            nonzeros[name] = metrics.nnz_l  # of the longer ladder in the end
             print(
                 f"  {name:<24}{metrics.flops:>12.3g} flops {metrics.nnz_l:>8} entries of L, "
                 f"bandwidth {metrics.scalar_bandwidth}"
@@ -34,8 +36,8 @@ def main() -> float:
     best = min(ORDERINGS, key=lambda name: flops[name, 200])
     growth = flops[best, 200] / flops[best, 100]
     print(f"{best}: {growth:.3f} times the work for twice the ladder")
-    longest = {name: flops[name, 200] for name in ORDERINGS}
-    figure = plot_fill(nonzeros, longest, "ladder of 200 rungs")
+    flops_of_longer = {name: flops[name, 200] for name in ORDERINGS}
+    figure = plot_fill(nonzeros, flops_of_longer, "ladder of 200 rungs")
     folder = Path(tempfile.gettempdir())
     print(save_figure(figure, folder / "ladder-orders.png"))
     order_page(system, best).save(folder / "ladder-orders.html")

@@ -1,4 +1,4 @@
-// Cholesky factors L of blocks of n rows, row by row, with 1 / diagonal on the diagonal.
+// Cholesky factors L of blocks of n rows, stored row-major in the lower triangle, with 1 / diagonal on the diagonal.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 namespace sparsebody::small {
 
+// The lower triangle of A becomes L; what is above the diagonal stays. False if A is not positive definite.
 inline bool cholesky(int n, double* A) {
   for (int j = 0; j < n; ++j) {
     double pivot = A[j * n + j];
@@ -30,7 +31,7 @@ inline void forward(int n, const double* L, double* x) {
     x[i] = sum * L[i * n + i];
   }
 }
-// The same of n rows of `width` numbers.
+// X = L^-1 X for X (n, width).
 template <int width>
 void forward_columns(int n, const double* L, double* x) {
   for (int i = 0; i < n; ++i) {
@@ -63,7 +64,7 @@ void invert(double* L) {
     }
   }
 }
-// x = K x and x = K' x, without the chains of substitutions.
+// x = K x and x = K' x: unlike in a substitution, no x_i waits for another.
 template <int n>
 void multiply_lower(const double* K, double* x) {
   double y[n] = {};

@@ -18,14 +18,15 @@ using dense::tile_rows;
 using dense::with_tile_rows;
 
 constexpr int panel = 48;                            // most pivots of a block
-constexpr int panel_columns = panel + tile_columns;  // of its copy, whose tiles may stand out
-constexpr int block_rows = 24, block_depth = 256;    // of packed operands, which stay in the second cache
+constexpr int panel_columns = panel + tile_columns;  // of its copy: the last tile may reach beyond it
+constexpr int block_rows = 24, block_depth = 256;    // of packed operands, which stay in the level-2 cache
 
-// The columns [j, j + n) of k rows, packed as a tile's left operand.
+// The first n columns of k rows, packed as a tile's left operand.
 void pack(Index k, Index n, const double* rows, Index stride, double* W) {
   for (Index t = 0; t < k; ++t, rows += stride, W += tile_rows) std::copy_n(rows, n, W);
 }
-// Offset of the tile of pivots from r0 on among those of L1', each with all rows down to its diagonal.
+// Offset in W of the packed tile of L1' whose columns begin at r0: a tile has all rows down to the end of its diagonal
+// block.
 Index packed_start(Index r0) { return r0 * (r0 + tile_rows) / 2; }
 
 void pack_triangle(Index k, const double* A, Index stride, double* W) {
@@ -43,11 +44,13 @@ struct Pivot {
 Pivot pivot_of(double d, bool is_primal, double reference, double shift) {
   if (is_primal) return {d, d > doubtful_ratio * reference};
   const double scale = shift < 0.0 ? 1.0 : reference;
-  const double shifted = (d >= 0.0 ? 0.0 : d) - std::abs(shift) * scale;  // NaN stays
+  // A dual pivot of the wrong sign counts as zero; NaN stays.
+  const double shifted = (d >= 0.0 ? 0.0 : d) - std::abs(shift) * scale;
   return {shifted, -shifted > doubtful_ratio * scale};
 }
 
-// L D L' of the block of k <= panel pivots, in a copy: P becomes L' with 1 / D, V is D L'.
+// L D L' of the block of k <= panel pivots, in a copy: P becomes L' with 1 / D on the diagonal,
+// V is D L' above the diagonal.
 Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_primal, double* reference, double shift) {
   alignas(64) double P[panel * panel_columns], V[panel * panel_columns];
   for (Index t = 0; t < k; ++t) {
@@ -75,7 +78,7 @@ Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_p
       const double reciprocal = 1.0 / pivot.value;
       for (Index j = t + 1; j < k; ++j) v[j] = row[j], row[j] *= reciprocal;
       row[t] = reciprocal;
-      if (is_primal[t])
+      if (is_primal[t])  // its contribution to the scales of later pivots, without cancellation
         for (Index j = t + 1; j < k; ++j) reference[j] += v[j] * row[j];
       for (Index s = t + 1; s < std::min<Index>(k, r0 + tile_rows); ++s)
         dense::add_scaled(P + s * panel_columns + s, -row[s], v + s, k - s);
@@ -85,7 +88,7 @@ Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_p
   return doubt;
 }
 
-// A strip of B becomes L2', and X the packed V. W: L1' in packed tiles.
+// A strip of B becomes L2', and X = L1^-1 B = D L2', packed. W: L1' in packed tiles; of A only the diagonal, 1 / D, is read.
 template <int V>
 void solve_strip(Index k, const double* W, const double* A, Index stride, const std::uint8_t* is_primal, double* B,
                  double* X, double* reference) {
@@ -111,7 +114,7 @@ void solve_strip(Index k, const double* W, const double* A, Index stride, const 
     });
 }
 
-// All strips of B (k, n), in X at column * k.
+// All strips of B (k, n); the X of the strip at column j is at X + j * k.
 void solve_strips(Index k, Index n, const double* W, const double* A, Index stride, const std::uint8_t* is_primal,
                   double* B, double* X, double* reference, Index n_threads) {
   const bool is_large = double(k) * double(k) * double(n) > parallel_flops;
@@ -123,7 +126,8 @@ void solve_strips(Index k, Index n, const double* W, const double* A, Index stri
   });
 }
 
-// C (m, n) -= L2 V, of the upper triangle and what tiles have below it. L: k rows, of which L2' has the first m columns.
+// C (m, n) -= L2 X with X = D L2': the upper triangle, and what tiles on the diagonal have below it. L2' is the first m
+// columns of the k rows at L.
 void update(Index k, Index m, Index n, const double* L, Index stride, const double* X, double* C, Index c_stride,
             Index n_threads) {
   const bool is_large = double(k) * double(m) * double(m) > parallel_flops;
@@ -164,7 +168,7 @@ struct Elimination {
     update(k, m, padded(m), B, stride, X, C, c_stride, n_threads);
   }
 
-  // L1 D L1' of the block of pivots by halves, of which operands stay in the caches.
+  // L1 D L1' of the block of pivots, by recursive halving, so that operands stay in the caches.
   Index factorize(Index k, double* A, const std::uint8_t* is_primal, double* reference) const {
     if (k <= panel) return factorize_block(k, A, stride, is_primal, reference, shift);
     const Index half = (k / 2 + panel - 1) / panel * panel, rest = k - half;

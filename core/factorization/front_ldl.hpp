@@ -27,7 +27,7 @@ struct PivotRows {
 
   Index first_other() const { return padded(n_pivots); }
   Index stride() const { return padded(n_pivots) + padded(n_others); }
-  // y := D^-1 L1^-1 y of the pivots, and L2 L1^-1 y is added to `other` (n_others,).
+  // y := D^-1 L1^-1 y of the pivots, and L2 L1^-1 y is added to `other` (padded(n_others),).
   void substitute(double* y, double* other) const;
   // x := L1'^-1 (y - L2' other) of the pivots.
   void substitute_back(double* y, const double* other) const;
@@ -38,7 +38,7 @@ struct Front : PivotRows {
   double* others;                 // (n_others, others_stride): C, its upper triangle
   Index others_stride;
   const std::uint8_t* is_primal;  // (n_pivots,) whose pivots are positive, those of others being negative
-  double* reference;              // (padded(n_pivots),) what pivots were before dual ones took from them, or null
+  double* reference;              // (padded(n_pivots),) |diagonal| plus what primal pivots change in it: scales of pivots; or null
   double* other_reference;        // likewise of the other rows
   bool is_whole = false;          // both triangles of C are kept, and there are at most six pivots
 };

@@ -1,6 +1,7 @@
-"""From motion to the system (8.64): constraint rows, body forces, the matrix.
+"""From motion to the system of Featherstone (2008), eq. (8.64): rows, body forces, the matrix.
 
-The readable form; tests hold the compiled assembly of `core/dynamics` to it.
+The pattern is the one that solvers use. Rows and forces are the readable form, which tests compare
+with the compiled assembly of `core/dynamics`.
 """
 
 import lazy_loader

@@ -193,7 +193,7 @@ class Mechanism:
         name : str
             Its name in the mechanism.
         mass : float
-            Mass [kg]; zero, or an inertia with zero moments, only as `compile` says.
+            Mass [kg]. Zero mass or zero moments of inertia only in the cases that `compile` lists.
         inertia : (3, 3) or (3,) array_like
             About the center of mass in body axes [kg m^2]; (3,) for a diagonal.
         center_of_mass : (3,) array_like
@@ -201,15 +201,15 @@ class Mechanism:
         position, orientation : (3,) and (4,) array_like
             Pose of the body frame in the world: origin [m] and unit quaternion (w, x, y, z).
         linear_velocity, angular_velocity : (3,) array_like
-            Of the body frame's origin, in world axes [m/s, rad/s].
+            Of the body frame: of its origin [m/s], and angular [rad/s], both in world axes.
         shape : Shape, optional
             For pictures only.
 
         Raises
         ------
         ModelError
-            If the name is taken, a number is not finite, the mass is negative, the inertia is not
-            that of a solid, the quaternion is not unit or the shape is not a Shape.
+            If the name is taken, a number is not finite, the mass is negative, no distribution of
+            mass has the inertia, the quaternion is not unit or the shape is not a Shape.
         """
         (index,) = self.add_bodies(
             [name],
@@ -237,7 +237,7 @@ class Mechanism:
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         shape: Shape | Sequence[Shape | None] | None = None,
     ) -> IntArray:
-        """Add n bodies and return their numbers (n,), which joints may be given by.
+        """Add n bodies and return their indices (n,), which `add_joints` takes in place of names.
 
         Each argument is what `add_body` takes, for all bodies, or n of it along a leading axis.
 
@@ -246,14 +246,15 @@ class Mechanism:
         names : sequence of str, or str
             Such as a list or `numbered("bar-{}", range(n))`; "bar-{}" alone counts from 0.
         inertia : (3,), (n, 3), (1, 3, 3) or (n, 3, 3) array_like
-            About the centers of mass in body axes [kg m^2]: moments, or tensors.
+            About the centers of mass in body axes [kg m^2]: moments, or tensors; (3, 3) are the
+            moments of three bodies.
         mass, center_of_mass, position, orientation, linear_velocity, angular_velocity, shape
             As for `add_body`, with the leading axis or without.
 
         Raises
         ------
         ModelError
-            Naming the first body that cannot be, what is wrong and the remedy; then none is added.
+            Naming the first invalid body, what is wrong and the remedy; then none is added.
 
         Examples
         --------
@@ -311,18 +312,21 @@ class Mechanism:
         predecessor, successor : str
             Names of two bodies, or "world". The joint moves the successor.
         point : (3,) array_like
-            Origin of the joint frame in the world [m]; default: the successor's frame origin.
+            Origin of the joint frame in the world [m]; default: the origin of the successor's
+            frame, or of the predecessor's if the successor is the world.
         axis, x_axis : (3,) array_like
-            Directions of its z and x axis in the world; default z: the world's z axis.
+            Directions of its z and x axis in the world; default z: the world's z axis, default x:
+            that of the world, turned with z by the least rotation.
         predecessor_frame, successor_frame : Frame
-            Joint frames in the frames of the bodies.
+            Joint frames in the frames of the bodies; where only one is given, the other is the
+            body's own.
         prescribed : dict, number or time function
             Coordinates of the joint that are given functions of time, by their index; a number
             or function alone is meant for coordinate 0.
         compliance : float, (rows,) or (rows, rows) array_like
-            C: the position errors by which forces along the constraint rows open the joint
-            [m/N, rad/(N m)], symmetric and positive semidefinite. The rows are those of
-            `joint_type.constraint_force_subspace`, zero is rigid. A compliant row is a
+            C of the constraint rows: position error per constraint force [m/N, rad/(N m)],
+            symmetric and positive semidefinite. There is a row for each column of
+            `joint_type.constraint_force_subspace`; zero is rigid. A compliant row is a
             force, not a constraint, of the potential e' C^-1 e / 2 with the error e of the joint:
             it counts neither in the rank nor in the mobility. Explicit methods treat it as a
             spring, and need steps that resolve its oscillations; ``method="generalized-alpha"``
@@ -388,7 +392,7 @@ class Mechanism:
         Raises
         ------
         ModelError
-            Naming the first joint that cannot be, what is wrong and the remedy; then none is added.
+            Naming the first invalid joint, what is wrong and the remedy; then none is added.
 
         Examples
         --------
@@ -579,11 +583,12 @@ class Mechanism:
         I_y, I_z, J : float
             Second moments of area about y and z, and the torsion constant [m^4].
         damping : float
-            Damping of all strains over their stiffness [s].
+            Ratio of the damping of all strains to their stiffness [s].
         start, end : (3,) array_like
             Ends in the world [m].
         z_axis : (3,) array_like
-            Direction in the world whose part across the beam is its z axis.
+            Direction in the world whose part across the beam is its z axis; default: z of the
+            world, or x for a beam within 26 degrees of z.
         length : float
             Without load [m].
         predecessor_frame, successor_frame : Frame
@@ -595,7 +600,7 @@ class Mechanism:
             along, length = last - first, float(np.linalg.norm(last - first))
             if not length > 0.0:
                 raise ModelError(f"{who}: start and end are both {first.tolist()}; give two points")
-            if z_axis is None:  # vertical unless the beam is
+            if z_axis is None:  # z of the world unless the beam is nearly vertical
                 z_axis = (0.0, 0.0, 1.0) if abs(along[2]) < 0.9 * length else (1.0, 0.0, 0.0)
             across = vector(z_axis, who, "z axis")
             across = across - across @ along / length**2 * along
@@ -642,7 +647,7 @@ class Mechanism:
         joints: tuple[Sequence[str], JointColumns],
         forces: Iterable[Force] | None = None,
     ) -> Mechanism:
-        """Return a mechanism of names and checked columns, all else as of another."""
+        """Return a mechanism of names and checked columns (arrays), all else as in `like`."""
         mechanism = cls(like.name, like.gravity)
         mechanism._bodies.extend(*bodies)
         mechanism._joints.extend(*joints)
@@ -665,7 +670,10 @@ class Mechanism:
     def _ends_and_frames(
         self, what: str, names: Sequence[str], bodies: Ends, in_world: InWorld, in_bodies: InBodies
     ) -> tuple[tuple[IntArray, IntArray], tuple[Frames, ...]]:
-        """Return the bodies of joints and frames on either, given there or in the world."""
+        """Return the bodies that joints connect, and the joint frames on both of them.
+
+        The frames are given in the bodies or in the world.
+        """
         is_on_bodies = any(frame is not None for frame in in_bodies)
         if is_on_bodies and any(part is not None for part in in_world):
             who = shown(what, names)
@@ -687,6 +695,7 @@ class Mechanism:
         """Return (n, 3) positions or (n, 4) orientations of predecessors and of successors."""
         poses = []
         for bodies in ends:
+            # the world has no row: row 0 stands in for it
             rows, is_world = self._bodies.rows(field, np.maximum(bodies, 0)), bodies < 0
             if (rows[is_world] != of_world).any():
                 rows = np.where(is_world[:, None], of_world, rows)

@@ -342,7 +342,10 @@ class Run:
         energy, system = trajectory.energy, self._system
         elastic = np.zeros(1) if trajectory.elastic_energy is None else trajectory.elastic_energy
         stored = trajectory.relative_to_motion(float(elastic.max()))
-        if self._options.compliance is None and stored > _MOST_STORED_ENERGY:
+        weight = float(system.mass.sum() * np.linalg.norm(system.gravity))
+        creep = _CREEP_TOLERANCE * weight * system.typical_length  # [J] as good as at rest
+        is_soft = stored > _MOST_STORED_ENERGY and elastic.max() > creep
+        if self._options.compliance is None and is_soft:
             warn_user(
                 f"rigid joints of {system.name!r} stored {stored:.1%} of what moves, so that the "
                 "motion depends on how stiff they are: give the compliance of real joints, "
@@ -361,10 +364,8 @@ class Run:
             loss = undamped_loss(system, trajectory) if is_large and has_all else 0.0
         is_lost, drift = loss > drift, max(drift, loss)
         change = trajectory.relative_to_motion(drift)
-        weight = float(system.mass.sum() * np.linalg.norm(system.gravity))
         closes = STABILIZATIONS[self._options.stabilization].closes
-        is_creep = drift <= _CREEP_TOLERANCE * weight * system.typical_length
-        if change > _MOST_ENERGY_ERROR and closes and not is_creep:
+        if change > _MOST_ENERGY_ERROR and closes and drift > creep:
             cause = "beyond what dampers take" if is_lost else "with nothing that adds any"
             if trajectory.conservative:
                 cause = "with nothing that adds or takes any"

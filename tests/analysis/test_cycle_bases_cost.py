@@ -52,15 +52,16 @@ def loop_closure_matrix(system, state, cycles):
 
 
 def joint_freedoms(system, state):
-    """Return S (n_joints, 6, 6) in S axes, n_free[j] rows of it, and n_free (n_joints,).
+    """Return S' (n_joints, 6, 6) in successor axes, n_free[j] rows of it, and n_free (n_joints,).
 
-    What the rows of a joint leave, those of drives among them; none where a joint has no rows.
+    The freedoms that the rows of a joint leave: a driven coordinate has a row, and is not free.
+    None for a joint without rows.
     """
     sizes, subspace = joint_sizes(system), SystemMotion(system, state).subspace
     free, n_free = kernels.joint_freedoms(
         system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
-    free[:, :, :3] /= sizes[:, None, None]  # they are angular times size, linear
+    free[:, :, :3] /= sizes[:, None, None]  # the kernel returns (size * angular, linear)
     n_free[np.diff(system.first_row) == 0] = 0
     return free, n_free
 
@@ -121,7 +122,7 @@ def test_nonzeros_are_those_of_dense_matrices(name, basis):
 
 
 def n_block_entries(matrix):
-    """Return the entries of the 6 x 6 blocks that are not zero."""
+    """Return how many entries the nonzero 6 x 6 blocks have."""
     n = len(matrix) // 6
     blocks = np.abs(matrix).reshape(n, 6, n, 6).max(axis=(1, 3))
     return 36 * np.count_nonzero(blocks > 1e-12 * blocks.max(initial=0.0))
@@ -129,6 +130,7 @@ def n_block_entries(matrix):
 
 @pytest.mark.parametrize("choice", ["breadth-first", "depth-first", "minimum-nonzeros"])
 def test_k_of_tree_joints_has_the_blocks_of_table_8_4(choice):
+    """Featherstone (2008), table 8.4."""
     system = sb.build("lattice", rows=3, columns=4, joint="universal").compile()
     (line,) = sb.compare_loop_bases(system, (f"{choice} tree",)).lines
     tree = spanning_tree(system, choice)
@@ -141,6 +143,7 @@ def test_k_of_tree_joints_has_the_blocks_of_table_8_4(choice):
     dense = (blocks > 0) * np.outer(n_rows, tree.freedoms)
     assert dense.sum() <= line.nnz_tree_k  # blocks may vanish where axes are parallel
     cycles = loop_cycles(system, f"{choice} tree")
+    # 4 rows of a universal loop joint, 2 freedoms of each tree joint
     assert line.nnz_tree_k == 4 * 2 * (len(cycles.edge) - len(cycles))
 
 
@@ -158,9 +161,10 @@ def test_on_a_ladder_trees_that_make_h_sparse_make_k_dense():
     assert long["breadth-first tree"].nnz_h < 0.7 * long["depth-first tree"].nnz_h
 
 
-def test_no_basis_makes_the_product_with_h_sparse_where_all_stand_on_one_joint():
+def test_no_basis_makes_the_product_with_h_sparse_where_all_bodies_hang_on_one_joint():
     bases = lines("lattice", rows=5, columns=5)
     assert {line.nnz_product for line in bases.values()} == {36 * bases["minimum"].loops ** 2}
+    # 16 cells, each coupled to itself and at most four neighbours
     assert bases["minimum"].nnz_coupling < 36 * 5 * 16
 
 
@@ -192,7 +196,7 @@ def test_negative_seeds_and_too_many_loops_are_told(monkeypatch):
 
 
 def door():
-    """Return a door on two hinges, and a bar that nothing joins to the world."""
+    """Return a door on two hinges, and two bodies that only a free joint joins to the world."""
     mechanism = sb.Mechanism("door")
     for name in ("door", "knob", "loose"):
         mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1])
@@ -218,14 +222,14 @@ MECHANISMS = {
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_all_bases_leave_the_same_velocities_and_as_many_as_the_bodies_have(name):
-    """Those of the bodies, less six for what hangs on no joint with rows: none has a velocity."""
+    """6 n - rank A, less six for each group of bodies that no row joins to the world."""
     system = MECHANISMS[name]().compile()
     state = sb.consistent_state(system)
-    rooted = np.arange(system.n_bodies + 1)
+    part = np.arange(system.n_bodies + 1)  # connected part of each body; the last is the world's
     for j in np.flatnonzero(np.diff(system.first_row) > 0):
-        one, two = rooted[system.predecessor[j]], rooted[system.successor[j]]
-        rooted[rooted == one] = two
-    n_loose = len(set(rooted[:-1].tolist()) - {rooted[-1]})
+        one, two = part[system.predecessor[j]], part[system.successor[j]]
+        part[part == one] = two
+    n_loose = len(set(part[:-1].tolist()) - {part[-1]})
     mobility = 6 * (system.n_bodies - n_loose) - rank(system, state)
     velocities = None
     for basis in LOOP_BASES:

@@ -19,7 +19,7 @@ from sparsebody.errors import FileFormatError, StudyError, UnknownNameError
 from sparsebody.ordering import order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 
-PLAN = CorpusPlan(("n-four-bar", "bricard"), (3,))
+PLAN = CorpusPlan(("n-four-bar", "bricard"), (3,))  # of three bodies; a Bricard has always five
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def matrices(corpus, **entries):
 
 
 def test_every_matrix_is_what_its_record_says(corpus):
-    assert len(corpus[1]["matrices"]) == 12
+    assert len(corpus[1]["matrices"]) == 12  # 2 problems, 3 forms, all rows or the kept ones
     for record in corpus[1]["matrices"]:
         K, b, x = written(corpus, record, "matrix", "right_hand_side", "solution")
         np.testing.assert_array_equal(K, K.T)
@@ -66,7 +66,7 @@ def test_every_matrix_is_what_its_record_says(corpus):
         assert record["backward_error"] < 2.0**-52
 
 
-def test_reference_solutions_are_right_to_the_last_digit_and_least_of_singular_matrices(corpus):
+def test_reference_solutions_are_right_to_the_last_digit_and_of_least_norm_if_singular(corpus):
     for record in corpus[1]["matrices"]:
         K, b, x = written(corpus, record, "matrix", "right_hand_side", "solution")
         if record["solution"] == "least-norm":
@@ -85,7 +85,7 @@ def test_kept_rows_are_those_of_a_and_have_its_rank(corpus):
         rank = np.linalg.matrix_rank(A, tol=1e-10)
         assert problem["rank"] == problem["rank_by_svd"] == rank == kept.size
         assert problem["redundant_rows"] == len(A) - rank > 0
-        chosen = A[kept.ravel().astype(int) - 1]
+        chosen = A[kept.ravel().astype(int) - 1]  # counted from 1
         assert np.linalg.matrix_rank(chosen, tol=1e-10) == rank
         assert problem["sigma_zero"] < 1e-13 < problem["sigma_min"]
         n = A.shape[1]
@@ -95,7 +95,7 @@ def test_kept_rows_are_those_of_a_and_have_its_rank(corpus):
             np.testing.assert_array_equal(K[n:, :n], expected)
 
 
-def test_the_schur_complement_is_that_of_the_kkt_matrix(corpus):
+def test_the_schur_form_is_minus_the_schur_complement_of_the_kkt_matrix(corpus):
     (whole,) = matrices(corpus, family="bricard", form="kkt", rows="all")
     (schur,) = matrices(corpus, family="bricard", form="schur", rows="all")
     (damped,) = matrices(corpus, family="bricard", form="quasi-definite", rows="all")
@@ -107,7 +107,7 @@ def test_the_schur_complement_is_that_of_the_kkt_matrix(corpus):
     np.testing.assert_array_equal(Q, expected)
 
 
-def test_graph_and_places_are_those_of_the_mechanism(corpus):
+def test_graph_and_coordinates_are_those_of_the_mechanism(corpus):
     problem = corpus[1]["problems"][0]
     graph = nx.read_graphml(files(corpus, problem)["graph"], force_multigraph=True)
     mechanism = sb.build("n-four-bar", loops=1)
