@@ -49,6 +49,13 @@ def test_tests_that_commands_name_are_there(name):
     assert [path for path in named if not (root / path).exists()] == []
 
 
+def test_no_two_modules_of_the_package_share_a_name():
+    names = [path.name for path in Path(sb.__file__).parent.rglob("*.py")]
+    names = [name for name in names if name != "__init__.py"]
+    assert len(names) > 150
+    assert [name for name in set(names) if names.count(name) > 1] == []
+
+
 def test_what_a_user_prints_is_short_for_large_mechanisms():
     system = sb.build("ladder", rungs=300).compile()
     run = sb.simulate(system, duration=0.02, step=0.01)

@@ -9,7 +9,7 @@ from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BriefRepr, FloatArray
-from sparsebody.errors import ConvergenceWarning, ModelError
+from sparsebody.errors import ConvergenceWarning, MemoryLimitError, ModelError
 from sparsebody.factorization import Case, analyze, predict_seconds
 from sparsebody.factorization.krylov import DELTA, Operator, least_norm
 from sparsebody.factorization.unit_factors import UnitSymbolic
@@ -138,13 +138,21 @@ def _inverse_by_pivoting(transposed: csr_array) -> Product:
 
 
 def layout_of_all_rows(pattern: BlockPattern) -> UnitSymbolic:
-    """Return a layout of [1 A'; A -delta], in the order with the least predicted time."""
+    """Return a layout of [1 A'; A -delta], in the order with the least predicted time.
+
+    Raises MemoryLimitError where factors of all rows do not fit into memory.
+    """
     cases = [Case(pattern, order(pattern, name)) for name in candidate_orderings(pattern)]
-    _, k, name = min(
+    seconds, k, name = min(
         (predict_seconds(name, pattern, case.order, case), k, name)
         for k, case in enumerate(cases)
         for name in ("block-ldl", "multifrontal")
     )
+    if np.isinf(seconds):
+        raise MemoryLimitError(
+            f"factors of all {pattern.n_rows} rows and freedoms do not fit into memory: take "
+            "reactions='basic', and begin at a state that is consistent, or a larger machine"
+        )
     symbolic = analyze(name, pattern, cases[k].order)
     assert isinstance(symbolic, UnitSymbolic)
     return symbolic

@@ -12,10 +12,8 @@ from .page_file import (
 )
 
 # What is on it
-from .pages import (
+from .viewer_pages import (
     motion_page as motion_page,
-)
-from .pages import (
     order_page as order_page,
 )
 

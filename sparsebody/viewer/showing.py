@@ -13,7 +13,7 @@ from sparsebody.simulation.implicit.continuation import EquilibriumPath
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.simulation.trajectory_tables import system_of
 from sparsebody.viewer.page_file import Page
-from sparsebody.viewer.pages import motion_page
+from sparsebody.viewer.viewer_pages import motion_page
 
 Subject = Mechanism | System | Trajectory | Modes | EquilibriumPath
 

@@ -7,7 +7,8 @@ from scipy.sparse import diags_array, vstack
 
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations.accelerations import minimum_norm
+from sparsebody.equations.accelerations import layout_of_all_rows, minimum_norm
+from sparsebody.errors import MemoryLimitError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
@@ -44,6 +45,14 @@ def test_two_equal_supports_carry_half_each():
     left, right = result.joint_wrench
     np.testing.assert_allclose(left, right, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(left[3:]), 10.0)
+
+
+def test_reactions_whose_factors_lack_memory_are_refused_with_a_remedy(monkeypatch):
+    monkeypatch.setattr("sparsebody.factorization.LARGE_FACTORS", 0.0)
+    monkeypatch.setattr("sparsebody.factorization.mumps.available_megabytes", lambda: 0.01)
+    pattern = kkt_structure(sb.build("lattice", rows=8, columns=8).compile()).pattern
+    with pytest.raises(MemoryLimitError, match="reactions='basic'"):
+        layout_of_all_rows(pattern)
 
 
 def test_small_bodies_beside_large_ones_get_their_reactions():
