@@ -8,10 +8,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/vec.hpp"
 #include "dynamics/loads_and_rows.hpp"
@@ -405,9 +405,9 @@ class ExplicitSteps {
     const double change = pivot_change();
     if (!(change > least_pivot_change)) return false;
     const Index n_stages = tableau.node.size();
-    std::copy_n(tableau.error.begin(), n_stages, error_weights_.begin());
-    error_weights_[n_stages - 1] += tableau.error[n_stages];
-    return change > lost_ratio * std::pow(local_error(s, curves_.mean({error_weights_.data(), n_stages}), h), 0.25);
+    std::vector<double> weight(tableau.error.begin(), tableau.error.begin() + n_stages);
+    weight.back() += tableau.error[n_stages];
+    return change > lost_ratio * std::pow(local_error(s, curves_.mean({weight.data(), n_stages}), h), 0.25);
   }
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
@@ -562,7 +562,6 @@ class ExplicitSteps {
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step
   double time_ = 0.0;              // of the stage
-  std::array<double, 8> error_weights_{};
   double contraction_ = 1.0;       // of the opening by the factors in use
   bool is_stopped_ = false;        // by the control
   bool keeps_stages_ = false;
