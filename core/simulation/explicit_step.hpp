@@ -301,7 +301,7 @@ class ExplicitSteps {
       if (!complete(s, k, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
-      if (!closes_stages && k + 2 == n_stages && is_lost(s, tableau, h)) return failed();
+      if (!closes_stages && k + 2 == n_stages && is_lost(from, s, tableau, h)) return failed();
     }
     const double change = pivot_change();
     bool is_sensitive = change > least_pivot_change;
@@ -309,7 +309,7 @@ class ExplicitSteps {
       curves_.add(s.bodies(), s.acceleration);
       end.error = curves_.mean(tableau.error);
       const double most = closes_stages ? open_again_ratio : pivot_change_ratio;
-      is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(s, end.error, h), 0.25));
+      is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(from, s, end.error, h), 0.25));
       if (is_sensitive && !closes_stages) return failed();
     }
     finish(s, end);
@@ -352,6 +352,7 @@ class ExplicitSteps {
   // Begins a step with so many stages to keep.
   StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;
+    start_speed_ = std::max(creep_, largest(from.bodies.velocity));
     if (keeps_stages_) {
       stages_ = Array<double, 3>::uninitialized({n_stages, from.bodies.position.rows(), 19});
       multipliers_ = Array<double, 2>({n_stages, joints_.n_rows()});
@@ -379,12 +380,15 @@ class ExplicitSteps {
     end.last = s.pivot;
     end.status = StepEnd::closed;
   }
-  // Largest of the velocities, relative, in the same units for turning and moving; error (n, 7) of y''.
-  double local_error(const StageState& s, View<const double, 2> error, double h) const {
+  // Largest of the velocities, relative to those at the start or the end, in the same units for turning and moving; error
+  // (n, 7) of y''. At the end alone they may be those of a turning point.
+  double local_error(const StepStart& from, const StageState& end, View<const double, 2> error, double h) const {
+    const View<const double, 2> start = from.bodies.velocity;
     double most = 0.0, speed = creep_ / length_;
     for (Index i = 0; i < error.rows(); ++i) {
       for (Index a = 0; a < 7; ++a) most = std::max(most, std::abs(error(i, a)) * (a < 3 ? 1.0 / length_ : 2.0));
-      for (Index a = 0; a < 6; ++a) speed = std::max(speed, std::abs(s.velocity(i, a)) / (a < 3 ? 1.0 : length_));
+      for (Index a = 0; a < 6; ++a)
+        speed = std::max(speed, std::max(std::abs(start(i, a)), std::abs(end.velocity(i, a))) / (a < 3 ? 1.0 : length_));
     }
     return h * most / speed;
   }
@@ -401,13 +405,14 @@ class ExplicitSteps {
     return 1.0 - std::sqrt(std::max(least, 0.0));
   }
   // Whether open stages, the last of which stands for the end of the step as well, add too much to its error.
-  bool is_lost(const StageState& s, const Tableau& tableau, double h) {
+  bool is_lost(const StepStart& from, const StageState& s, const Tableau& tableau, double h) {
     const double change = pivot_change();
     if (!(change > least_pivot_change)) return false;
     const Index n_stages = tableau.node.size();
     std::vector<double> weight(tableau.error.begin(), tableau.error.begin() + n_stages);
     weight.back() += tableau.error[n_stages];
-    return change > lost_ratio * std::pow(local_error(s, curves_.mean({weight.data(), n_stages}), h), 0.25);
+    const double error = local_error(from, s, curves_.mean({weight.data(), n_stages}), h);
+    return change > lost_ratio * std::pow(error, 0.25);
   }
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.
@@ -415,7 +420,7 @@ class ExplicitSteps {
     if (!is_near && !refactorize(s)) return false;
     if (!close_pose(s)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
-    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
+    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
     return true;
   }
   bool refactorize(const StageState& s) {
@@ -562,6 +567,7 @@ class ExplicitSteps {
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step
   double time_ = 0.0;              // of the stage
+  double start_speed_ = 0.0;       // of the step, or creep; what remains at a turning point is no measure
   double contraction_ = 1.0;       // of the opening by the factors in use
   bool is_stopped_ = false;        // by the control
   bool keeps_stages_ = false;
