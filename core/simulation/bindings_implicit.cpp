@@ -124,10 +124,10 @@ void bind_simulation_implicit(nb::module_& m) {
   def<"tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return tangent(y, m); }),
                                 "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
   def<"inverse_tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return inverse_tangent(y, m); }),
-                                        "T(y)^-1 m (n, 6), to fifth order in y.");
+                                        "T(y)^-1 m (n, 6), of rotations by less than a turn.");
   def<"inverse_tangent_forces(y, f)">(
       m, of_twists([](const auto& y, const auto& f) { return inverse_tangent_transposed(y, {f.angular, f.linear}); }),
-      "T(y)^-1' f (n, 6), to fifth order in y.");
+      "T(y)^-1' f (n, 6), of rotations by less than a turn.");
   def<"tangent_forces(y, f)">(
       m, of_twists([](const auto& y, const auto& f) { return tangent_transposed(y, {f.angular, f.linear}); }),
       "T(y)' f (n, 6).");
