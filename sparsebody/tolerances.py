@@ -8,6 +8,9 @@ of one operation on it.
 
 import numpy as np
 
+# Divisor in place of zero, so that 0 / 0 is 0: less than any force or acceleration that counts.
+LEAST_DIVISOR = 1e-300
+
 # ---- rank decisions ---------------------------------------------------------------------------
 
 # Remainder, relative to the largest one, up to which a row is dependent. Sparse QR counts the same

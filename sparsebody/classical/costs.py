@@ -84,7 +84,7 @@ def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion,
     """Return counted links and a motion in general position, and the products of rotations."""
 
     def known(x: float) -> Counted:
-        return Counted(x, tally, known=True)
+        return Counted(x, tally, is_constant=True)
 
     def unknown(values: FloatArray) -> FloatArray:
         return lifted_array(values, lambda x: Counted(x, tally))
