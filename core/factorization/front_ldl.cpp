@@ -127,8 +127,8 @@ void solve_strips(Index k, Index n, const double* W, const double* A, Index stri
   });
 }
 
-// C (m, n) -= L2 X with X = D L2': the upper triangle, and what tiles on the diagonal have below it. L2' is the first m
-// columns of the k rows at L.
+// C (m, n) -= L2 X with X = D L2': the upper triangle, and the parts below it of the tiles on the diagonal. L2' is the
+// first m columns of the k rows at L.
 void update(Index k, Index m, Index n, const double* L, Index stride, const double* X, double* C, Index c_stride,
             Index n_threads) {
   const bool is_large = double(k) * double(m) * double(m) > parallel_flops;
@@ -182,7 +182,7 @@ struct Elimination {
   }
 };
 
-// At most six pivots, row by row: nothing is worth packing.
+// At most six pivots, one tile of rows, without packing: row by row.
 Index eliminate_few(const Front& front, double shift) {
   const Index k = front.n_pivots, stride = front.stride(), n = front.n_below;
   double inverse[tile_rows] = {};
