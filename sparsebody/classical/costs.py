@@ -262,7 +262,7 @@ class Comparison:
 
     @property
     def counted(self) -> Pair | None:
-        """Multiplications and additions, with those by constants 0 and 1 if the paper counts them."""
+        """Multiplications and additions, with those by constant 0 or 1 if the paper counts them."""
         if self.counts is None:
             return None
         counts = self.counts.polynomials(every_operation=self.published.every_operation)
